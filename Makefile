@@ -1,15 +1,15 @@
-# The targets that people and continuous integration call; `make` lists them.
+# Targets for people and continuous integration; `make` lists them.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-# What one target builds another one uses.
+# Targets use each other's results.
 .NOTPARALLEL:
-.PHONY: help setup build bench test test-rust test-python test-fast test-subjects measure check ratios fuzz endure format docs docs-subjects docs-accuracy wheel wheel-check clean
+.PHONY: help setup build bench test test-rust test-python test-fast test-subjects measure check ratios bare fuzz endure format docs docs-subjects docs-accuracy wheel wheel-check clean
 
-# One target folder and profile everywhere (scripts/setup says why).
+# One target folder and profile for everything (scripts/setup gives the reason).
 export CARGO_TARGET_DIR := $(CURDIR)/target
 BIN := .venv/bin
-# Those of scripts/ that are Python, which their names do not say.
+# Python files in scripts/ without the suffix .py.
 SCRIPTS := scripts/pages scripts/take-pictures scripts/write-accuracy scripts/write-crawl-table scripts/write-example scripts/write-notices scripts/write-reference scripts/write-subjects
 
 help: ## List the targets
@@ -18,7 +18,7 @@ help: ## List the targets
 setup: ## Install what is missing, create .venv, build the engine
 	@scripts/setup
 
-build: setup ## Install what subjects need and build every one that can be had here
+build: setup ## Install the needs of subjects and build every subject that this machine supports
 	@scripts/setup-dotnet
 	@$(BIN)/httpdyno subjects install $(ARGS)
 
@@ -26,13 +26,13 @@ bench: setup ## Crawl 600 URLs with each of eleven clients, six times, and print
 	@scripts/setup-dotnet
 	@$(BIN)/httpdyno bench --install $(ARGS)
 
-# Only the tests look for a .NET SDK's layout beside the checkout: `make bench` and `make build` run what DOTNET_LAYOUT names, or nothing.
+# Only tests use the .NET layout next to the checkout: `make bench` and `make build` use DOTNET_LAYOUT if it is set, else none.
 test test-python test-subjects measure: export DOTNET_LAYOUT ?= $(wildcard ../shared/tools/dotnet-root)
-# What is random in a test that decides is the same every time, and a failure leaves no file in the tree.
+# Fixed seeds make tests reproducible, and a failure leaves no file in the tree.
 test-rust: export PROPTEST_RNG_SEED = 1
 test-rust measure: export PROPTEST_DISABLE_FAILURE_PERSISTENCE = 1
 
-test: ## Run every test that decides, and say at the end what failed
+test: ## Run every deterministic test and list the failures at the end
 	@scripts/test
 
 test-rust: setup ## Run the tests of the crates
@@ -46,16 +46,17 @@ test-python: setup ## Run the Python tests; select some with ARGS='-k room'
 test-fast: setup ## Run the Python tests that need no engine, in under a minute; select some with ARGS='-k judge'
 	@$(BIN)/python -m pytest -q --fast -n auto tests/unit tests/golden $(ARGS)
 
-test-subjects: build ## Hold every client and server against the contract
+test-subjects: build ## Check every client and server against the contract
 	@$(BIN)/python tests/gate.py python tests/contract --subject all $(ARGS)
 
-measure: setup ## Measure what needs a quiet machine, a clock or luck; ARGS='--since COMMIT' says what crept since then
+measure: setup ## Run the tests that need a quiet machine, a clock or luck; ARGS='--since COMMIT' lists what grew since then
 	@scripts/setup-tests measure
 	@$(BIN)/python tests/measure.py $(ARGS)
 
-check: setup ## Check format, lint, types and import rules
+check: setup ## Check format, lint, types, import rules and the links of the pages
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo fmt --manifest-path benches/bare/Cargo.toml --check
 	cargo clippy --release --locked --workspace --all-targets -- -D warnings
 	@if command -v cargo-deny >/dev/null; then cargo deny --log-level error check bans licenses; \
 	else echo 'skipped: cargo deny (crates and licences that must not come in); install it with: cargo install --locked cargo-deny' >&2; fi
@@ -63,12 +64,17 @@ check: setup ## Check format, lint, types and import rules
 	$(BIN)/ruff check python benches tests subjects $(SCRIPTS)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pytest -q -n0 tests/unit/test_page_links.py
 	@unformatted="$$(git ls-files -z '*.go' | xargs -0 -r gofmt -l)"; \
 	if [ -n "$$unformatted" ]; then printf 'gofmt would change: %s\n' $$unformatted; exit 1; fi
 
-ratios: setup ## Measure speed beside other programs, and print the ratios; some cases with ARGS='--rounds 5 load-h1'
+ratios: setup ## Measure speed relative to other programs, and print the ratios; some cases with ARGS='--rounds 5 load-h1'
 	@scripts/setup-peers
 	@PYTHONPATH=benches:scripts $(BIN)/python -m ratios $(ARGS)
+
+bare: ## Build and test the bare loops over epoll and io_uring that bound every server and generator (benches/bare)
+	cargo test --release --locked --manifest-path benches/bare/Cargo.toml
+	cargo build --release --locked --manifest-path benches/bare/Cargo.toml
 
 fuzz: setup ## Fuzz each parser for SECONDS=900, one after another
 	@scripts/fuzz $(or $(SECONDS),900) $(ARGS)
@@ -80,9 +86,10 @@ endure: setup ## Kill at random 300 times, fill disks, fuzz, crawl hostile serve
 	@scripts/fuzz $(or $(SECONDS),900)
 	@scripts/endure soak --hours 2
 
-format: setup ## Bring every file into shape
+format: setup ## Format every file
 	cargo fmt --all
 	cargo fmt --manifest-path fuzz/Cargo.toml
+	cargo fmt --manifest-path benches/bare/Cargo.toml
 	$(BIN)/ruff format python benches tests subjects $(SCRIPTS)
 	$(BIN)/ruff check --fix python benches tests subjects $(SCRIPTS)
 	git ls-files -z '*.go' | xargs -0 -r gofmt -w
@@ -93,7 +100,7 @@ docs: setup ## Write the generated pages of docs/reference
 docs-subjects: build ## Probe every client and server and write docs/reference/subjects.md
 	$(BIN)/python scripts/write-subjects
 
-docs-accuracy: setup ## Hold every load tool that is installed to the truth and write docs/concepts/accuracy.md (a quiet quarter of an hour)
+docs-accuracy: setup ## Check every installed load tool against known truths and write docs/concepts/accuracy.md (15 minutes on a quiet machine)
 	$(BIN)/python scripts/write-accuracy $(ARGS)
 
 wheel: setup ## Build the wheel and the source distribution into dist/
@@ -104,5 +111,5 @@ wheel-check: wheel ## Install the wheel into an empty home, measure with it, and
 	@scripts/check-wheel
 	@$(BIN)/python scripts/check-image
 
-clean: ## Remove what was built here; runs/ and the user's cache stay
+clean: ## Remove everything built in this checkout, except runs/ and the user's cache
 	rm -rf target .venv dist LICENSE-THIRD-PARTY .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

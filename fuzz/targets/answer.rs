@@ -1,11 +1,11 @@
-//! What a server sends to a client over HTTP/1.1: the exchange ends, and any cut into reads brings the same answer.
+//! An HTTP/1.1 server's answer to a client: the exchange ends, and any split into reads gives the same answer.
 #![no_main]
 
 use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 
-use dyno_load::transport::{AnswerHead, Failure, Receive, http1};
+use dyno_client::{AnswerHead, Failure, Receive, http1};
 use libfuzzer_sys::fuzz_target;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -14,7 +14,7 @@ fuzz_target!(|input: (bool, u8, &[u8])| {
     let whole = exchanged(is_head, wire, wire.len().max(1));
     for stride in [1, usize::from(stride).max(1)] {
         let cut = exchanged(is_head, wire, stride);
-        // Which error it is may depend on what had come when it was found; whether there is an answer may not.
+        // The kind of error may depend on how much had arrived when it was detected; success may not.
         assert_eq!(whole.as_ref().ok(), cut.as_ref().ok(), "{whole:?} {cut:?}");
     }
     if let Ok((status, content)) = whole {
@@ -24,7 +24,7 @@ fuzz_target!(|input: (bool, u8, &[u8])| {
     }
 });
 
-/// Status and content of the answer.
+/// Return status and content of the answer.
 fn exchanged(is_head: bool, wire: &[u8], stride: usize) -> Result<(u16, Vec<u8>), Failure> {
     let request = http1::Request::new(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n".to_vec(), is_head);
     let mut connection = http1::Connection::new(Server { wire, stride });
@@ -32,7 +32,7 @@ fn exchanged(is_head: bool, wire: &[u8], stride: usize) -> Result<(u16, Vec<u8>)
     let ended = {
         let mut exchange = pin!(connection.exchange(&request, &mut answer));
         let mut context = Context::from_waker(Waker::noop());
-        // The server never lets anybody wait: neither may the exchange.
+        // The server is never pending, so the exchange may not be either.
         let Poll::Ready(ended) = exchange.as_mut().poll(&mut context) else {
             panic!("it waits for {}", wire.escape_ascii());
         };
@@ -64,7 +64,7 @@ impl Receive for Answer {
     }
 }
 
-/// Sends so many bytes at a time, whatever it is asked, and closes.
+/// Sends so many bytes at a time, ignores requests, and closes.
 struct Server<'w> {
     wire: &'w [u8],
     stride: usize,

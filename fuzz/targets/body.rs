@@ -1,4 +1,4 @@
-//! Bodies: any cut gives the same content, and never more than was offered.
+//! Bodies: any split gives the same content, and never more than was given.
 #![no_main]
 
 use dyno_http::{
@@ -53,7 +53,7 @@ fuzz_target!(|input: (u8, u8, u64, &[u8])| {
     );
 });
 
-/// Content, bytes consumed, whether the body ended, and its trailers.
+/// Return content, bytes consumed, whether the body ended, and its trailers.
 fn decode(
     framing: Framing,
     limits: &Limits,

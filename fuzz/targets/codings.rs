@@ -1,10 +1,10 @@
-//! Coded contents: any cut decodes alike, and a bomb ends at the bound.
+//! Coded contents: any split decodes to the same bytes, and a bomb stops at the limit.
 #![no_main]
 
-use dyno_load::transport;
+use dyno_client::Failure;
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/dyno-load/src/fetch/coding/mod.rs"]
+#[path = "../../crates/dyno-fetch/src/coding/mod.rs"]
 #[expect(
     dead_code,
     reason = "what is offered to servers is of no interest here"
@@ -12,7 +12,6 @@ use libfuzzer_sys::fuzz_target;
 mod coding;
 
 use coding::{Decoding, PIECE_BYTES, Sink, TURN_BYTES};
-use transport::Failure;
 
 const MOST_BYTES: usize = 1 << 20;
 const NAMES: [&str; 8] = [
@@ -31,8 +30,8 @@ fuzz_target!(|input: (u8, u8, &[u8])| {
     let name = NAMES[usize::from(name) % NAMES.len()];
     let whole = decoded(name, wire, wire.len().max(1));
     let cut = decoded(name, wire, usize::from(stride).max(1));
-    // Which error is found first may depend on the cut; whether there is content may not. But libzstd holds an empty frame to the
-    // length that it claims only where it has the whole frame at once.
+    // The first error may depend on the split; success may not. Exception: libzstd checks an empty frame against its claimed
+    // length only if it has the whole frame at once.
     let (Ok(whole), Ok(cut)) = (&whole, &cut) else {
         assert!(
             name.contains("zstd") || whole.is_err() == cut.is_err(),

@@ -1,4 +1,4 @@
-//! What two machines that measure together send to each other: messages, an error or the end, however it is cut.
+//! Messages between two measuring machines: any split gives the same messages, error or end.
 #![no_main]
 
 use std::io::{self, Read, Write};
@@ -10,11 +10,11 @@ use libfuzzer_sys::fuzz_target;
 #[expect(dead_code, reason = "only what reads is of interest here")]
 mod message;
 
-use message::{Answered, Asked, Messages};
+use message::{ControlRequest, ControlResponse, Messages};
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (stride, wire) = input;
-    // Room for a whole piece is made for each read: byte by byte would take long.
+    // Each read allocates space for a whole piece: byte by byte would be slow.
     let stride = usize::from(stride).max(8);
     let requests = asked(wire, wire.len().max(1));
     assert_eq!(requests, asked(wire, stride));
@@ -24,17 +24,17 @@ fuzz_target!(|input: (u8, &[u8])| {
     assert!(content <= wire.len());
 });
 
-fn asked(wire: &[u8], stride: usize) -> Vec<Asked> {
+fn asked(wire: &[u8], stride: usize) -> Vec<ControlRequest> {
     let mut messages = Messages::new(Line { wire, stride }, Vec::new(), Duration::MAX);
     std::iter::from_fn(|| messages.read_request().ok().flatten()).collect()
 }
 
-fn answered(wire: &[u8], stride: usize) -> Vec<Answered> {
+fn answered(wire: &[u8], stride: usize) -> Vec<ControlResponse> {
     let mut messages = Messages::new(Line { wire, stride }, Vec::new(), Duration::MAX);
     std::iter::from_fn(|| messages.read_answer().ok()).collect()
 }
 
-/// A connection by which these bytes come, so many at a time.
+/// A connection that delivers these bytes, so many at a time.
 struct Line<'w> {
     wire: &'w [u8],
     stride: usize,

@@ -1,14 +1,15 @@
-//! Files of requests: read or refused at a line that is there, read back when written, and prepared or refused for sending.
+//! Files of requests: parsed, or refused at an existing line; parsed back after writing; prepared for sending, or refused.
 #![no_main]
 
-use dyno_load::load::{
+use dyno_client::Protocol;
+use dyno_load::{
     Requests, Shape,
     jsonl::{Described, LineError, lines},
 };
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (bool, &[u8])| {
-    let (http2, bytes) = input;
+    let (is_http2, bytes) = input;
     let mut described: Vec<Described> = match read(bytes) {
         Ok(described) => described,
         Err(error) => {
@@ -29,7 +30,7 @@ fuzz_target!(|input: (bool, &[u8])| {
         headers: Vec::new(),
         body: None,
         keepalive: true,
-        http2,
+        protocol: Protocol::ALL[usize::from(is_http2)],
         checks,
     };
     let count = described.len();
@@ -46,7 +47,7 @@ fn read(text: &[u8]) -> Result<Vec<Described>, LineError> {
     lines(text).map(|line| Ok(line?.1)).collect()
 }
 
-/// The line of a request, but for its checks, with the content in the one way that holds any bytes as they are: as text where it is text.
+/// Write a request without its checks. Content is text if possible, else base64, which represents any bytes.
 fn written(described: &Described) -> Vec<u8> {
     let mut value = serde_json::json!({"url": described.url, "headers": described.headers});
     if let Some(method) = &described.method {
@@ -62,7 +63,7 @@ fn written(described: &Described) -> Vec<u8> {
     line
 }
 
-/// Base64 as RFC 4648 has it: a second opinion on what the reader decodes.
+/// Encode base64 (RFC 4648) independently of the reader's decoder.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

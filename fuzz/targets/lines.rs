@@ -1,4 +1,4 @@
-//! What a client prints: the same lines however the bytes come, and of each that is a sample nothing that it cannot be.
+//! Output of a client: any split gives the same lines, and every sample has possible values only.
 #![no_main]
 
 use std::io::BufReader;

@@ -1,4 +1,4 @@
-//! Texts of links: read or refused in one line, and the canonical text of what was read is read back as the same link.
+//! Texts of links: parsed, or refused in one line; the canonical text parses as the same link.
 #![no_main]
 
 use dyno_link::Link;

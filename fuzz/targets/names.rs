@@ -1,4 +1,4 @@
-//! What a name server sends to the resolver: an answer, or not ours, and never one that is kept longer than a day.
+//! A name server's answer to the resolver: an answer, or not ours, and never cached longer than a day.
 #![no_main]
 
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use hickory_proto::rr::Name;
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/dyno-load/src/resolve/message.rs"]
+#[path = "../../crates/dyno-client/src/resolve/message.rs"]
 mod message;
 
 use message::{Answer, Family, Reading};
@@ -24,7 +24,7 @@ fuzz_target!(|input: (bool, bool, &[u8])| {
     assert_eq!(message::read(&asked, ID, &name, family), Reading::NotOurs);
 
     let mut bytes = bytes.to_vec();
-    // Else nearly nothing would get past the first two bytes.
+    // Without this, nearly nothing would pass the check of the first two bytes.
     if let (true, Some(id)) = (is_ours, bytes.first_chunk_mut()) {
         *id = ID.to_be_bytes();
     }
@@ -33,7 +33,7 @@ fuzz_target!(|input: (bool, bool, &[u8])| {
         match answer {
             Answer::Addresses(addresses, kept) => {
                 assert!(kept <= DAY);
-                // No record of an address is shorter than this.
+                // No address record is shorter than this.
                 assert!(addresses.len() * 12 <= bytes.len());
                 assert!(addresses.iter().all(|address| address.is_ipv6() == is_v6));
             }

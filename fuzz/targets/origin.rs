@@ -1,4 +1,4 @@
-//! A whole origin: whatever comes in by HTTP/1, HTTP/2 or as a question for a name, it ends the connection and answers the next one.
+//! A whole origin: after any input by HTTP/1, HTTP/2 or DNS, it closes the connection and answers the next one.
 #![no_main]
 
 use std::io::{ErrorKind, Read, Write};
@@ -10,11 +10,11 @@ use dyno_origin::{Authority, Options, Origin};
 use dyno_web::{Model, Web};
 use libfuzzer_sys::fuzz_target;
 
-/// Far longer than any answer takes, on a busy machine too: past this the origin hangs. libFuzzer has less patience.
+/// Far longer than any answer takes, even on a busy machine: beyond this the origin hangs. libFuzzer has a shorter timeout.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Connections keep their ports for a minute after their end: to one address alone there would soon be none left.
+/// Closed connections occupy their ports for a minute: a single address would run out of them.
 const ADDRESSES: u8 = 64;
-/// A question for the address of `a.test`, number 0x1234.
+/// A query for the address of `a.test`, number 0x1234.
 const QUESTION: &[u8] =
     b"\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x04test\x00\x00\x01\x00\x01";
 
@@ -28,7 +28,7 @@ fuzz_target!(|input: (u8, u8, &[u8])| {
     }
 });
 
-/// Where an origin serves.
+/// Addresses of an origin.
 struct Places {
     http: Vec<SocketAddr>,
     names: SocketAddr,
@@ -51,13 +51,13 @@ fn origin() -> &'static Places {
             http: running.http().to_vec(),
             names: running.dns()[0],
         };
-        // It serves for as long as the target runs.
+        // It serves as long as the target runs.
         std::mem::forget(running);
         places
     })
 }
 
-/// Sends, says that there will be no more, and reads what comes until the origin closes.
+/// Send, shut down writing, and read until the origin closes.
 fn over_tcp(to: SocketAddr, bytes: &[u8]) {
     let mut stream = TcpStream::connect_timeout(&to, PATIENCE).expect("it accepts connections");
     stream
@@ -66,7 +66,7 @@ fn over_tcp(to: SocketAddr, bytes: &[u8]) {
     stream
         .set_write_timeout(Some(PATIENCE))
         .expect("more than nothing");
-    // It may have closed before the end came.
+    // It may have closed before the end of the input.
     let sent = stream
         .write_all(bytes)
         .and_then(|()| stream.shutdown(Shutdown::Write));
@@ -79,7 +79,7 @@ fn over_tcp(to: SocketAddr, bytes: &[u8]) {
         match stream.read(&mut piece) {
             Ok(0) => return,
             Ok(_) => {}
-            // libFuzzer's own clock.
+            // Interrupted by libFuzzer's timer.
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => {
                 assert!(
@@ -93,7 +93,7 @@ fn over_tcp(to: SocketAddr, bytes: &[u8]) {
     }
 }
 
-/// Sends, and asks something sensible after it: that is answered.
+/// Send, then send a valid query, which must be answered.
 fn over_udp(to: SocketAddr, bytes: &[u8]) {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a port");
     socket

@@ -1,4 +1,4 @@
-//! Packets with the header that a TUN device puts before them: counted, and cut into pieces that together are the whole.
+//! Packets with the header of a TUN device: counted, and cut into pieces that together equal the whole.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,14 +1,12 @@
-//! Where an answer sends to: a URL that can be fetched, or one of two refusals.
+//! Target of a redirect: a URL that can be fetched, or one of two refusals.
 #![no_main]
 
-use dyno_load::transport;
+use dyno_client::Failure;
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 
-#[path = "../../crates/dyno-load/src/fetch/redirect.rs"]
+#[path = "../../crates/dyno-fetch/src/redirect.rs"]
 mod redirect;
-
-use transport::Failure;
 
 fuzz_target!(|location: &[u8]| {
     assert!(redirect::is_redirect(301));
@@ -18,7 +16,7 @@ fuzz_target!(|location: &[u8]| {
             assert!(matches!(next.scheme(), "http" | "https"));
             assert!(next.host_str().is_some_and(|host| !host.is_empty()));
             assert!(next.fragment().is_some());
-            // What goes into a request line.
+            // The part for the request line.
             assert!(
                 next.as_str().bytes().all(|byte| byte.is_ascii_graphic()),
                 "{next}"

@@ -1,4 +1,4 @@
-//! Request heads: whole, cut anywhere, and read back from what the writer makes of them.
+//! Request heads: whole, in any split, and parsed back after writing.
 #![no_main]
 
 use dyno_http::{Limits, Parse, Tolerance, request, target::Form, write};

@@ -1,4 +1,4 @@
-//! Response heads: whole, cut anywhere, and read back from what the writer makes of them.
+//! Response heads: whole, in any split, and parsed back after writing.
 #![no_main]
 
 use dyno_http::{Limits, Method, Parse, Tolerance, response, write};

@@ -1,1 +1,1 @@
-"""The pages of docs that say what the code says."""
+"""Pages of docs that are generated from code."""

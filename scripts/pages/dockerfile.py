@@ -1,4 +1,4 @@
-"""Reads the Dockerfile and .dockerignore, as far as ours go."""
+"""Parses the Dockerfile and .dockerignore, to the extent that this project uses them."""
 
 import json
 import re
@@ -11,12 +11,12 @@ __all__ = ["Stage", "ignored", "read_stages"]
 
 @dataclass
 class Stage:
-    """One stage: what it begins with, and its steps in their order."""
+    """One stage: its base image and its steps in order."""
 
     image: str
     name: str = ""
     steps: list[tuple[str, str]] = field(default_factory=list)
-    """Instruction and words, such as ``("RUN", "scripts/build-wheel")``; continued lines are one."""
+    """Instruction and arguments, such as ``("RUN", "scripts/build-wheel")``; continued lines are joined."""
 
     @property
     def entrypoint(self) -> list[str]:
@@ -39,7 +39,7 @@ def read_stages(text: str) -> list[Stage]:
 
 
 def ignored(name: str, rules: list[str]) -> bool:
-    """Return whether a file of the context is left out; rules that bring something back (``!``) are not known."""
+    """Return whether a file of the context is ignored; rules that include a file again (``!``) are not supported."""
     path = PurePosixPath(name)
     places = [str(place) for place in (path, *path.parents) if str(place) != "."]
     for rule in (rule.strip() for rule in rules):

@@ -7,12 +7,12 @@ __all__ = ["with_link_presets"]
 
 
 def with_link_presets(page: str) -> str:
-    """Write the table of the links that have a name into a page, with where their figures come from.
+    """Write the table of the named links, with the sources of their figures, into a page.
 
     Raises
     ------
     ValueError
-        If the page has no place for it.
+        If the page has no place for the table.
     """
     lines = [
         f"| `{preset.name}` | {preset.about} | `{Link.parse(preset.name)}` | {preset.source} |"

@@ -1,4 +1,4 @@
-"""Power: how likely a difference of a given size is found, and how large one has to be."""
+"""Power: the probability of detecting a difference of a given size, and the smallest detectable difference."""
 
 import math
 from functools import cache
@@ -15,26 +15,26 @@ _NODES: Final = 200
 
 
 def relative_power(ratio: float, spread: float, blocks: int, *, comparisons: int = 1, level: float = 0.95) -> float:
-    """Chance that two subjects are told apart.
+    """Return the probability of detecting a difference between two subjects.
 
     Parameters
     ----------
     ratio : float
-        How they really compare: 1.05 when one is 5 % better. Above 0.
+        True ratio of the subjects: 1.05 if one is 5 % better. Above 0.
     spread : float
-        Standard deviation of the logarithm of their ratio from block to block: 0.02 when it varies by 2 %. Above 0.
+        Standard deviation of the logarithm of their ratio from block to block: 0.02 if it varies by 2 %. Above 0.
     blocks : int
         Repeats, at least 2.
     comparisons : int
-        How many are corrected together. The chance given is that of the pair that Holm's correction comes to first;
-        the others face a weaker one.
+        Number of comparisons corrected together. The result is the power for the first pair of Holm's correction;
+        the other pairs have a weaker correction.
     level : float
         Confidence, between 0 and 1.
 
     Returns
     -------
     float
-        0 to 1; for equals it is the chance of a false alarm.
+        0 to 1; for equal subjects it is the probability of a false alarm.
 
     References
     ----------
@@ -47,24 +47,24 @@ def relative_power(ratio: float, spread: float, blocks: int, *, comparisons: int
 def smallest_difference(
     spread: float, blocks: int, *, comparisons: int = 1, power: float = 0.8, level: float = 0.95
 ) -> float:
-    """Return the smallest difference that is found with a given chance.
+    """Return the smallest difference that is detected with a given probability.
 
     Parameters
     ----------
     spread, blocks, comparisons, level
         As for ``relative_power``.
     power : float
-        The chance, above 1 - level and below 1.
+        The probability, above 1 - level and below 1.
 
     Returns
     -------
     float
-        Relative: 0.03 when 3 % is enough.
+        Relative: 0.03 for 3 %.
     """
     low, high = 0.0, spread
     while relative_power(math.exp(high), spread, blocks, comparisons=comparisons, level=level) < power:
         low, high = high, high * 2
-    for _ in range(50):  # each step halves the stretch: fifty leave nothing of it
+    for _ in range(50):  # each step halves the interval: after fifty it is below the precision of a float
         middle = (low + high) / 2
         if relative_power(math.exp(middle), spread, blocks, comparisons=comparisons, level=level) < power:
             low = middle
@@ -80,10 +80,11 @@ def _legendre() -> tuple[FloatArray, FloatArray]:
 
 
 def _noncentral_tails(critical: float, freedom: float, shift: float) -> float:
-    """Return the chance that t is further from 0 than ``critical`` when the truth is ``shift`` standard errors away.
+    """Return the probability that t exceeds ``critical`` in size if the true value is ``shift`` standard errors from 0.
 
-    It is the mean, over what the standard error may be estimated as, of the chance that a normal value lies outside. A
-    Gauss-Legendre rule over the quantiles of chi-square takes it: scipy's own noncentral t gives up for large shifts.
+    It is the mean, over the distribution of the estimated standard error, of the probability that a normal value lies
+    outside. A Gauss-Legendre rule over the quantiles of chi-square computes it: scipy's noncentral t fails for large
+    shifts.
 
     References
     ----------

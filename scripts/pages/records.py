@@ -1,4 +1,4 @@
-"""The reference of the records, from their types."""
+"""The reference page of the records, generated from their types."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -10,26 +10,25 @@ __all__ = ["records_page"]
 
 _INTRODUCTION: Final = """# Records
 
-What a run leaves in its folder under `runs/`: version {version} of the records. This page is generated
-from the types in `httpdyno.model`.
+The files of a run in its folder under `runs/`: version {version} of the records. This page is generated from
+`httpdyno.model`.
 
-- `manifest.json`: what was run, where, with what, and whether the run is `complete` or `partial`.
+- `manifest.json`: settings, machine, versions, and whether the run is `complete` or `partial`.
 - `trials.parquet`: one row for each trial.
-- `figures.parquet`: one row for each figure of a trial: what its experiment asked for and found.
-- `samples.parquet`: one row for each line of a client, and one for each URL that the deadline left without a line.
-- `load-000000.json`: of a load only, the generator's [own report](load-report.md) of each trial.
-- `parts/`: until a run is complete it keeps its finished trials here, three files for each.
-- `trials/`: what the trials wrote, an archive for each, and the truth that they were judged by (`httpdyno judge`).
-- `urls.gz`: until then also its list of URLs, unless a web made it. `lock`: held by the process that makes the run.
-- `output.txt`: what a run in the background has printed.
+- `figures.parquet`: one row for each figure of a trial, requested or found by its experiment.
+- `samples.parquet`: one row for each line of a client, and one for each URL without a line at the deadline.
+- `load-000000.json`: only of a load, the generator's [report](load-report.md) of each trial.
+- `parts/`: the finished trials of an incomplete run, three files for each.
+- `trials/`: the artifacts of the trials, an archive for each, and the truth that judged them (`httpdyno judge`).
+- `urls.gz`: the list of an incomplete run, unless a web generates it. `lock`: held by the process that makes the run.
+- `output.txt`: the output of a run in the background.
 
-What is not known is null. Units stand in the names: `_ns`, `_bytes`, `_per_s`. Times since the Unix epoch are UTC.
-Lines that cannot be read, or that belong to no URL that was given, are counted in the trial and are no samples.
+Unknown values are null. Names contain units: `_ns`, `_bytes`, `_per_s`. Times since the Unix epoch are UTC. Lines that
+cannot be read, or that belong to no given URL, are counted in the trial and are no samples.
 
-The version rises when a column goes or comes to mean something else; both versions can then be read. It does not rise
-for a column or a figure that is new, which is null in a run that was made before. Runs of version 1 have their figures
-in `trials.parquet`. A run of each experiment is kept in
-`tests/golden/`, and every change must still open, report and query it.
+The version rises when a column is removed or changes its meaning; both versions can then be read. A new column or
+figure does not raise it, and is null in older runs. Runs of version 1 have their figures in `trials.parquet`.
+`tests/golden/` has a run of each experiment, and every change must still open, report and query them.
 """
 
 
@@ -38,7 +37,7 @@ _FIGURES: Final = (
     "",
     "The columns `trial`, `figure` (its name) and, for its value, one of `integer`, `number`, `boolean`, `text` and "
     "`series`",
-    "(JSON). `query` and `load_run` show each as a column of `trials`, under these names.",
+    "(JSON). `query` and `load_run` show each figure as a column of `trials`.",
     "",
 )
 
@@ -49,7 +48,7 @@ def records_page(figures: Mapping[type[FigureRecord], Sequence[str]]) -> str:
     Parameters
     ----------
     figures : mapping
-        The records of figures, each with the experiments whose trials have it.
+        Types of figure records, each with the experiments whose trials have it.
     """
     parts = [
         _INTRODUCTION.format(version=RECORD_VERSION),
@@ -82,7 +81,9 @@ def _line(field: Field) -> str:
 
 def _type(field: Field) -> str:
     if field.members:
-        return "list of (" + ", ".join(f"`{member.name}` {member.type}" for member in field.members) + ")"
+        return (
+            "list of (" + ", ".join(f"`{member.name}` {member.type or _type(member)}" for member in field.members) + ")"
+        )
     if field.categories:
         return "one of " + ", ".join(f"`{category}`" for category in field.categories)
     return str(field.type)

@@ -1,4 +1,4 @@
-"""The tables of the page about statistics, computed by what they speak of."""
+"""Tables of the page about statistics, computed by the functions that they describe."""
 
 from collections.abc import Callable, Iterable
 from math import comb
@@ -20,12 +20,12 @@ _TRIALS: Final = (2, 3, 4, 5, 6, 7, 8, 9, 10)
 
 
 def with_tables(page: str) -> str:
-    """Write the tables into a page, each between the pair of comments that bears its name.
+    """Write the tables into a page, each between the pair of comments with its name.
 
     Raises
     ------
     ValueError
-        If the page has no place for one of them.
+        If the page has no place for one of the tables.
     """
     for name, table in _TABLES.items():
         page = with_table(page, name, table())
@@ -58,7 +58,7 @@ def _by_spread(cell: Callable[[float, int, int], str]) -> str:
 
 def _rank_tests() -> str:
     def lowest(repeats: int, subjects: int) -> str:
-        # All differences have the same sign: of the 2^n ways in which they can have theirs, two are that far out.
+        # All differences have the same sign: of the 2^n combinations of signs, two are that extreme.
         return f"{min(2 / 2**repeats * comb(subjects, 2), 1):.2g}"
 
     head = ["repeats", *(f"{subjects} subjects" for subjects in _SUBJECTS)]

@@ -12,7 +12,7 @@ _FIGURES = {Aspect.PACE: "rates and times", Aspect.CPU: "CPU time", Aspect.MEMOR
 
 
 def with_rules(page: str, rules: Mapping[str, Sequence[Rule]]) -> str:
-    """Write the table of the rules into a page, in the order of their weight.
+    """Write the table of the rules into a page, in order of precedence.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def with_rules(page: str, rules: Mapping[str, Sequence[Rule]]) -> str:
     Raises
     ------
     ValueError
-        If the page has no place for it.
+        If the page has no place for the table.
     """
     head = [
         "| rule | what is measured | at most | else the trial is | it spoils | experiments |",
@@ -38,7 +38,7 @@ def with_rules(page: str, rules: Mapping[str, Sequence[Rule]]) -> str:
 
 
 def _all(rules: Iterable[Sequence[Rule]]) -> list[Rule]:
-    """Merge the rules of experiments, those of one alone where they stand in its order."""
+    """Merge the rules of experiments; rules of a single experiment keep their place in its order."""
     merged: list[Rule] = []
     for own in rules:
         place = 0
@@ -55,5 +55,5 @@ def _all(rules: Iterable[Sequence[Rule]]) -> list[Rule]:
 def _line(rule: Rule, experiments: Sequence[str], of: int) -> str:
     allowed = f"{percent(rule.threshold)}{rule.unit.removeprefix('%')}"
     spoils = "every figure" if rule.spoils == EVERYTHING else ", ".join(_FIGURES[one] for one in sorted(rule.spoils))
-    told = "all" if len(experiments) == of else ", ".join(sorted(experiments))
-    return f"| `{rule.name}` | {rule.meaning} | {allowed} | `{rule.verdict}` | {spoils} | {told} |"
+    used_by = "all" if len(experiments) == of else ", ".join(sorted(experiments))
+    return f"| `{rule.name}` | {rule.meaning} | {allowed} | `{rule.verdict}` | {spoils} | {used_by} |"

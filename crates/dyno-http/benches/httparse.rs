@@ -1,8 +1,8 @@
-//! Nanoseconds to parse a head, or to get through the chunks of a body, beside httparse: `cargo bench -p dyno-http`.
+//! Nanoseconds to parse a head, or to decode the chunks of a body, compared with httparse: `cargo bench -p dyno-http`.
 //!
-//! Two readings of httparse: bare (syntax only, headers in an uninitialised array, its fastest entry), and with the fields
-//! that decide about framing, host and connection looked up afterwards, which this crate's parser has done when it returns.
-//! Rounds are interleaved, so that a slow moment of the machine meets all three; ratios are taken within a round.
+//! httparse runs in two variants: bare (syntax only, headers in an uninitialised array, its fastest entry), and with lookups of the
+//! fields for framing, host and connection, which this crate's parser has already read when it returns.
+//! Rounds are interleaved, so that a slow moment of the machine affects all three; ratios are taken within a round.
 
 use std::{
     hint::black_box,
@@ -86,7 +86,7 @@ fn report(name: &str, bytes: &[u8], parsers: [Parser<'_>; 3]) {
     );
 }
 
-/// Prints what each of the parsers takes for `bytes`, which hold so many `parts`; the first one is what the others are compared with.
+/// Print the time of each parser for `bytes`, which have so many `parts`, and its ratio to the first parser.
 fn compare(name: &str, bytes: &[u8], parts: f64, parsers: &[(&str, Parser<'_>)]) {
     let rounds: Vec<Vec<f64>> = (0..ROUNDS)
         .map(|_| {
@@ -116,7 +116,7 @@ fn compare(name: &str, bytes: &[u8], parts: f64, parsers: &[(&str, Parser<'_>)])
     }
 }
 
-/// Mean over one round.
+/// Return the mean over one round.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts of a benchmark are far below 2^52"
@@ -133,7 +133,7 @@ fn nanoseconds(parser: Parser<'_>, bytes: &[u8]) -> f64 {
     start.elapsed().as_nanos() as f64 / count as f64
 }
 
-/// A chunked body of 64 chunks of so many bytes.
+/// Make a chunked body of 64 chunks of so many bytes.
 fn body(chunk: usize) -> Vec<u8> {
     let mut wire = format!("{chunk:x}\r\n{}\r\n", "x".repeat(chunk))
         .repeat(64)
@@ -150,7 +150,7 @@ fn our_chunks(bytes: &[u8]) -> u64 {
     drained.content_bytes
 }
 
-/// The loop that a user of httparse writes when the whole body is there.
+/// The usual loop of a user of httparse when the whole body is present.
 fn httparse_chunks(bytes: &[u8]) -> u64 {
     let (mut at, mut content) = (0, 0);
     loop {
@@ -222,7 +222,7 @@ fn looked_up_response(bytes: &[u8]) -> u64 {
     status.expect("valid").unwrap() as u64 + look_up(response.headers)
 }
 
-/// What a user of httparse must do before the message can be acted upon.
+/// Look up the fields that a user of httparse needs before acting on the message.
 fn look_up(headers: &[httparse::Header<'_>]) -> u64 {
     let mut signals = 0;
     for header in headers {

@@ -1,14 +1,14 @@
-//! What can be wrong with a message, and where.
+//! Errors of a message and their position.
 
 use thiserror::Error as ThisError;
 
-/// A message was refused: what was wrong, at which byte.
+/// Refusal of a message: the problem and its byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ThisError)]
 #[error("byte {offset}: {problem}")]
 pub struct Error {
-    /// Counted from the start of the bytes handed to a head's parser; for a body, from the body's first byte on the wire.
+    /// Offset from the start of the bytes given to a head's parser; for a body, from its first byte on the wire.
     pub offset: u64,
-    /// What was wrong there.
+    /// The problem.
     pub problem: Problem,
 }
 
@@ -21,23 +21,23 @@ impl Error {
     }
 }
 
-/// The ways in which a message can be wrong.
+/// Reasons to refuse a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ThisError)]
 #[non_exhaustive]
 pub enum Problem {
     /// Not a `tchar` where the method was expected.
     #[error("the method is not a token followed by one space")]
     InvalidMethod,
-    /// RFC 9112, 3.2: none of the four forms, or not the form that the method asks for.
+    /// RFC 9112, 3.2: none of the four forms, or not the form that the method requires.
     #[error("the request target is not valid for this method")]
     InvalidTarget,
     /// The scheme of an absolute target, or its authority.
     #[error("the authority is not host[:port]")]
     InvalidAuthority,
-    /// Not `HTTP/1.0` or `HTTP/1.1` in the shape of a version.
+    /// Not `HTTP/1.0` or `HTTP/1.1`, and not a well-formed version.
     #[error("expected HTTP/1.0 or HTTP/1.1")]
     InvalidVersion,
-    /// A well-formed version that is not spoken here.
+    /// A well-formed but unsupported version.
     #[error("HTTP version other than 1.x")]
     UnsupportedVersion,
     /// Not three digits from 100 on, followed by a space.
@@ -55,7 +55,7 @@ pub enum Problem {
     /// A line that starts with white space (obs-fold), or white space before the first field.
     #[error("a field line starts with white space (line folding is refused)")]
     FoldedLine,
-    /// A byte that is no `tchar` in a field name, or an empty name.
+    /// A byte that is not a `tchar` in a field name, or an empty name.
     #[error("the field name is empty or holds a byte that is not allowed in a token")]
     InvalidFieldName,
     /// RFC 9112, 5.1: must be refused.
@@ -67,19 +67,19 @@ pub enum Problem {
     /// A control character in a field value.
     #[error("the field value holds a control character")]
     InvalidFieldValue,
-    /// Not digits, or more than 64 bits hold.
+    /// Not digits, or a number beyond 64 bits.
     #[error("Content-Length is not a decimal number below 2^64")]
     InvalidContentLength,
     /// Two values that differ.
     #[error("Content-Length is given twice, with different values")]
     ContradictoryContentLength,
-    /// RFC 9112, 6.3: the usual way of smuggling a request.
+    /// RFC 9112, 6.3: the usual form of request smuggling.
     #[error("both Content-Length and Transfer-Encoding")]
     LengthAndTransferEncoding,
-    /// A list that does not end in `chunked`, or has it twice, or an empty member.
+    /// A list that does not end in `chunked`, or has it twice, or has an empty member.
     #[error("Transfer-Encoding does not end in chunked, exactly once")]
     InvalidTransferEncoding,
-    /// Well formed, but a coding that is not decoded here.
+    /// A well-formed but unsupported coding.
     #[error("transfer coding other than chunked")]
     UnsupportedTransferCoding,
     /// RFC 9112, 6.1: faulty framing.
@@ -91,7 +91,7 @@ pub enum Problem {
     /// RFC 9112, 3.2.
     #[error("more than one Host field")]
     DuplicateHost,
-    /// Not `uri-host [":" port]`, or empty where the target names no host.
+    /// Not `uri-host [":" port]`, or empty although the target names no host.
     #[error("Host is not host[:port]")]
     InvalidHost,
     /// See [`crate::Limits::head_bytes`].
@@ -112,7 +112,7 @@ pub enum Problem {
         /// The limit that was passed.
         limit: usize,
     },
-    /// No hexadecimal digit, or more than 64 bits hold.
+    /// Not a hexadecimal digit, or a number beyond 64 bits.
     #[error("the chunk size is not a hexadecimal number below 2^64")]
     InvalidChunkSize,
     /// RFC 9112, 7.1.1.
@@ -145,7 +145,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// The status code with which a server answers a request refused for this.
+    /// Return the status code of a server's answer to a request refused for this problem.
     #[must_use]
     pub const fn status(self) -> u16 {
         match self {

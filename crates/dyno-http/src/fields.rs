@@ -1,20 +1,20 @@
-//! The field section of a head or of trailers: one line's grammar, and lookup by name.
+//! The field section of a head or of trailers: the grammar of a line, and lookup by name.
 
 use crate::{Error, Problem, scan};
 
 /// One field line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field<'a> {
-    /// As it was sent; compare without case.
+    /// The name as sent; compare it without case.
     pub name: &'a str,
-    /// Without the white space around it. May hold bytes above 127, which have no defined meaning.
+    /// The value without surrounding white space. May contain bytes above 127, which have no defined meaning.
     pub value: &'a [u8],
 }
 
-/// The field lines of a message, in the order they came.
+/// The field lines of a message in their order.
 ///
-/// A view of bytes that were validated already: iterating finds the lines again, which is cheaper than keeping an index that
-/// most callers never look into. What decides about framing and the connection is picked up while parsing, see
+/// A view of validated bytes. Iteration parses the lines again, which is cheaper than an index that most callers never use. The fields
+/// for framing and connection are read during parsing; see
 /// [`crate::RequestHead`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fields<'a> {
@@ -23,50 +23,50 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// `block` is a sequence of `count` lines that [`line()`] accepted, without the empty line.
+    /// Make a view of `block`, a sequence of `count` lines that [`line()`] accepted, without the empty line.
     pub(crate) const fn new(block: &'a [u8], count: usize) -> Self {
         Self { block, count }
     }
 
-    /// The `count` lines of `block`, which are a copy of the [`Fields::as_bytes`] of a head that was parsed. Of other bytes, the
-    /// lines up to the first that is none.
+    /// Make a view of `block`, a copy of the [`Fields::as_bytes`] of a parsed head with `count` lines. Of other bytes, it has the
+    /// lines before the first invalid one.
     #[must_use]
     pub const fn parsed_before(block: &'a [u8], count: usize) -> Self {
         Self::new(block, count)
     }
 
-    /// Number of field lines.
+    /// Return the number of field lines.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there is no field line.
+    /// Return whether there is no field line.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The lines as they came, line ends included, without the empty line.
+    /// Return the lines as received, with line ends, without the empty line.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.block
     }
 
-    /// Value of the first field with this name, whatever its case.
+    /// Return the value of the first field with this name, in any case.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'a [u8]> {
         self.get_all(name).next()
     }
 
-    /// Values of all fields with this name, in order.
+    /// Return the values of all fields with this name, in order.
     pub fn get_all<'n>(&self, name: &'n str) -> impl Iterator<Item = &'a [u8]> + use<'a, 'n> {
         self.lines()
             .filter(|(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
             .map(|(_, value)| value)
     }
 
-    /// All fields, in order.
+    /// Return all fields, in order.
     pub fn iter(&self) -> impl Iterator<Item = Field<'a>> + use<'a> {
         self.lines().map(|(name, value)| Field {
             name: ascii(name),
@@ -99,7 +99,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// What stands at a position of a field section.
+/// Content at a position of a field section.
 pub(crate) enum Line<'a> {
     Field {
         name: &'a [u8],
@@ -113,7 +113,7 @@ pub(crate) enum Line<'a> {
     Partial,
 }
 
-/// Reads the line that starts at `at`.
+/// Parse the line that starts at `at`.
 #[inline]
 pub(crate) fn line(bytes: &[u8], at: usize) -> Result<Line<'_>, Error> {
     if let Some(b"\r\n") = bytes.get(at..at + 2) {
@@ -141,7 +141,7 @@ pub(crate) fn line(bytes: &[u8], at: usize) -> Result<Line<'_>, Error> {
     }
 }
 
-/// CR LF at `at`: where the next line starts, or `None` when it has not arrived yet. `otherwise` is the problem of any other byte.
+/// Match CR LF at `at`; return the start of the next line, or `None` if it has not arrived. `otherwise` is the problem of any other byte.
 #[inline]
 pub(crate) fn line_end(
     bytes: &[u8],
@@ -178,7 +178,7 @@ fn trim_end(mut value: &[u8]) -> &[u8] {
     value
 }
 
-/// The members of a comma-separated list, without the white space around them; empty members are left out (RFC 9110, 5.6.1).
+/// Split a comma-separated list into members without surrounding white space; empty members are left out (RFC 9110, 5.6.1).
 pub fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value
         .split(|byte| *byte == b',')
@@ -186,7 +186,7 @@ pub fn members(value: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|member| !member.is_empty())
 }
 
-/// Bytes that the parser has found to be ASCII, as text.
+/// Return bytes that the parser accepted as ASCII as text.
 pub(crate) fn ascii(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("the parser accepted only ASCII here")
 }

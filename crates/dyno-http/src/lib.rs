@@ -1,13 +1,13 @@
 //! HTTP/1.1 messages as bytes, for both roles, without I/O.
 //!
-//! Heads are parsed where they lie: nothing is copied and nothing is allocated. Bodies are decoded incrementally: the
-//! [`body::Decoder`] takes bytes off the wire and says which of them are content. Encoders append to a caller's `Vec<u8>`.
+//! Heads are parsed in place: nothing is copied or allocated. Bodies are decoded incrementally: the
+//! [`body::Decoder`] takes bytes of the connection and returns the ranges of content. Encoders append to a caller's `Vec<u8>`.
 //!
-//! Strict by default: where RFC 9110 and RFC 9112 let a recipient choose between repairing a message and refusing it, it is
-//! refused, because two recipients that repair differently are how requests are smuggled. What may be tolerated is listed in
-//! [`Tolerance`]; none of it touches where a message ends, except [`Tolerance::padded_chunk_size`], whose reading is unambiguous.
+//! Strict by default: where RFC 9110 and RFC 9112 let a recipient either repair or refuse a message, this crate refuses it,
+//! because recipients that repair differently enable request smuggling. [`Tolerance`] lists the permitted exceptions. None of
+//! them changes where a message ends, except [`Tolerance::padded_chunk_size`], which is unambiguous.
 //!
-//! # A server's side
+//! # Server
 //!
 //! ```
 //! use dyno_http::{Limits, Parse, body, request, write};
@@ -32,7 +32,7 @@
 //! # }
 //! ```
 //!
-//! # A client's side
+//! # Client
 //!
 //! ```
 //! use dyno_http::{Limits, Method, Parse, body, response};
@@ -74,18 +74,18 @@ pub use method::Method;
 pub use request::RequestHead;
 pub use response::ResponseHead;
 pub use target::Target;
-pub use version::Version;
+pub use version::{HttpVersion, PerVersion, Version};
 
-/// What parsing a head came to.
+/// Result of parsing a head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parse<T> {
-    /// The head is whole and valid.
+    /// The head is complete and valid.
     Complete {
-        /// The head, borrowing from the bytes it was parsed from.
+        /// The head, which borrows from the parsed bytes.
         head: T,
-        /// Length of the head on the wire, its empty line included: where the body starts.
+        /// Length of the head on the wire with its empty line: the position of the body.
         bytes: usize,
     },
-    /// All bytes so far are valid; the head does not end within them.
+    /// All bytes so far are valid, but the head is not complete.
     Partial,
 }

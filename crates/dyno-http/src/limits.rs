@@ -1,6 +1,6 @@
-//! How much of a message is accepted, and what is tolerated in it.
+//! Limits on the length of a message, and tolerated deviations.
 
-/// Upper bounds, all of them inclusive. A message that passes one is refused.
+/// Upper bounds, all inclusive. A message beyond one of them is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a head, from the start line to its empty line. A connection buffer of this size always suffices.
@@ -9,13 +9,13 @@ pub struct Limits {
     pub target_bytes: usize,
     /// Field lines of a head, and of a trailer section.
     pub fields: usize,
-    /// Bytes of one chunk-size line, extensions and line end included.
+    /// Bytes of one chunk-size line with extensions and line end.
     pub chunk_line_bytes: usize,
-    /// Bytes of all chunk extensions of one body: many tiny chunks with long extensions would cost more than they carry.
+    /// Bytes of all chunk extensions of one body: many tiny chunks with long extensions would cost more than their content.
     pub chunk_extension_bytes: usize,
-    /// Bytes of a trailer section, its empty line included.
+    /// Bytes of a trailer section with its empty line.
     pub trailer_bytes: usize,
-    /// What is accepted beyond the grammar.
+    /// Accepted deviations from the grammar.
     pub tolerance: Tolerance,
 }
 
@@ -33,26 +33,26 @@ impl Default for Limits {
     }
 }
 
-/// Departures from the grammar that programs in use depend on. All off by default.
+/// Deviations from the grammar that existing programs depend on. All off by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tolerance {
-    /// A request target may hold the visible ASCII characters that RFC 3986 wants escaped, `#` excepted, and a `%` without two
-    /// digits after it. User agents that follow the WHATWG URL standard send `|` and `{` in queries as they are.
+    /// Accept visible ASCII characters in a request target that RFC 3986 requires to be escaped, except `#`, and a `%` without two
+    /// digits after it. User agents that follow the WHATWG URL standard send `|` and `{` in queries unescaped.
     pub unescaped_target: bool,
-    /// A status line may end right after the status code, without the space that precedes even an empty reason phrase.
+    /// Accept a status line without the space after the status code, which is required even before an empty reason phrase.
     pub missing_reason_space: bool,
-    /// White space between a chunk size and the end of its line. Old servers pad the size to a fixed width.
+    /// Accept white space between a chunk size and the end of its line. Old servers pad the size to a fixed width.
     pub padded_chunk_size: bool,
 }
 
 impl Tolerance {
-    /// Nothing beyond the grammar.
+    /// No deviations.
     pub const NONE: Self = Self {
         unescaped_target: false,
         missing_reason_space: false,
         padded_chunk_size: false,
     };
-    /// Everything listed: for talking to the world rather than judging it.
+    /// All deviations: for talking to the real internet rather than testing it.
     pub const ALL: Self = Self {
         unescaped_target: true,
         missing_reason_space: true,

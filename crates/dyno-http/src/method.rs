@@ -1,6 +1,6 @@
 //! The method of a request.
 
-/// A method: the ones of RFC 9110 and PATCH by name, any other as it was sent. Methods are case-sensitive.
+/// A method: those of RFC 9110 and PATCH by name, any other as sent. Methods are case-sensitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method<'a> {
     /// `GET`
@@ -26,7 +26,7 @@ pub enum Method<'a> {
 }
 
 impl<'a> Method<'a> {
-    /// As it stands in a request line.
+    /// Return the method as in a request line.
     #[must_use]
     pub const fn as_str(self) -> &'a str {
         match self {
@@ -43,7 +43,7 @@ impl<'a> Method<'a> {
         }
     }
 
-    /// The method with this name. `None` if `token` is no token.
+    /// Return the method with this name. `None` if `token` is not a token.
     #[must_use]
     pub fn from_token(token: &'a [u8]) -> Option<Self> {
         Some(match token {

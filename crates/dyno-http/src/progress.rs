@@ -1,11 +1,11 @@
-//! When a head that keeps arriving is worth parsing again.
+//! Decides when to parse a partial head again.
 
 use crate::scan;
 
-/// Remembers how far a growing buffer was searched for the end of its head.
+/// How far a growing buffer was searched for the end of its head.
 ///
-/// Parsing again at every arrival would cost the square of the head's length when it comes byte by byte. So it is parsed when an
-/// empty line has come, and each time its length has doubled, so that nonsense is refused before an empty line comes: linear in all.
+/// Parsing at every arrival would take quadratic time if the head arrives byte by byte. It is therefore parsed when an empty line has
+/// arrived, and each time its length has doubled, so that invalid bytes are refused before that: linear time in total.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Progress {
     searched: usize,
@@ -13,9 +13,9 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Whether `bytes`, which are those of the last call and perhaps more, may parse to something else than last time.
+    /// Return whether `bytes`, which extend those of the last call, may give another result than last time.
     pub fn worth_parsing(&mut self, bytes: &[u8], head_bytes: usize) -> bool {
-        // An empty line is LF CR LF, of which two bytes may have been there the last time.
+        // An empty line is LF CR LF, of which two bytes may have been present last time.
         let ended = has_empty_line(bytes, self.searched.saturating_sub(2));
         self.searched = bytes.len();
         if ended || bytes.len() >= self.again_at.min(head_bytes) {
@@ -42,7 +42,7 @@ mod tests {
     use super::Progress;
 
     #[test]
-    fn a_head_that_comes_byte_by_byte_is_parsed_a_logarithmic_number_of_times() {
+    fn a_head_arriving_byte_by_byte_is_parsed_a_logarithmic_number_of_times() {
         let mut head = b"GET / HTTP/1.1\r\n".to_vec();
         head.extend(std::iter::repeat_n(&b"x: yyyyyyyyyyyy\r\n"[..], 1000).flatten());
         head.extend(b"\r\n");
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_worth_parsing_even_without_an_empty_line() {
+    fn at_the_limit_a_head_is_parsed_even_without_an_empty_line() {
         let mut progress = Progress::default();
         assert!(progress.worth_parsing(&[b'a'; 60], 100));
         assert!(!progress.worth_parsing(&[b'a'; 99], 100));

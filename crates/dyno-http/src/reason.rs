@@ -1,6 +1,6 @@
 //! The reason phrases of the IANA registry of status codes.
 
-/// The registered reason phrase of a status code; empty where there is none.
+/// Return the registered reason phrase of a status code; empty if there is none.
 #[must_use]
 pub const fn reason(status: u16) -> &'static str {
     match status {

@@ -11,7 +11,7 @@ use crate::{
     version,
 };
 
-/// A valid request head, borrowing from the bytes it was parsed from.
+/// A valid request head, which borrows from the parsed bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestHead<'a> {
     /// The method.
@@ -22,9 +22,9 @@ pub struct RequestHead<'a> {
     pub version: Version,
     /// All field lines.
     pub fields: Fields<'a>,
-    /// How the body that follows is framed.
+    /// Framing of the body.
     pub framing: Framing,
-    /// What the `Connection` fields say.
+    /// Options of the `Connection` fields.
     pub connection: ConnectionOptions,
     /// Whether the client waits for `100 Continue` before it sends the body. Never for HTTP/1.0.
     pub expects_continue: bool,
@@ -32,30 +32,30 @@ pub struct RequestHead<'a> {
 }
 
 impl<'a> RequestHead<'a> {
-    /// Value of the `Host` field: `host[:port]`, as it was sent.
+    /// Return the `Host` field as sent: `host[:port]`.
     #[must_use]
     pub fn host(&self) -> Option<&'a str> {
         self.host.map(ascii)
     }
 
-    /// Whom the request is for: the target's authority where it has one, else `Host` (RFC 9112, 3.3).
+    /// Return the target's authority, or else `Host` (RFC 9112, 3.3).
     #[must_use]
     pub fn authority(&self) -> Option<&'a str> {
         self.target.authority().or_else(|| self.host())
     }
 
-    /// Whether the client wants the connection kept for another request.
+    /// Return whether the client keeps the connection for another request.
     #[must_use]
     pub const fn keep_alive(&self) -> bool {
         self.connection.keep_alive(self.version)
     }
 }
 
-/// Parses the request head that `bytes` start with. One empty line before it is skipped (RFC 9112, 2.2) and counted.
+/// Parse the request head at the start of `bytes`. One empty line before it is skipped (RFC 9112, 2.2) and counted.
 ///
 /// # Errors
 ///
-/// Whatever makes the head invalid, or longer than `limits` allow, at the first byte from which that is certain.
+/// The first problem of the head, or that it exceeds `limits`, with the offset of the first byte that proves it.
 #[inline]
 pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parse<RequestHead<'a>>, Error> {
     let window = &bytes[..bytes.len().min(limits.head_bytes)];
@@ -70,7 +70,7 @@ pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parse<RequestHead<'
     }
 }
 
-/// Parses one head after the other from a buffer that fills as bytes arrive, in time linear in their number.
+/// Parser of successive heads in a growing buffer, in time linear in the number of bytes.
 #[derive(Debug, Clone)]
 pub struct Parser {
     limits: Limits,
@@ -78,7 +78,7 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// A parser for one connection.
+    /// Make a parser for one connection.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -87,11 +87,11 @@ impl Parser {
         }
     }
 
-    /// As [`parse`], where `bytes` are those of the last call that was [`Parse::Partial`], and perhaps more.
+    /// Parse like [`parse`]; after [`Parse::Partial`], `bytes` must extend those of the last call.
     ///
     /// # Errors
     ///
-    /// As [`parse`]; an error may be found a few bytes later than it could be.
+    /// See [`parse`]; an error may be detected a few bytes later.
     #[inline]
     pub fn parse<'a>(&mut self, bytes: &'a [u8]) -> Result<Parse<RequestHead<'a>>, Error> {
         if !self.progress.worth_parsing(bytes, self.limits.head_bytes) {
@@ -154,7 +154,7 @@ fn head<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parse<RequestHead<'a>>, 
     Ok(Parse::Complete { head, bytes: next })
 }
 
-/// The method at `at`, and where the target starts.
+/// Parse the method at `at`; return it and the start of the target.
 #[inline]
 fn method(bytes: &[u8], at: usize) -> Result<Option<(Method<'_>, usize)>, Error> {
     if bytes[at..].starts_with(b"GET ") {

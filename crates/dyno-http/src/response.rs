@@ -10,32 +10,32 @@ use crate::{
     version,
 };
 
-/// A valid response head, borrowing from the bytes it was parsed from.
+/// A valid response head, which borrows from the parsed bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResponseHead<'a> {
     /// The version of the status line.
     pub version: Version,
-    /// 100 to 999. Only up to 599 has a meaning.
+    /// 100 to 999. Only codes up to 599 have a meaning.
     pub status: u16,
-    /// The reason phrase, often empty. May hold bytes above 127.
+    /// The reason phrase, often empty. May contain bytes above 127.
     pub reason: &'a [u8],
     /// All field lines.
     pub fields: Fields<'a>,
-    /// What the `Connection` fields say.
+    /// Options of the `Connection` fields.
     pub connection: ConnectionOptions,
     declared: Option<Framing>,
 }
 
 impl ResponseHead<'_> {
-    /// Whether this is an interim response: the final one to the same request comes after it.
+    /// Return whether this is an interim response, followed by the final one to the same request.
     ///
-    /// Not so 101, which ends HTTP on the connection.
+    /// 101 is not: it ends HTTP on the connection.
     #[must_use]
     pub const fn is_interim(&self) -> bool {
         self.status < 200 && self.status != 101
     }
 
-    /// How the body is framed, given the method of the request that this answers (RFC 9112, 6.3).
+    /// Return the framing of the body, given the method of the request (RFC 9112, 6.3).
     #[must_use]
     pub fn framing(&self, method: Method<'_>) -> Framing {
         match (method, self.status) {
@@ -45,7 +45,7 @@ impl ResponseHead<'_> {
         }
     }
 
-    /// Value of `Content-Length`, whether or not a body follows: in an answer to HEAD it is the length that GET would have.
+    /// Return `Content-Length`, whether or not a body follows: in a response to HEAD it is the length of the response to GET.
     #[must_use]
     pub const fn content_length(&self) -> Option<u64> {
         match self.declared {
@@ -54,7 +54,7 @@ impl ResponseHead<'_> {
         }
     }
 
-    /// Whether the connection can carry another request after this response, whose body is framed like this.
+    /// Return whether the connection can carry another request after this response with this framing.
     #[must_use]
     pub const fn keep_alive(&self, framing: Framing) -> bool {
         !matches!(framing, Framing::UntilClose | Framing::Tunnel)
@@ -62,11 +62,11 @@ impl ResponseHead<'_> {
     }
 }
 
-/// Parses the response head that `bytes` start with.
+/// Parse the response head at the start of `bytes`.
 ///
 /// # Errors
 ///
-/// Whatever makes the head invalid, or longer than `limits` allow, at the first byte from which that is certain.
+/// The first problem of the head, or that it exceeds `limits`, with the offset of the first byte that proves it.
 #[inline]
 pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parse<ResponseHead<'a>>, Error> {
     let window = &bytes[..bytes.len().min(limits.head_bytes)];
@@ -81,7 +81,7 @@ pub fn parse<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parse<ResponseHead<
     }
 }
 
-/// Parses one head after the other from a buffer that fills as bytes arrive, in time linear in their number.
+/// Parser of successive heads in a growing buffer, in time linear in the number of bytes.
 #[derive(Debug, Clone)]
 pub struct Parser {
     limits: Limits,
@@ -89,7 +89,7 @@ pub struct Parser {
 }
 
 impl Parser {
-    /// A parser for one connection.
+    /// Make a parser for one connection.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -98,11 +98,11 @@ impl Parser {
         }
     }
 
-    /// As [`parse`], where `bytes` are those of the last call that was [`Parse::Partial`], and perhaps more.
+    /// Parse like [`parse`]; after [`Parse::Partial`], `bytes` must extend those of the last call.
     ///
     /// # Errors
     ///
-    /// As [`parse`]; an error may be found a few bytes later than it could be.
+    /// See [`parse`]; an error may be detected a few bytes later.
     #[inline]
     pub fn parse<'a>(&mut self, bytes: &'a [u8]) -> Result<Parse<ResponseHead<'a>>, Error> {
         if !self.progress.worth_parsing(bytes, self.limits.head_bytes) {
@@ -148,7 +148,7 @@ fn head<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Parse<ResponseHead<'a>>,
     Ok(Parse::Complete { head, bytes: next })
 }
 
-/// The status code after the version that ended at `at`, and where the reason phrase starts.
+/// Parse the status code after the version, which ended at `at`; return it and the start of the reason phrase.
 #[inline]
 fn status(bytes: &[u8], at: usize, limits: &Limits) -> Result<Option<(u16, usize)>, Error> {
     match bytes[at..] {

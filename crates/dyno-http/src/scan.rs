@@ -1,18 +1,18 @@
-//! Finds where a run of bytes of one class ends, sixteen bytes at a time.
+//! Search for the end of a run of bytes of one class, sixteen bytes at a time.
 //!
-//! `wide` gives SSE2 and NEON, which every processor of their kind has, without `unsafe` and without asking the processor first.
+//! `wide` uses SSE2 and NEON, which every x86-64 and `AArch64` processor has, without `unsafe` and without run-time detection.
 
 use wide::u8x16;
 
 const LANES: usize = 16;
 
-/// Whether `byte` is a `tchar` (RFC 9110, 5.6.2).
+/// Return whether `byte` is a `tchar` (RFC 9110, 5.6.2).
 #[inline]
 pub(crate) const fn is_token(byte: u8) -> bool {
     TOKEN[byte as usize]
 }
 
-/// First position from `at` on that holds no `tchar`; the length if there is none.
+/// Return the first position from `at` on without a `tchar`; the length if there is none.
 #[inline]
 pub(crate) fn token_end(bytes: &[u8], mut at: usize) -> usize {
     loop {
@@ -20,7 +20,7 @@ pub(crate) fn token_end(bytes: &[u8], mut at: usize) -> usize {
             let letter = within(block | u8x16::splat(0x20), b'a', b'z');
             !(letter | within(block, b'0', b'9') | block.simd_eq(u8x16::splat(b'-')))
         });
-        // The other characters of tokens are too rare to be worth an instruction each.
+        // The other token characters are too rare to spend an instruction on each.
         match bytes.get(at) {
             Some(byte) if is_token(*byte) => at += 1,
             _ => return at,
@@ -28,7 +28,7 @@ pub(crate) fn token_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// First position from `at` on that is neither space nor tab.
+/// Return the first position from `at` on with neither space nor tab.
 #[inline]
 pub(crate) fn blank_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(b' ' | b'\t') = bytes.get(at) {
@@ -37,7 +37,7 @@ pub(crate) fn blank_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// First position from `at` on that holds a control character other than tab.
+/// Return the first position from `at` on with a control character other than tab.
 #[inline]
 pub(crate) fn text_end(bytes: &[u8], at: usize) -> usize {
     find(bytes, at, |block| {
@@ -46,11 +46,11 @@ pub(crate) fn text_end(bytes: &[u8], at: usize) -> usize {
     })
 }
 
-/// First position from `at` on that a request target does not simply run across: `%`, and what RFC 3986 does not allow there.
+/// Return the first position from `at` on with a `%` or a character that RFC 3986 does not allow in a request target.
 #[inline]
 pub(crate) fn target_end(bytes: &[u8], mut at: usize) -> usize {
     loop {
-        // Letters and digits with their neighbours, which are `-./` `:;` `=` `?@` `_` `~` and `!$&'()*+,` of all that is allowed.
+        // Letters, digits and adjacent characters, which cover `-./` `:;` `=` `?@` `_` `~` and `!$&'()*+,` of the allowed ones.
         at = find(bytes, at, |block| {
             !(within(block, b'&', b';')
                 | within(block, b'?', b'Z')
@@ -64,13 +64,13 @@ pub(crate) fn target_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// First position from `at` on that holds a line feed; the length if there is none.
+/// Return the first position from `at` on with a line feed; the length if there is none.
 #[inline]
 pub(crate) fn line_feed(bytes: &[u8], at: usize) -> usize {
     find(bytes, at, |block| block.simd_eq(u8x16::splat(b'\n')))
 }
 
-/// First position from `at` on that holds no character of a registered name (RFC 3986, 3.2.2); a `%` is one only with its two digits.
+/// Return the first position from `at` on without a character of a registered name (RFC 3986, 3.2.2); a `%` counts only with its two digits.
 #[inline]
 pub(crate) fn name_end(bytes: &[u8], mut at: usize) -> usize {
     loop {
@@ -89,14 +89,14 @@ pub(crate) fn name_end(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// Marks the bytes from `first` to `last`.
+/// Mark the bytes from `first` to `last`.
 #[inline]
 fn within(block: u8x16, first: u8, last: u8) -> u8x16 {
     let distance = block - u8x16::splat(first);
     distance.min(u8x16::splat(last - first)).simd_eq(distance)
 }
 
-/// First position from `at` on that `marks` marks; the length if there is none.
+/// Return the first position from `at` on that `marks` marks; the length if there is none.
 #[inline]
 fn find(bytes: &[u8], mut at: usize, marks: impl Fn(u8x16) -> u8x16) -> usize {
     while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<LANES>) {
@@ -106,7 +106,7 @@ fn find(bytes: &[u8], mut at: usize, marks: impl Fn(u8x16) -> u8x16) -> usize {
         }
         at += LANES;
     }
-    // The last block overlaps what was searched already.
+    // The last block overlaps bytes that were already searched.
     let Some(block) = bytes.last_chunk::<LANES>() else {
         return find_in_few(bytes, at, marks);
     };
@@ -115,7 +115,7 @@ fn find(bytes: &[u8], mut at: usize, marks: impl Fn(u8x16) -> u8x16) -> usize {
     bytes.len().min(start + found.trailing_zeros() as usize)
 }
 
-/// As [`find`], in less than a block.
+/// Search like [`find`] in less than a block.
 #[cold]
 fn find_in_few(bytes: &[u8], at: usize, marks: impl Fn(u8x16) -> u8x16) -> usize {
     let mut block = [0; LANES];
@@ -127,7 +127,7 @@ fn find_in_few(bytes: &[u8], at: usize, marks: impl Fn(u8x16) -> u8x16) -> usize
 const TOKEN: [bool; 256] = table(b"!#$%&'*+-.^_`|~");
 const NAME: [bool; 256] = table(b"-._~!$&'()*+,;=");
 
-/// Letters, digits and `others`.
+/// Make a table of letters, digits and `others`.
 const fn table(others: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut byte = 0_u8;

@@ -1,4 +1,4 @@
-//! The fields that decide about framing and the connection, picked up while a field section is parsed.
+//! Fields that determine framing and connection, read while a field section is parsed.
 
 use crate::{
     ConnectionOptions, Error, Fields, Limits, Problem, Version,
@@ -6,45 +6,45 @@ use crate::{
     fields::{Line, line},
 };
 
-/// What the fields of one head say about its message.
+/// Framing and connection according to the fields of one head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Signals<'a> {
     pub host: Option<Positioned<'a>>,
     pub connection: ConnectionOptions,
     pub expects_continue: bool,
     content_length: Option<u64>,
-    /// Where the last of these fields was, for errors that concern the message as a whole.
+    /// Position of the last of these fields, for errors of the message as a whole.
     content_length_at: usize,
     transfer_encoding_at: usize,
     coding: Coding,
 }
 
-/// A field value, and where it starts.
+/// A field value and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Positioned<'a> {
     pub value: &'a [u8],
     pub at: usize,
 }
 
-/// How far the members of `Transfer-Encoding` have been understood.
+/// Progress through the members of `Transfer-Encoding`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Coding {
     #[default]
     Absent,
     Chunked,
-    /// A coding other than chunked: what follows decides which error it is.
+    /// A coding other than chunked: the following members determine the error.
     OtherFirst,
     OtherThenChunked,
 }
 
-/// A whole field section.
+/// A complete field section.
 pub(crate) struct Section<'a> {
     pub fields: Fields<'a>,
     pub signals: Signals<'a>,
     pub next: usize,
 }
 
-/// Parses the field section that starts at `start`. `None`: it does not end within `bytes`.
+/// Parse the field section that starts at `start`. `None`: it does not end within `bytes`.
 #[inline]
 pub(crate) fn section<'a>(
     bytes: &'a [u8],
@@ -111,8 +111,8 @@ impl<'a> Signals<'a> {
 
     fn note_content_length(&mut self, value: &[u8], at: usize) -> Result<(), Error> {
         self.content_length_at = at;
-        // RFC 9110, 8.6 leaves it to the recipient whether the same number several times is that number. Lines that agree are
-        // taken, as everybody does; a list in one line is not, where practice differs.
+        // RFC 9110, 8.6 lets the recipient accept repeated equal numbers. Equal lines are accepted, as by all implementations; a list in one
+        // line is refused, because implementations differ.
         let length = decimal(value).ok_or(Error::new(at, Problem::InvalidContentLength))?;
         if self.content_length.is_some_and(|before| before != length) {
             return Err(Error::new(at, Problem::ContradictoryContentLength));
@@ -141,7 +141,7 @@ impl<'a> Signals<'a> {
         Ok(())
     }
 
-    /// How the message is framed as far as its fields say. `None`: they say nothing.
+    /// Return the framing according to the fields. `None`: they do not determine it.
     #[inline]
     pub fn framing(&self, version: Version) -> Result<Option<Framing>, Error> {
         if self.coding == Coding::Absent {
@@ -161,7 +161,7 @@ impl<'a> Signals<'a> {
     }
 }
 
-/// A number of decimal digits only; `None` if there are others, or none, or too many.
+/// Parse a number of decimal digits; `None` for other characters, no digits, or too many.
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

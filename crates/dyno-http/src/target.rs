@@ -17,43 +17,43 @@ pub enum Form {
     Asterisk,
 }
 
-/// A valid request target, as it was sent.
+/// A valid request target as sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target<'a> {
     text: &'a [u8],
     form: Form,
-    /// Where the authority lies in `text`; empty where the form has none.
+    /// Start of the authority in `text`; equal to its end if the form has none.
     authority_start: usize,
     authority_end: usize,
 }
 
 impl<'a> Target<'a> {
-    /// Which of the four forms it has.
+    /// Return the form.
     #[must_use]
     pub const fn form(&self) -> Form {
         self.form
     }
 
-    /// The bytes, all of them visible ASCII.
+    /// Return the bytes, all visible ASCII.
     #[must_use]
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.text
     }
 
-    /// The text.
+    /// Return the text.
     #[must_use]
     pub fn as_str(&self) -> &'a str {
         ascii(self.text)
     }
 
-    /// `host[:port]` of the absolute and the authority form.
+    /// Return `host[:port]` of the absolute and the authority form.
     #[must_use]
     pub fn authority(&self) -> Option<&'a str> {
         matches!(self.form, Form::Absolute | Form::Authority)
             .then(|| ascii(&self.text[self.authority_start..self.authority_end]))
     }
 
-    /// Path and query. `/` where an absolute target has an empty path without a query; empty for the authority form and `*`.
+    /// Return path and query. `/` if an absolute target has neither; empty for the authority form and `*`.
     #[must_use]
     pub fn path_and_query(&self) -> &'a str {
         match self.form {
@@ -64,14 +64,14 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// The path, without the query.
+    /// Return the path without the query.
     #[must_use]
     pub fn path(&self) -> &'a str {
         let path = self.path_and_query();
         path.split_once('?').map_or(path, |(path, _)| path)
     }
 
-    /// What follows the first `?`, if there is one.
+    /// Return the text after the first `?`, if there is one.
     #[must_use]
     pub fn query(&self) -> Option<&'a str> {
         self.path_and_query()
@@ -80,7 +80,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Reads the target at `at`. It ends at a space, whose position is returned with it. `None`: that has not arrived.
+/// Parse the target at `at`; return it with the position of the space after it. `None`: the space has not arrived.
 #[inline]
 pub(crate) fn parse<'a>(
     bytes: &'a [u8],
@@ -112,7 +112,7 @@ pub(crate) fn parse<'a>(
     Ok(Some((target, end)))
 }
 
-/// Finds the space after the target, and checks the characters on the way.
+/// Find the space after the target and check the characters before it.
 #[inline]
 fn end(bytes: &[u8], start: usize, limits: &Limits) -> Result<Option<usize>, Error> {
     let mut at = start;
@@ -149,7 +149,7 @@ enum Special {
     Refused,
 }
 
-/// What to do at a byte that [`scan::target_end`] stopped at, with `after` behind it, in a target that starts with `first`.
+/// Decide about a byte at which [`scan::target_end`] stopped, with `after` behind it, in a target that starts with `first`.
 fn special(byte: u8, after: &[u8], first: u8, tolerant: bool) -> Special {
     match byte {
         b'%' => match after {
@@ -161,7 +161,7 @@ fn special(byte: u8, after: &[u8], first: u8, tolerant: bool) -> Special {
             [high] if high.is_ascii_hexdigit() => Special::Partial,
             _ => Special::Refused,
         },
-        // Around an IPv6 address; `absolute` refuses them behind the authority.
+        // Around an IPv6 address; `absolute` refuses them after the authority.
         b'[' | b']' if tolerant || first != b'/' => Special::Skip(1),
         b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}' if tolerant => {
             Special::Skip(1)
@@ -170,7 +170,7 @@ fn special(byte: u8, after: &[u8], first: u8, tolerant: bool) -> Special {
     }
 }
 
-/// `scheme "://" authority path-abempty ["?" query]`: where the authority is.
+/// Parse `scheme "://" authority path-abempty ["?" query]`; return the range of the authority.
 fn absolute(bytes: &[u8], target: Range<usize>, limits: &Limits) -> Result<Range<usize>, Error> {
     let at = target.start;
     let text = &bytes[target];
@@ -208,10 +208,10 @@ pub(crate) struct Authority<'a> {
     pub port: Option<u16>,
 }
 
-/// Takes the `uri-host [":" port]` that lies at `range` apart; `None` if it is not of that shape. User information is refused, as
+/// Parse the `uri-host [":" port]` at `range`; `None` if it is invalid. User information is refused, as
 /// RFC 9110, 4.2.4 advises.
 ///
-/// Takes the whole message, because a search that may look past its end is faster.
+/// Takes the whole message, because a search that may read past the range is faster.
 #[inline]
 pub(crate) fn authority(bytes: &[u8], range: Range<usize>) -> Option<Authority<'_>> {
     let text = &bytes[range.clone()];

@@ -1,11 +1,11 @@
-//! Encoders: heads, appended to a buffer of the caller's.
+//! Encoders of heads, which append to the caller's buffer.
 //!
-//! What is written is checked, so that no value from outside can end a line: a refused part takes back the whole head.
+//! Values are checked, so that no value from outside can end a line: a refused part removes the whole head.
 
 pub use crate::reason::reason;
 use crate::{Error, Method, Problem, Version, scan};
 
-/// A head that is being written. Nothing is complete before [`Self::end`].
+/// A head being written. It is incomplete before [`Self::end`].
 #[derive(Debug)]
 #[must_use = "a head needs its empty line: call end()"]
 pub struct HeadWriter<'b> {
@@ -13,11 +13,11 @@ pub struct HeadWriter<'b> {
     start: usize,
 }
 
-/// Starts a request head with its request line.
+/// Start a request head with its request line.
 ///
 /// # Errors
 ///
-/// [`Problem::InvalidTarget`] or [`Problem::InvalidMethod`] if either holds a byte that would end it. The form of the target is the caller's affair.
+/// [`Problem::InvalidTarget`] or [`Problem::InvalidMethod`] if either contains a byte that would end it. The form of the target is not checked.
 #[inline]
 pub fn request<'b>(
     out: &'b mut Vec<u8>,
@@ -49,7 +49,7 @@ pub fn request<'b>(
     Ok(HeadWriter { out, start })
 }
 
-/// Starts a response head with its status line and the status code's registered reason phrase.
+/// Start a response head with its status line and the registered reason phrase.
 ///
 /// # Errors
 ///
@@ -64,11 +64,11 @@ pub fn response(out: &mut Vec<u8>, version: Version, status: u16) -> Result<Head
     response_with_reason(out, version, status, reason(status).as_bytes())
 }
 
-/// As [`response`], with a reason phrase of the caller's.
+/// Start a response head like [`response`], with the caller's reason phrase.
 ///
 /// # Errors
 ///
-/// As [`response`], and [`Problem::InvalidReason`] for control characters.
+/// See [`response`]; also [`Problem::InvalidReason`] for control characters.
 pub fn response_with_reason<'b>(
     out: &'b mut Vec<u8>,
     version: Version,
@@ -99,12 +99,12 @@ pub fn response_with_reason<'b>(
 }
 
 impl HeadWriter<'_> {
-    /// Adds a field line.
+    /// Add a field line.
     ///
     /// # Errors
     ///
-    /// [`Problem::InvalidFieldName`] or [`Problem::InvalidFieldValue`] at an offset within the name or value; then the head
-    /// is taken back, and the buffer is as it was before.
+    /// [`Problem::InvalidFieldName`] or [`Problem::InvalidFieldValue`] with an offset within the name or value; the head
+    /// is then removed from the buffer.
     #[inline]
     pub fn field(self, name: &str, value: &[u8]) -> Result<Self, Error> {
         match field_line(self.out, name, value) {
@@ -116,7 +116,7 @@ impl HeadWriter<'_> {
         }
     }
 
-    /// Adds `Content-Length`.
+    /// Add `Content-Length`.
     #[inline]
     pub fn content_length(self, length: u64) -> Self {
         push(
@@ -130,7 +130,7 @@ impl HeadWriter<'_> {
         self
     }
 
-    /// Adds `Transfer-Encoding: chunked`.
+    /// Add `Transfer-Encoding: chunked`.
     #[inline]
     pub fn chunked(self) -> Self {
         self.out
@@ -138,14 +138,14 @@ impl HeadWriter<'_> {
         self
     }
 
-    /// Adds `Connection: close`.
+    /// Add `Connection: close`.
     #[inline]
     pub fn close(self) -> Self {
         self.out.extend_from_slice(b"Connection: close\r\n");
         self
     }
 
-    /// Ends the head.
+    /// End the head.
     #[inline]
     pub fn end(self) {
         self.out.extend_from_slice(b"\r\n");
@@ -166,7 +166,7 @@ fn field_line(out: &mut Vec<u8>, name: &str, value: &[u8]) -> Result<(), Error> 
     Ok(())
 }
 
-/// Appends all parts after making room for them once.
+/// Append all parts after one reservation of space.
 #[inline]
 fn push<const N: usize>(out: &mut Vec<u8>, parts: [&[u8]; N]) {
     out.reserve(parts.iter().map(|part| part.len()).sum());
@@ -175,10 +175,10 @@ fn push<const N: usize>(out: &mut Vec<u8>, parts: [&[u8]; N]) {
     }
 }
 
-/// Digits of the largest `u64`.
+/// Decimal digits of the largest `u64`.
 const DECIMAL: usize = 20;
 
-/// The decimal digits of a number, written to the end of `digits`.
+/// Write the decimal digits of a number to the end of `digits`.
 #[inline]
 fn decimal(mut number: u64, digits: &mut [u8; DECIMAL]) -> &[u8] {
     let mut start = DECIMAL;

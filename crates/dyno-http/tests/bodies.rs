@@ -1,11 +1,11 @@
-//! What the body decoder takes for content, where it stops, and what it refuses.
+//! The body decoder: content, end of the body, refused coding.
 
 use dyno_http::{
     Limits, Problem, Tolerance,
     body::{Decoder, Drained, Framing, Step},
 };
 
-/// Content and consumed bytes of a body that comes in one piece.
+/// Decode a body given in one piece; return content and consumed bytes.
 fn decoded(
     framing: Framing,
     wire: &[u8],
@@ -30,7 +30,7 @@ fn chunked(wire: &[u8]) -> Result<(Vec<u8>, usize, bool), (u64, Problem)> {
 }
 
 #[test]
-fn each_framing_takes_what_is_its_own() {
+fn each_framing_consumes_its_own_bytes() {
     let limits = Limits::default();
     for (framing, wire, content, consumed, done) in [
         (Framing::None, &b"next"[..], &b""[..], 0, true),
@@ -81,7 +81,7 @@ fn each_framing_takes_what_is_its_own() {
 }
 
 #[test]
-fn one_step_takes_the_framing_around_one_piece() {
+fn one_step_consumes_the_framing_around_one_piece() {
     let mut decoder = Decoder::new(Framing::Chunked, &Limits::default());
     let wire = b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n";
     assert_eq!(
@@ -131,7 +131,7 @@ fn one_step_takes_the_framing_around_one_piece() {
 }
 
 #[test]
-fn extensions_are_checked_and_passed_over() {
+fn extensions_are_checked_and_skipped() {
     for wire in [
         &b"1;a\r\nx\r\n0;b\r\n\r\n"[..],
         b"1;a=b;c\r\nx\r\n0\r\n\r\n",
@@ -149,7 +149,7 @@ fn extensions_are_checked_and_passed_over() {
 }
 
 #[test]
-fn invalid_chunked_coding_is_refused_at_the_byte_that_is_wrong() {
+fn invalid_chunked_coding_is_refused_at_the_invalid_byte() {
     use Problem::{
         BareCarriageReturn, BareLineFeed, FoldedLine, InvalidChunkExtension, InvalidChunkSize,
         InvalidFieldName, InvalidFieldValue, MissingChunkEnd, MissingColon, SpaceBeforeColon,
@@ -210,7 +210,7 @@ fn invalid_chunked_coding_is_refused_at_the_byte_that_is_wrong() {
     );
     assert!(
         chunked(b"00000000000000000000000000000001\r\nx").is_ok(),
-        "zeros in front add nothing"
+        "leading zeros are ignored"
     );
 }
 
@@ -232,13 +232,13 @@ fn padding_after_a_chunk_size_can_be_tolerated() {
 }
 
 #[test]
-fn trailers_are_kept_apart() {
+fn trailers_are_separate() {
     let mut decoder = Decoder::new(Framing::Chunked, &Limits::default());
     let wire = b"1\r\nx\r\n0\r\nDigest: abc\r\nX-Empty:\r\n\r\nnext";
     let mut at = 0;
     while !decoder.is_done() {
         assert!(decoder.trailers().is_empty());
-        // One byte more than the decoder has seen: it must never need to see one twice.
+        // Give the decoder one byte at a time: it must never need a byte twice.
         at += decoder.decode(&wire[at..=at]).expect("valid").consumed;
     }
     assert_eq!(&wire[at..], b"next");
@@ -303,7 +303,7 @@ fn limits_are_inclusive() {
 }
 
 #[test]
-fn the_end_of_the_connection_ends_only_what_has_no_other_end() {
+fn the_end_of_the_connection_completes_only_bodies_without_another_end() {
     let ended = |framing, wire: &[u8]| {
         let mut decoder = Decoder::new(framing, &Limits::default());
         decoder.drain(wire).expect("valid so far");
@@ -336,7 +336,7 @@ fn the_end_of_the_connection_ends_only_what_has_no_other_end() {
 }
 
 #[test]
-fn an_error_stays() {
+fn an_error_persists() {
     let mut decoder = Decoder::new(Framing::Chunked, &Limits::default());
     let first = decoder.decode(b"x").expect_err("no digit");
     assert_eq!(decoder.decode(b"5\r\nhello"), Err(first));
@@ -345,7 +345,7 @@ fn an_error_stays() {
 }
 
 #[test]
-fn an_error_in_a_trailer_that_came_in_pieces_is_put_where_it_is() {
+fn an_error_in_a_trailer_in_pieces_has_its_true_offset() {
     let mut decoder = Decoder::new(Framing::Chunked, &Limits::default());
     for byte in b"0\r\n1\r" {
         decoder.decode(&[*byte]).expect("not wrong yet");

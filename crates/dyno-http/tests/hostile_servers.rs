@@ -1,4 +1,4 @@
-//! What a hostile server can do to a client's parser: every flood ends at its limit, and nothing odd passes for a length.
+//! Hostile servers against a client's parser: every flood ends at its limit, and nothing invalid passes for a length.
 
 use dyno_http::{
     Error, Limits, Parse, Problem, Tolerance,
@@ -6,7 +6,7 @@ use dyno_http::{
     response::{self, Parser},
 };
 
-/// As a client that talks to the world has them.
+/// Limits of a client on the real internet.
 const LIMITS: Limits = Limits {
     head_bytes: 4096,
     target_bytes: 1024,
@@ -17,7 +17,7 @@ const LIMITS: Limits = Limits {
     tolerance: Tolerance::ALL,
 };
 
-/// Feeds a response that never ends, in pieces, until it is refused. Says after how many bytes.
+/// Feed an endless response in pieces until it is refused; return the number of bytes before that.
 fn refused_after(endless: impl Iterator<Item = u8>, piece: usize) -> (usize, Problem) {
     let mut parser = Parser::new(LIMITS);
     let mut arrived = Vec::new();
@@ -38,7 +38,7 @@ fn endless<'a>(start: &'a [u8], repeated: &'a [u8]) -> impl Iterator<Item = u8> 
 }
 
 #[test]
-fn a_head_without_end_is_refused_at_a_limit_however_it_comes() {
+fn an_endless_head_is_refused_at_a_limit_in_any_pieces() {
     let limit = LIMITS.head_bytes;
     for (start, repeated, problem) in [
         (
@@ -81,7 +81,7 @@ fn a_head_without_end_is_refused_at_a_limit_however_it_comes() {
 }
 
 #[test]
-fn bytes_that_are_no_http_are_refused_before_much_has_come() {
+fn bytes_that_are_not_http_are_refused_early() {
     for (repeated, problem) in [
         (&b"\0"[..], Problem::InvalidVersion),
         (b"\r\n", Problem::InvalidVersion),
@@ -125,7 +125,7 @@ fn control_characters_and_folded_lines_are_refused_anywhere_in_a_field() {
 }
 
 #[test]
-fn what_is_no_length_is_refused() {
+fn an_invalid_length_is_refused() {
     let framing = |value: &str| {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {value}\r\n\r\n");
         match response::parse(head.as_bytes(), &LIMITS) {
@@ -163,7 +163,7 @@ fn what_is_no_length_is_refused() {
 }
 
 #[test]
-fn a_length_that_no_memory_could_hold_takes_none() {
+fn a_length_beyond_memory_allocates_none() {
     let mut decoder = Decoder::new(Framing::Length(u64::MAX), &LIMITS);
     let step = decoder.decode(b"four").expect("content");
     assert_eq!((step.consumed, step.content, step.done), (4, 0..4, false));
@@ -175,16 +175,16 @@ fn a_length_that_no_memory_could_hold_takes_none() {
 #[test]
 fn floods_of_framing_within_a_body_end_at_their_limits() {
     for (start, repeated, problem) in [
-        // Extensions on chunks that carry a byte each.
+        // Extensions on chunks of one byte each.
         (
             &b""[..],
             &b"1;aaaaaaaaaaaaaaaa\r\nx\r\n"[..],
             Problem::TooManyChunkExtensions { limit: 1024 },
         ),
-        // One extension without end, plain and quoted.
+        // One endless extension, plain and quoted.
         (b"1;a=", b"b", Problem::ChunkLineTooLong { limit: 256 }),
         (b"1;a=\"", b"\\\"", Problem::ChunkLineTooLong { limit: 256 }),
-        // A size without end: zeros do not make it larger.
+        // An endless size: zeros do not increase it.
         (b"", b"0", Problem::ChunkLineTooLong { limit: 256 }),
         (b"", b"f", Problem::InvalidChunkSize),
         (b"1", b" ", Problem::ChunkLineTooLong { limit: 256 }),
@@ -215,7 +215,7 @@ fn floods_of_framing_within_a_body_end_at_their_limits() {
 }
 
 #[test]
-fn chunks_that_together_pass_64_bits_are_content_all_the_same() {
+fn chunks_whose_sum_exceeds_64_bits_are_content() {
     let mut decoder = Decoder::new(Framing::Chunked, &LIMITS);
     let largest = decoder
         .drain(b"ffffffffffffffff\r\nx")

@@ -1,4 +1,4 @@
-//! What holds for every input: cutting changes nothing, what is written is read back, nothing panics or takes too much.
+//! Properties of every input: splitting changes nothing, written messages are parsed back, nothing panics or consumes too much.
 
 use dyno_http::{
     Error, Limits, Method, Parse, Version,
@@ -7,7 +7,7 @@ use dyno_http::{
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
 
-/// Small enough that generated messages pass them now and then.
+/// Small enough that generated messages exceed them sometimes.
 const TIGHT: Limits = Limits {
     head_bytes: 120,
     target_bytes: 20,
@@ -22,7 +22,7 @@ fn limits() -> impl Strategy<Value = Limits> {
     prop_oneof![Just(Limits::default()), Just(TIGHT)]
 }
 
-/// Lines that are mostly valid, joined in an order that mostly is: what a parser must look at twice.
+/// Generate mostly valid lines in a mostly valid order.
 fn head(start_lines: &'static [&'static str]) -> impl Strategy<Value = Vec<u8>> {
     const FIELDS: &[&str] = &[
         "Host: a.test\r\n",
@@ -114,7 +114,7 @@ fn chunked_body() -> impl Strategy<Value = Vec<u8>> {
     vec(piece, 0..8).prop_map(|pieces| pieces.concat())
 }
 
-/// Where to cut `length` bytes: ascending, the end included.
+/// Return the positions at which to split `length` bytes: ascending, including the end.
 fn cuts(at: &[Index], length: usize) -> Vec<usize> {
     let mut cuts: Vec<usize> = at
         .iter()
@@ -125,7 +125,7 @@ fn cuts(at: &[Index], length: usize) -> Vec<usize> {
     cuts
 }
 
-/// What a body came to: content, bytes consumed, whether it ended, trailers.
+/// Result of decoding a body: content, bytes consumed, whether it ended, trailers.
 type Body = (Vec<u8>, usize, bool, Vec<u8>);
 
 fn decode(decoder: &mut Decoder, wire: &[u8], cuts: &[usize]) -> Result<Body, Error> {
@@ -136,7 +136,7 @@ fn decode(decoder: &mut Decoder, wire: &[u8], cuts: &[usize]) -> Result<Body, Er
             let step = decoder.decode(offered)?;
             assert!(
                 step.consumed > 0 && step.consumed <= offered.len(),
-                "progress, and no more than was offered"
+                "progress, and no more than was given"
             );
             assert!(step.content.start <= step.content.end && step.content.end <= step.consumed);
             assert_eq!(step.done, decoder.is_done());
@@ -166,12 +166,12 @@ proptest! {
                 break;
             }
         }
-        // A parser may put an error off until the head is longer; it never finds another one, or a different head.
+        // A parser may report an error later, when the head is longer; it never reports another one, or a different head.
         prop_assert!(found == whole || (found == Ok(Parse::Partial) && whole.is_err()), "{:?} {:?}", found, whole);
     }
 
     #[test]
-    fn every_prefix_of_a_request_head_is_partial_or_says_what_the_whole_says(bytes in request_head(), limits in limits()) {
+    fn every_prefix_of_a_request_head_is_partial_or_equals_the_whole(bytes in request_head(), limits in limits()) {
         let whole = request::parse(&bytes, &limits);
         for end in 0..bytes.len() {
             let found = request::parse(&bytes[..end], &limits);
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn every_prefix_of_a_response_head_is_partial_or_says_what_the_whole_says(bytes in response_head(), limits in limits()) {
+    fn every_prefix_of_a_response_head_is_partial_or_equals_the_whole(bytes in response_head(), limits in limits()) {
         let whole = response::parse(&bytes, &limits);
         let mut parser = response::Parser::new(limits);
         let mut arrived = Ok(Parse::Partial);
@@ -211,7 +211,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_never_panic_and_never_yield_more_than_there_is(
+    fn arbitrary_bytes_never_panic_and_never_yield_more_than_given(
         bytes in vec(any::<u8>(), 0..300),
         length in any::<u64>(),
         limits in limits(),
@@ -230,7 +230,7 @@ proptest! {
     }
 
     #[test]
-    fn a_written_request_is_read_back(
+    fn a_written_request_is_parsed_back(
         method in "[A-Z!#$%&'*+.^_`|~-]{1,12}",
         target in "/([a-zA-Z0-9._~!$&'()*+,;=:@/?-]|%[0-9a-f]{2}){0,40}",
         fields in fields(),
@@ -258,7 +258,7 @@ proptest! {
     }
 
     #[test]
-    fn a_written_response_is_read_back(status in 100_u16..1000, fields in fields(), length in any::<u64>()) {
+    fn a_written_response_is_parsed_back(status in 100_u16..1000, fields in fields(), length in any::<u64>()) {
         let mut out = Vec::new();
         let mut head = write::response(&mut out, Version::Http11, status).unwrap();
         for (name, value) in &fields {
@@ -277,7 +277,7 @@ proptest! {
     }
 
     #[test]
-    fn a_chunked_body_is_read_as_it_was_written(
+    fn a_chunked_body_is_decoded_as_written(
         chunks in vec(vec(any::<u8>(), 1..600), 0..5),
         fields in fields(),
         at in vec(any::<Index>(), 0..6),
@@ -303,7 +303,7 @@ proptest! {
     }
 }
 
-/// Field lines whose names mean nothing to the parser and whose values have no white space around them.
+/// Generate field lines whose names have no meaning for the parser and whose values have no surrounding white space.
 fn fields() -> impl Strategy<Value = Vec<(String, Vec<u8>)>> {
     let value = vec(
         prop_oneof![Just(b'\t'), 0x20..0x7f_u8, 0x80..=0xff_u8],

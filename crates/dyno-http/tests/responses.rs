@@ -1,4 +1,4 @@
-//! Which response heads are accepted, how their bodies are framed, and which are refused.
+//! Response heads: accepted ones, the framing of their bodies, and refused ones.
 
 use dyno_http::{
     Limits, Method, Parse, Problem, ResponseHead, Tolerance, Version,
@@ -20,7 +20,7 @@ fn accepted(bytes: &[u8]) -> ResponseHead<'_> {
 }
 
 #[test]
-fn a_head_says_what_was_sent() {
+fn a_head_has_the_sent_values() {
     let head = accepted(b"HTTP/1.0 404 Not \xe9 Found\r\nServer: x\r\nContent-Length: 3\r\nConnection: keep-alive\r\n\r\n");
     assert_eq!(
         (head.version, head.status, head.reason),
@@ -34,7 +34,7 @@ fn a_head_says_what_was_sent() {
 }
 
 #[test]
-fn a_later_minor_version_is_read_as_the_latest_known() {
+fn a_later_minor_version_is_parsed_as_the_latest_known() {
     for minor in 0..10 {
         let bytes = format!("HTTP/1.{minor} 200 OK\r\n\r\n");
         let known = [Version::Http10, Version::Http11][minor.min(1)];
@@ -43,7 +43,7 @@ fn a_later_minor_version_is_read_as_the_latest_known() {
 }
 
 #[test]
-fn invalid_heads_are_refused_at_the_byte_that_is_wrong() {
+fn invalid_heads_are_refused_at_the_invalid_byte() {
     use Problem::{
         BareCarriageReturn, BareLineFeed, FoldedLine, InvalidFieldName, InvalidReason,
         InvalidStatus, InvalidVersion, UnsupportedVersion,
@@ -84,7 +84,7 @@ fn invalid_heads_are_refused_at_the_byte_that_is_wrong() {
 }
 
 #[test]
-fn a_missing_space_after_the_status_can_be_tolerated() {
+fn a_missing_space_after_the_status_can_be_accepted() {
     let tolerance = Tolerance {
         missing_reason_space: true,
         ..Tolerance::NONE
@@ -100,7 +100,7 @@ fn a_missing_space_after_the_status_can_be_tolerated() {
 }
 
 #[test]
-fn framing_follows_from_method_status_and_fields() {
+fn framing_follows_method_status_and_fields() {
     use Framing::{Chunked, Length, None, Tunnel, UntilClose};
     const LENGTH: &str = "Content-Length: 9\r\n";
     const CHUNKED: &str = "Transfer-Encoding: chunked\r\n";
@@ -138,7 +138,7 @@ fn framing_follows_from_method_status_and_fields() {
 }
 
 #[test]
-fn faulty_framing_is_refused_whatever_the_request_was() {
+fn invalid_framing_is_refused_for_any_request() {
     for (fields, problem) in [
         (
             "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n",
@@ -173,7 +173,7 @@ fn faulty_framing_is_refused_whatever_the_request_was() {
 }
 
 #[test]
-fn a_connection_is_kept_only_if_the_body_has_an_end() {
+fn a_connection_persists_only_after_a_body_with_an_end() {
     for (head, framing, keep) in [
         ("HTTP/1.1 200 \r\n", Framing::Length(0), true),
         ("HTTP/1.1 200 \r\n", Framing::Chunked, true),
@@ -207,7 +207,7 @@ fn a_connection_is_kept_only_if_the_body_has_an_end() {
 }
 
 #[test]
-fn interim_responses_come_before_the_final_one() {
+fn interim_responses_precede_the_final_one() {
     let wire = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx";
     let mut parser = Parser::new(Limits::default());
     let (mut start, mut statuses) = (0, Vec::new());

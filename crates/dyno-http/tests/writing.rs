@@ -1,4 +1,4 @@
-//! What the encoders write, and what they refuse to write.
+//! Encoders: written and refused heads.
 
 use dyno_http::{Method, Problem, Version, write};
 
@@ -48,7 +48,7 @@ fn a_response() {
 }
 
 #[test]
-fn nothing_that_would_end_a_line_is_written() {
+fn values_that_would_end_a_line_are_refused() {
     let mut out = b"kept".to_vec();
     for (name, value, offset, problem) in [
         ("A b", &b""[..], 1, Problem::InvalidFieldName),
@@ -65,7 +65,7 @@ fn nothing_that_would_end_a_line_is_written() {
             .map(write::HeadWriter::end)
             .expect_err("refused");
         assert_eq!((error.offset, error.problem), (offset, problem), "{name:?}");
-        assert_eq!(out, b"kept", "the head is taken back");
+        assert_eq!(out, b"kept", "the head is removed");
     }
     for (method, target, problem) in [
         (Method::Get, "", Problem::InvalidTarget),

@@ -1,4 +1,4 @@
-//! How many packets a second pass a direction, on one CPU: offered and taken out, a bandwidth-delay product in flight.
+//! Packets per second through a direction, on one CPU: offered and taken out, with a bandwidth-delay product in flight.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,22 +1,22 @@
-//! The queue before a rate: packets leave one after the other, and who would wait too long is not let in.
+//! The queue before a rate: packets leave one after the other, and a packet that would wait too long is dropped.
 
 use crate::stage::{Gone, Passing, Stage};
 use crate::units::{Nanos, Rate, SECOND};
 
-/// A transmitter of one rate with a queue that is bounded by waiting time (tail drop).
+/// A transmitter with a rate and a queue bounded by waiting time (tail drop).
 #[derive(Debug)]
 pub struct Bottleneck {
     rate: Rate,
     longest: Nanos,
-    /// When the transmitter is free: this moment, and `left / rate` nanoseconds.
+    /// When the transmitter becomes idle: this moment plus `left / rate` nanoseconds.
     free: Nanos,
-    /// What the division by the rate left, carried on so that no rate drifts. Below the rate.
+    /// Remainder of the division by the rate, carried over so that no rate drifts. Below the rate.
     left: u64,
     longest_wait: Nanos,
 }
 
 impl Bottleneck {
-    /// A rate, and the longest time that a packet may wait for it.
+    /// Make a bottleneck of a rate and the longest time that a packet may wait for it.
     #[must_use]
     pub fn new(rate: Rate, longest: Nanos) -> Self {
         Self {
@@ -30,10 +30,10 @@ impl Bottleneck {
 }
 
 impl Stage for Bottleneck {
-    /// A packet leaves when its last bit has been sent, in the first whole nanosecond after that: never faster than the rate.
+    /// A packet leaves when its last bit is sent, rounded up to a whole nanosecond, so that the rate is never exceeded.
     fn pass(&mut self, packet: Passing) -> Result<Nanos, Gone> {
         if packet.at > self.free {
-            // The transmitter was idle: nothing is owed to an earlier packet.
+            // The transmitter was idle: no remainder of an earlier packet applies.
             (self.free, self.left) = (packet.at, 0);
         }
         let wait = self.free.saturating_sub(packet.at);

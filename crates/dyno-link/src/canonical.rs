@@ -1,4 +1,4 @@
-//! Writes a link: one text for each, which reads as the same link.
+//! The canonical text of a link, which parses as the same link.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use crate::link::{DEFAULT_MTU, Link};
 use crate::quantity;
 use crate::units::{Nanos, Share};
 
-/// `rtt=40ms,rate=1gbit,queue=100ms,loss=0.1%`; what differs between the directions with `up.` and `down.`; `direct` for nothing.
+/// `rtt=40ms,rate=1gbit,queue=100ms,loss=0.1%`; differences between directions have `up.` and `down.`; `direct` if all defaults.
 ///
-/// A queue is always named, so that the text means the same when defaults change.
+/// The queue is always written, so that the text keeps its meaning if defaults change.
 impl fmt::Display for Link {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = distance(self.up.delay, self.down.delay);
@@ -42,7 +42,7 @@ impl fmt::Display for Link {
     }
 }
 
-/// The round trip where it halves into the two delays, else each delay.
+/// Write the round trip if it is twice each delay, else both delays.
 fn distance(up: Nanos, down: Nanos) -> Vec<String> {
     let round_trip = up + down;
     if up.0 == round_trip.0 / 2 && round_trip <= quantity::LONGEST {
@@ -57,7 +57,7 @@ fn distance(up: Nanos, down: Nanos) -> Vec<String> {
     each("delay", delay(up), delay(down), false)
 }
 
-/// One key for both directions where they agree; `lone` where one that has none follows the other anyway.
+/// Write one key for both directions if they agree; with `lone` also if only one direction has a value, which then applies to both.
 fn each(key: &str, up: Option<String>, down: Option<String>, lone: bool) -> Vec<String> {
     match (up, down) {
         (Some(up), Some(down)) if up == down => vec![format!("{key}={up}")],

@@ -1,4 +1,4 @@
-//! Distance: every packet takes the same time.
+//! Distance: every packet has the same delay.
 
 use crate::stage::{Gone, Passing, Stage};
 use crate::units::Nanos;

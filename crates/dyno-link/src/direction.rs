@@ -1,43 +1,43 @@
-//! One direction of a link at work: packets go in, and come out when they are due.
+//! One direction of a link: packets are offered, and taken out when they are due.
 
 use crate::in_flight::InFlight;
 use crate::link::Path;
 use crate::stage::{Burst, Gone, Passing, Stage, Way};
 use crate::units::Nanos;
 
-/// What became of a packet that was offered; who does not take it gives it back, so that its buffer can be used again.
+/// Result of offering a packet; a rejected packet is returned, so that its buffer can be reused.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Offered<P> {
-    /// It is on its way, and comes out of [`Direction::due`].
+    /// In flight; [`Direction::due`] returns it later.
     Accepted,
-    /// It was lost on its way.
+    /// Lost by chance.
     Lost(P),
-    /// The queue before the rate was full.
+    /// Dropped because the queue before the rate was full.
     Dropped(P),
 }
 
-/// What a direction has seen so far: `packets` = delivered + in flight + `lost` + `dropped`. Segments of super-packets count each.
+/// Counters of a direction: `packets` = delivered + in flight + `lost` + `dropped`. Each segment of a super-packet counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Packets that were offered.
+    /// Packets offered.
     pub packets: u64,
-    /// Bytes that the rate had to carry: of all packets but those that were dropped.
+    /// Bytes of all packets that used the rate: all but the dropped ones.
     pub bytes: u64,
-    /// Packets lost on the way.
+    /// Packets lost by chance.
     pub lost: u64,
-    /// Packets for which the queue had no room.
+    /// Packets dropped because the queue was full.
     pub dropped: u64,
-    /// Packets that came out.
+    /// Packets delivered.
     pub delivered: u64,
-    /// The longest that a packet waited for the rate.
+    /// Longest wait of a packet for the rate.
     pub longest_wait: Nanos,
 }
 
-/// A direction of a link, with the packets that are on their way; `P` is what the driver knows a packet by.
+/// A direction of a link with its packets in flight; `P` identifies a packet to the caller.
 ///
-/// The driver's clock may start anywhere, and does not go back. Nothing is allocated a packet once as many have been in flight
-/// together as ever will be.
+/// The caller's clock may have any origin but must not go back. No memory is allocated per packet once the number in flight has
+/// reached its maximum.
 #[derive(Debug)]
 pub struct Direction<P> {
     stages: Vec<Box<dyn Stage>>,
@@ -46,13 +46,13 @@ pub struct Direction<P> {
 }
 
 impl<P> Direction<P> {
-    /// An empty direction that does what `path` says. The same `seed` and `way` give the same packets the same fates.
+    /// Make an empty direction for `path`. The same `seed` and `way` lose the same packets.
     #[must_use]
     pub fn new(path: &Path, seed: u64, way: Way) -> Self {
         Self::of_stages(path.stages(seed, way))
     }
 
-    /// An empty direction of these stages, in this order.
+    /// Make an empty direction with these stages, in this order.
     #[must_use]
     pub fn of_stages(stages: Vec<Box<dyn Stage>>) -> Self {
         Self {
@@ -62,11 +62,11 @@ impl<P> Direction<P> {
         }
     }
 
-    /// Offers a packet, or a super-packet, at this moment.
+    /// Offer a packet or a super-packet at this moment.
     ///
-    /// A super-packet passes as one: it waits as long as its first segment would, leaves when its last segment has, and is lost where
-    /// one segment is. So a caller bounds it (see [`SuperPacket`](crate::SuperPacket)), and splits it where
-    /// [`first_lost`](Self::first_lost) says so.
+    /// A super-packet passes as one: it waits as long as its first segment, leaves when its last segment does, and is lost if any
+    /// segment is lost. The caller therefore limits its length (see [`SuperPacket`](crate::SuperPacket)) and splits it according to
+    /// [`first_lost`](Self::first_lost).
     pub fn offer(&mut self, now: Nanos, packet: P, burst: Burst) -> Offered<P> {
         let mut passing = Passing {
             number: self.counts.packets,
@@ -95,7 +95,7 @@ impl<P> Direction<P> {
         Offered::Accepted
     }
 
-    /// Which of the next packets, counted from 0, is the first that will be lost on the way; none where all of them pass.
+    /// Return which of the next packets, counted from 0, is the first that will be lost; none if all pass.
     #[must_use]
     pub fn first_lost(&self, packets: u32) -> Option<u32> {
         (0..packets).find(|&place| {
@@ -104,32 +104,32 @@ impl<P> Direction<P> {
         })
     }
 
-    /// Counts packets that could not even be offered as dropped.
+    /// Count packets that could not be offered as dropped.
     pub fn refuse(&mut self, packets: u32) {
         self.counts.packets += u64::from(packets);
         self.counts.dropped += u64::from(packets);
     }
 
-    /// Takes out the next packet that is due by now, with the moment at which it was. Call until there is none.
+    /// Take the next packet that is due by now, with its due time. Call this until it returns none.
     pub fn due(&mut self, now: Nanos) -> Option<(Nanos, P)> {
         let (due, (packets, packet)) = self.in_flight.take(now)?;
         self.counts.delivered += u64::from(packets);
         Some((due, packet))
     }
 
-    /// When the next packet is due; none when nothing is in flight.
+    /// Return when the next packet is due; none if nothing is in flight.
     #[must_use]
     pub fn next_due(&self) -> Option<Nanos> {
         self.in_flight.next_due()
     }
 
-    /// How many packets are on their way, those in the queue included.
+    /// Return the number of packets in flight, including those in the queue.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// What was seen so far.
+    /// Return the counters.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let waits = self.stages.iter().map(|stage| stage.longest_wait());

@@ -1,8 +1,8 @@
-//! Why a text is no link.
+//! Errors in the text of a link.
 
 use thiserror::Error;
 
-/// A text that names no link, with what is wrong in it.
+/// An invalid text of a link, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("link {}: {why}", quoted(.spec))]
 pub struct LinkError {
@@ -14,31 +14,31 @@ pub struct LinkError {
 pub(crate) enum Refusal {
     #[error("it is empty; write rtt=40ms,rate=1gbit, a preset ({presets}), or direct", presets = crate::preset::names())]
     Empty,
-    #[error("there is no preset {shown}; there are direct, {presets}; else write KEY=VALUE", shown = quoted(.0), presets = crate::preset::names())]
+    #[error("there is no preset {shown}; known: direct, {presets}; otherwise write KEY=VALUE", shown = quoted(.0), presets = crate::preset::names())]
     UnknownName(String),
-    #[error("{shown} must be KEY=VALUE: a preset stands first", shown = quoted(.0))]
+    #[error("{shown} must be KEY=VALUE: a preset must come first", shown = quoted(.0))]
     NoValue(String),
-    #[error("unknown key {shown}; there are rtt, delay, rate, queue, loss, mtu, and up. or down. before all but rtt and mtu", shown = quoted(.0))]
+    #[error("unknown key {shown}; known: rtt, delay, rate, queue, loss, mtu, and up. or down. before all but rtt and mtu", shown = quoted(.0))]
     UnknownKey(String),
     #[error("{0} is given twice")]
     Twice(String),
-    #[error("{0} is of both directions; {1}")]
+    #[error("{0} applies to both directions; {1}")]
     BothWays(String, &'static str),
-    #[error("say the distance once: rtt (both ways together), or delay (each way)")]
+    #[error("give the distance once: rtt (both ways together) or delay (each way)")]
     TwoDistances,
     #[error("{0}: {shown} is no time; write 40ms, 250us or 1.5s, up to an hour", shown = quoted(.1))]
     Time(String, String),
-    #[error("{0}: {shown} is no rate; write 1gbit, 20mbit or 1.5mbit, from 1kbit to 1tbit a second", shown = quoted(.1))]
+    #[error("{0}: {shown} is no rate; write 1gbit, 20mbit or 1.5mbit, from 1kbit to 1tbit per second", shown = quoted(.1))]
     Rate(String, String),
     #[error("{0}: {shown} is no loss; write 0.1%, below 100 %", shown = quoted(.1))]
     Loss(String, String),
-    #[error("mtu: {shown} is no packet length; write 1280 (the least that IPv6 works with) to 65535 bytes", shown = quoted(.0))]
+    #[error("mtu: {shown} is no packet length; write 1280 (the minimum for IPv6) to 65535 bytes", shown = quoted(.0))]
     Mtu(String),
-    #[error("{0} needs a rate to wait for; add {1}=100mbit, or leave the queue out")]
+    #[error("{0} needs a rate to wait for; add {1}=100mbit, or remove the queue")]
     QueueWithoutRate(&'static str, &'static str),
 }
 
-/// A part of the input in quotes, on one line however it was typed, and not longer than a line bears.
+/// Quote a part of the input on one line, shortened if too long.
 fn quoted(text: &str) -> String {
     const LONGEST: usize = 80;
     let shown: String = text.chars().take(LONGEST).collect();

@@ -1,14 +1,14 @@
-//! Packets on their way, by the moment at which they are due.
+//! Packets in flight, ordered by the time at which they are due.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::units::Nanos;
 
-/// Packets that have a moment at which they come out; of one moment, who went in first.
+/// Packets with a due time; packets of equal time stay in the order of entry.
 ///
-/// A path without jitter keeps the order, so that a packet is put at the end and taken from the front. One that overtakes
-/// goes to a heap beside it.
+/// Without jitter the order is kept, so that packets are added at the end and taken from the front. A packet that overtakes
+/// others goes to a separate heap.
 #[derive(Debug)]
 pub(crate) struct InFlight<P> {
     ordered: VecDeque<Entry<P>>,
@@ -27,7 +27,7 @@ impl<P> InFlight<P> {
         self.ordered.len() + self.overtaking.len()
     }
 
-    /// Takes in a packet; `number` grows with each.
+    /// Add a packet; `number` increases with each.
     pub(crate) fn put(&mut self, due: Nanos, number: u64, packet: P) {
         let entry = Entry {
             due,
@@ -41,7 +41,7 @@ impl<P> InFlight<P> {
         }
     }
 
-    /// When the next packet comes out.
+    /// Return when the next packet is due.
     pub(crate) fn next_due(&self) -> Option<Nanos> {
         let entry = if self.next_is_ordered()? {
             self.ordered.front()
@@ -51,7 +51,7 @@ impl<P> InFlight<P> {
         entry.map(|entry| entry.due)
     }
 
-    /// Takes the next packet out, if it is due, with the moment at which it was.
+    /// Take the next packet if it is due, with its due time.
     pub(crate) fn take(&mut self, now: Nanos) -> Option<(Nanos, P)> {
         if self.next_due()? > now {
             return None;
@@ -64,7 +64,7 @@ impl<P> InFlight<P> {
         entry.map(|entry| (entry.due, entry.packet))
     }
 
-    /// Whether the next packet is one of those in order; None when there is none at all.
+    /// Return whether the next packet is an ordered one; `None` if there is no packet.
     fn next_is_ordered(&self) -> Option<bool> {
         match (self.ordered.front(), self.overtaking.peek()) {
             (None, None) => None,
@@ -75,7 +75,7 @@ impl<P> InFlight<P> {
     }
 }
 
-/// A packet with its place among the others.
+/// A packet with its sort key.
 #[derive(Debug)]
 struct Entry<P> {
     due: Nanos,

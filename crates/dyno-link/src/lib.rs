@@ -1,29 +1,29 @@
-//! A link as a pure packet queue: what happens to a packet between subject and peer, and when.
+//! A link as a pure packet queue: it decides when each packet between subject and peer arrives, and which are lost.
 //!
-//! A [`Link`] is what a user asks for: `rtt=40ms,rate=1gbit,loss=0.1%`. It has two [`Path`]s, `up` (subject to peer) and `down`.
-//! A [`Direction`] plays one of them: whoever moves packets offers each to it, and takes out what is due.
+//! A [`Link`] is the user's request: `rtt=40ms,rate=1gbit,loss=0.1%`. It has two [`Path`]s, `up` (subject to peer) and `down`.
+//! A [`Direction`] simulates one of them: the caller offers it each packet and takes out the packets that are due.
 //!
 //! # Stages
 //!
-//! A packet passes the [`Stage`]s of its path in order: the queue before the rate ([`Bottleneck`]), [`Loss`], [`Delay`]. So a lost
-//! packet has used its share of the rate, as on a radio link, and what waits in the queue is not on its way yet. A stage is a value:
-//! it takes a packet at a moment, and gives the moment at which the packet leaves it, or says that the packet is gone. It knows
-//! nothing of clocks, sockets or other stages.
+//! A packet passes the [`Stage`]s of its path in order: the queue before the rate ([`Bottleneck`]), [`Loss`], [`Delay`]. A lost
+//! packet therefore has used its share of the rate, as on a radio link, and a packet in the queue has not left yet. A stage is a
+//! value: it takes a packet at a moment and returns the moment at which the packet leaves, or that the packet is lost. It has no
+//! access to clocks, sockets or other stages.
 //!
-//! # A later axis is one file
+//! # Adding an axis
 //!
-//! - Jitter and reordering: a stage that adds a time which depends on the packet's number. Packets in flight are held by
-//!   the moment they are due, so that a later packet may arrive first.
-//! - A trace: a stage in the place of the [`Bottleneck`] whose rate is a function of the moment.
-//! - A burst loss (Gilbert and Elliott): a stage in the place of [`Loss`] with a state.
+//! - Jitter and reordering: a stage that adds a time computed from the packet's number. Packets in flight are sorted by
+//!   due time, so that a later packet may arrive first.
+//! - A trace: a stage in place of the [`Bottleneck`] with a time-dependent rate.
+//! - A burst loss (Gilbert and Elliott): a stage with a state in place of [`Loss`].
 //!
-//! Each is a file with a type that implements [`Stage`], a line in [`Path::stages`], and its key in the grammar.
-//! `tests/later_axes.rs` drives a jitter and a trace of this kind through a [`Direction`].
+//! Each needs a file with a type that implements [`Stage`], a line in [`Path::stages`], and a key in the grammar.
+//! `tests/later_axes.rs` drives such a jitter and such a trace through a [`Direction`].
 //!
-//! # What is exact
+//! # Exactness
 //!
-//! Times are whole nanoseconds. A rate never drifts: what is left of a division is carried into the next packet. The fate of packet
-//! number `n` is a pure function of seed, direction and `n`, the same on every machine and for ever.
+//! Times are whole nanoseconds. A rate never drifts: the remainder of each division is carried over to the next packet. Whether packet
+//! number `n` is lost is a pure function of seed, direction and `n`, equal on every machine and in every version.
 #![forbid(unsafe_code)]
 
 mod bottleneck;

@@ -1,4 +1,4 @@
-//! A link: two paths, and the largest packet that fits through.
+//! A link: two paths and the size of the largest packet.
 
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
@@ -9,34 +9,34 @@ use crate::loss::Loss;
 use crate::stage::{Stage, Way};
 use crate::units::{Nanos, Rate, Share};
 
-/// The largest IP packet of a link that names none: Ethernet's (RFC 894).
+/// Default size of the largest IP packet: Ethernet's (RFC 894).
 pub const DEFAULT_MTU: u16 = 1500;
 
-/// The longest that a packet may wait for a rate that names no queue.
+/// Default of the longest wait for a rate.
 pub const DEFAULT_QUEUE: Nanos = Nanos::from_millis(100);
 
-/// One direction of a link, as it was asked for.
+/// Settings of one direction of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Path {
-    /// The distance: how long every packet takes, once it was sent.
+    /// Delay of every packet after it was sent.
     pub delay: Nanos,
-    /// What it carries, and how long a packet may wait for that; none carries everything at once.
+    /// Rate and queue; none: unlimited.
     pub limit: Option<Limit>,
-    /// The share of packets that are lost.
+    /// Share of packets lost by chance.
     pub loss: Share,
 }
 
-/// A rate with the queue before it.
+/// A rate and the queue before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Limit {
-    /// Bits of IP packets a second.
+    /// Bits of IP packets per second.
     pub rate: Rate,
-    /// The longest that a packet may wait for the rate: who would wait longer is dropped.
+    /// Longest wait for the rate; packets that would wait longer are dropped.
     pub queue: Nanos,
 }
 
 impl Path {
-    /// The stages of the path, in order; those that do nothing are left out.
+    /// Return the stages of the path in order, without those that do nothing.
     #[must_use]
     pub fn stages(&self, seed: u64, way: Way) -> Vec<Box<dyn Stage>> {
         let mut stages: Vec<Box<dyn Stage>> = Vec::new();
@@ -52,13 +52,13 @@ impl Path {
         stages
     }
 
-    /// The rate, if it has one.
+    /// Return the rate, if there is one.
     #[must_use]
     pub fn rate(&self) -> Option<Rate> {
         self.limit.map(|limit| limit.rate)
     }
 
-    /// The longest that a packet may wait, if there is a rate to wait for.
+    /// Return the longest wait, if there is a rate.
     #[must_use]
     pub fn queue(&self) -> Option<Nanos> {
         self.limit.map(|limit| limit.queue)
@@ -77,9 +77,9 @@ impl Serialize for Path {
     }
 }
 
-/// What lies between subject and peer. The default is a direct link, which adds nothing.
+/// The link between subject and peer. The default is a direct link, which changes nothing.
 ///
-/// Read with [`str::parse`]; [`ToString`] writes the canonical text, which reads as the same link.
+/// Parse with [`str::parse`]; [`ToString`] writes the canonical text, which parses as the same link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Link {
     /// From the subject to its peer.
@@ -101,19 +101,19 @@ impl Default for Link {
 }
 
 impl Link {
-    /// Whether it adds nothing.
+    /// Return whether the link changes nothing.
     #[must_use]
     pub fn is_direct(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The time of a round trip, as far as distance makes it.
+    /// Return the time of a round trip, without time in queues.
     #[must_use]
     pub fn round_trip(&self) -> Nanos {
         self.up.delay + self.down.delay
     }
 
-    /// The path of one direction.
+    /// Return the path of one direction.
     #[must_use]
     pub fn path(&self, way: Way) -> &Path {
         match way {

@@ -1,4 +1,4 @@
-//! Reads a link: `rtt=40ms,rate=1gbit`, `up.rate=20mbit,down.rate=100mbit`, `4g,loss=0`.
+//! Parsing of links: `rtt=40ms,rate=1gbit`, `up.rate=20mbit,down.rate=100mbit`, `4g,loss=0`.
 
 use std::str::FromStr;
 
@@ -8,7 +8,7 @@ use crate::preset;
 use crate::quantity;
 use crate::units::{Nanos, Rate, Share};
 
-/// The least packet that every IPv6 link must carry (RFC 8200, section 5): below it, Linux takes IPv6 off a device.
+/// Smallest packet size that every IPv6 link must support (RFC 8200, section 5): below it, Linux disables IPv6 on a device.
 const LEAST_MTU: u16 = 1280;
 
 impl FromStr for Link {
@@ -44,7 +44,7 @@ fn read(text: &str) -> Result<Link, Refusal> {
     given.over(base)
 }
 
-/// A value of one key: for both directions, and for single ones, which go before.
+/// Values of one key: for both directions, and for single ones, which take precedence.
 #[derive(Debug)]
 struct Each<T> {
     both: Option<T>,
@@ -84,7 +84,7 @@ impl<T: Copy> Each<T> {
     }
 }
 
-/// What a text says, key by key.
+/// Values of a text, by key.
 #[derive(Debug, Default)]
 struct Given {
     round_trip: Option<Nanos>,
@@ -96,7 +96,7 @@ struct Given {
 }
 
 impl Given {
-    /// Takes in one `KEY=VALUE`.
+    /// Add one `KEY=VALUE`.
     fn take(&mut self, part: &str) -> Result<(), Refusal> {
         let (key, value) = part
             .split_once('=')
@@ -136,7 +136,7 @@ impl Given {
         }
     }
 
-    /// The link that `base` becomes with what was given.
+    /// Return `base` with the given values applied.
     fn over(&self, base: Link) -> Result<Link, Refusal> {
         let mut link = base;
         if let Some(round_trip) = self.round_trip {
@@ -173,7 +173,7 @@ fn set<T>(place: &mut T, value: Option<T>) {
     }
 }
 
-/// A rate without a queue has the queue that it had, else the usual one.
+/// Set a rate and a queue; without a queue, keep the current one, or else use the default.
 fn limit(path: &mut Path, rate: Option<Rate>, queue: Option<Nanos>) {
     if let Some(rate) = rate.or(path.rate()) {
         let queue = queue.or(path.queue()).unwrap_or(DEFAULT_QUEUE);

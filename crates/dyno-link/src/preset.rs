@@ -1,17 +1,17 @@
-//! Links that have a name, each with its source.
+//! Named links with sources.
 
 use crate::link::Link;
 
-/// A link with a name.
+/// A named link.
 #[derive(Debug, Clone, Copy)]
 pub struct Preset {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
-    /// What it stands for, in its own words of the grammar.
+    /// Its text in the grammar.
     pub spec: &'static str,
-    /// What it is like.
+    /// Its description.
     pub about: &'static str,
-    /// Where its figures come from, and which of them are round figures of ours.
+    /// Sources of its figures, and which figures are our own estimates.
     pub source: &'static str,
 }
 
@@ -53,7 +53,7 @@ pub const PRESETS: [Preset; 5] = [
     },
 ];
 
-/// The link of a name, `direct` included.
+/// Return the link of a name, including `direct`.
 pub(crate) fn find(name: &str) -> Option<Link> {
     if name == "direct" {
         return Some(Link::default());
@@ -62,13 +62,13 @@ pub(crate) fn find(name: &str) -> Option<Link> {
     Some(preset.link())
 }
 
-/// The names, for messages.
+/// Return the names for messages.
 pub(crate) fn names() -> String {
     PRESETS.map(|preset| preset.name).join(", ")
 }
 
 impl Preset {
-    /// The link itself.
+    /// Return the link.
     #[must_use]
     pub fn link(&self) -> Link {
         self.spec

@@ -1,4 +1,4 @@
-//! Times, rates and shares as a link writes them: exact, or refused.
+//! Text of times, rates and shares in a link: exact, or refused.
 
 use crate::units::{Nanos, Rate, Share};
 
@@ -19,16 +19,16 @@ const RATES: [(&str, u64); 5] = [
     ("bit", 1),
 ];
 
-/// The longest time that a link may have: an hour.
+/// Longest time in a link: an hour.
 pub(crate) const LONGEST: Nanos = Nanos(3_600_000_000_000);
 
 const SLOWEST: u64 = 1_000;
 const FASTEST: u64 = 1_000_000_000_000;
 
-/// Billionths of a percent's whole.
+/// Billionths in one percent.
 const PERCENT: u64 = 10_000_000;
 
-/// Reads a time, `0` or with a unit; none for one that is longer than an hour or finer than a nanosecond.
+/// Parse a time, `0` or with a unit; none if it is longer than an hour or finer than a nanosecond.
 pub(crate) fn time(text: &str) -> Option<Nanos> {
     if text == "0" {
         return Some(Nanos::ZERO);
@@ -37,7 +37,7 @@ pub(crate) fn time(text: &str) -> Option<Nanos> {
     Some(Nanos(nanos)).filter(|time| *time <= LONGEST)
 }
 
-/// Reads a rate with its unit, in capitals or not.
+/// Parse a rate with its unit, in any case.
 pub(crate) fn rate(text: &str) -> Option<Rate> {
     let bits = with_unit(&text.to_ascii_lowercase(), &RATES)?;
     if (SLOWEST..=FASTEST).contains(&bits) {
@@ -47,7 +47,7 @@ pub(crate) fn rate(text: &str) -> Option<Rate> {
     }
 }
 
-/// Reads a share below the whole: `0`, or percent.
+/// Parse a share below one: `0`, or percent.
 pub(crate) fn loss(text: &str) -> Option<Share> {
     if text == "0" {
         return Some(Share::NONE);
@@ -57,17 +57,17 @@ pub(crate) fn loss(text: &str) -> Option<Share> {
     (share.billionths() < Share::WHOLE).then_some(share)
 }
 
-/// Writes a time in the largest unit that needs no fraction.
+/// Write a time in the largest unit without a fraction.
 pub(crate) fn write_time(time: Nanos) -> String {
     in_largest(time.0, &TIMES)
 }
 
-/// Writes a rate in the largest unit that needs no fraction.
+/// Write a rate in the largest unit without a fraction.
 pub(crate) fn write_rate(rate: Rate) -> String {
     in_largest(rate.bits_per_second(), &RATES)
 }
 
-/// Writes a share in percent.
+/// Write a share in percent.
 pub(crate) fn write_loss(loss: Share) -> String {
     let billionths = u64::from(loss.billionths());
     let (whole, fraction) = (billionths / PERCENT, billionths % PERCENT);
@@ -92,7 +92,7 @@ fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     scaled(number, *factor)
 }
 
-/// A decimal number times a factor; none when that is no whole number, or more than anybody means.
+/// Multiply a decimal number by a factor; none if the product is not whole or the number is unreasonably long.
 fn scaled(number: &str, factor: u64) -> Option<u64> {
     const LONGEST_PART: usize = 15;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));

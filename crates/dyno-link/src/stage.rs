@@ -1,4 +1,4 @@
-//! What a part of a path does to a packet: it says when the packet leaves, or that it is gone.
+//! A stage of a path: computes when a packet leaves, or that it is lost.
 
 use std::fmt::Debug;
 
@@ -13,12 +13,12 @@ pub enum Way {
     Down,
 }
 
-/// A packet on its way through the stages, or some that follow each other at once.
+/// A packet passing the stages, or several consecutive ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passing {
-    /// Counts the packets that were offered to the direction, from 0: that of the first.
+    /// Number of the first packet, counted from 0 over all packets offered to the direction.
     pub number: u64,
-    /// What they are on the wire.
+    /// Number and length of the packets.
     pub burst: Burst,
     /// When it enters the stage.
     pub at: Nanos,
@@ -27,14 +27,14 @@ pub struct Passing {
 /// One packet, or the segments of a super-packet (TSO, GSO, USO), which pass as one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Burst {
-    /// How many packets it is.
+    /// Number of packets.
     pub packets: u32,
-    /// The length of all these IP packets, the headers of each included.
+    /// Total length of these IP packets with their headers.
     pub bytes: u32,
 }
 
 impl Burst {
-    /// A single packet of this length.
+    /// Make a burst of a single packet of this length.
     #[must_use]
     pub const fn one(bytes: u32) -> Self {
         Self { packets: 1, bytes }
@@ -44,29 +44,29 @@ impl Burst {
 /// Why a packet does not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gone {
-    /// Lost on the way.
+    /// Lost by chance.
     Lost,
-    /// The queue before the rate had no room for it.
+    /// Dropped because the queue before the rate was full.
     Dropped,
 }
 
-/// A part of a path.
+/// A stage of a path.
 ///
-/// Packets come in the order of their numbers, at moments that never go back where the stages before it keep the order.
+/// Packets come in the order of their numbers. Their times never go back if the earlier stages keep the order.
 pub trait Stage: Debug + Send {
-    /// Gives the moment at which the packet leaves, never before it came.
+    /// Return when the packet leaves, never before it came.
     ///
     /// # Errors
     ///
-    /// Why it does not leave at all.
+    /// Why it does not leave.
     fn pass(&mut self, packet: Passing) -> Result<Nanos, Gone>;
 
-    /// Whether packet `number` is lost here, whenever it comes: who splits a super-packet asks ahead.
+    /// Return whether packet `number` is lost here, independently of its time. Callers use this to split a super-packet.
     fn loses(&self, _number: u64) -> bool {
         false
     }
 
-    /// The longest that a packet which was let in has waited for its turn.
+    /// Return the longest wait of an accepted packet.
     fn longest_wait(&self) -> Nanos {
         Nanos::ZERO
     }

@@ -1,27 +1,27 @@
-//! How long a super-packet may be on a link, so that moving it as one still looks like its segments.
+//! Maximum length of a super-packet on a link, so that moving it as one still resembles its segments.
 
 use crate::link::{Link, Path};
 use crate::units::Nanos;
 
-/// The longest that a super-packet may take at the rate: its first segment is that much later than it would be alone.
+/// Longest duration of a super-packet at the rate: its first segment arrives that much later than it would alone.
 const LONGEST: Nanos = Nanos::from_micros(100);
 
-/// The longest that the kernel builds unless told otherwise (`GSO_LEGACY_MAX_SIZE`).
+/// The kernel's default limit (`GSO_LEGACY_MAX_SIZE`).
 const KERNEL_LIMIT: u64 = 65_536;
 
-/// What segmentation offload may do on a link.
+/// Limit of segmentation offload on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SuperPacket {
-    /// Nothing: two segments already take too long at the rate.
+    /// Disabled: even two segments take too long at the rate.
     OffForRate,
-    /// Super-packets of up to so many bytes, which take 0.1 ms at the rate at most.
+    /// Super-packets up to this length, which take at most 0.1 ms at the rate.
     Bounded(u32),
-    /// As the kernel builds them: there is no rate, or one at which the longest takes less than 0.1 ms.
+    /// The kernel's limit: there is no rate, or one at which the longest super-packet takes less than 0.1 ms.
     Free(u32),
 }
 
 impl SuperPacket {
-    /// The longest super-packet in bytes; none where there must not be any.
+    /// Return the length of the longest super-packet in bytes; none if disabled.
     #[must_use]
     pub const fn longest_bytes(self) -> Option<u32> {
         match self {
@@ -30,7 +30,7 @@ impl SuperPacket {
         }
     }
 
-    /// Why, in a line for a report.
+    /// Return the reason in one line for a report.
     #[must_use]
     pub const fn why(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl SuperPacket {
 }
 
 impl Path {
-    /// What segmentation offload may do in this direction.
+    /// Return the limit of segmentation offload in this direction.
     #[must_use]
     pub fn super_packet(&self, mtu: u16) -> SuperPacket {
         let longest = self
@@ -61,7 +61,7 @@ impl Path {
 }
 
 impl Link {
-    /// What segmentation offload may do on a link whose two ends have the same setting: the lesser of both directions.
+    /// Return the limit for both ends of a link, which share one setting: the smaller of both directions.
     #[must_use]
     pub fn super_packet(&self) -> SuperPacket {
         let (up, down) = (

@@ -1,28 +1,28 @@
-//! Units as types: moments and lengths of time, rates, shares.
+//! Units as types: times, rates, shares.
 
 use std::ops::Add;
 
-/// Nanoseconds: a length of time, or a moment on the clock of whoever drives the link.
+/// Nanoseconds: a duration, or a time on the caller's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// From whole microseconds.
+    /// Convert whole microseconds.
     #[must_use]
     pub const fn from_micros(microseconds: u64) -> Self {
         Self(microseconds * 1_000)
     }
 
-    /// From whole milliseconds.
+    /// Convert whole milliseconds.
     #[must_use]
     pub const fn from_millis(milliseconds: u64) -> Self {
         Self(milliseconds * 1_000_000)
     }
 
-    /// What is left after `other`, or zero.
+    /// Return the difference to `other`, or zero.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
@@ -37,12 +37,12 @@ impl Add for Nanos {
     }
 }
 
-/// Bits of IP packets a second; never zero.
+/// Bits of IP packets per second; never zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 
 impl Rate {
-    /// The rate of so many bits a second; none of zero.
+    /// Make a rate; none for zero.
     #[must_use]
     pub const fn new(bits_per_second: u64) -> Option<Self> {
         match bits_per_second {
@@ -51,13 +51,13 @@ impl Rate {
         }
     }
 
-    /// In bits a second.
+    /// Return bits per second.
     #[must_use]
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// How many whole bytes it carries in `time`.
+    /// Return how many whole bytes it carries in `time`.
     #[must_use]
     pub fn bytes_in(self, time: Nanos) -> u64 {
         let bits = u128::from(self.0) * u128::from(time.0) / u128::from(SECOND);
@@ -65,20 +65,20 @@ impl Rate {
     }
 }
 
-/// Nanoseconds of a second.
+/// Nanoseconds in a second.
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
-/// A share of all, in billionths.
+/// A share in billionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Share(u32);
 
 impl Share {
     /// Billionths in the whole.
     pub const WHOLE: u32 = 1_000_000_000;
-    /// Nothing of it.
+    /// Zero.
     pub const NONE: Self = Self(0);
 
-    /// A share of so many billionths; none beyond the whole.
+    /// Make a share of so many billionths; none beyond the whole.
     #[must_use]
     pub const fn from_billionths(billionths: u32) -> Option<Self> {
         if billionths <= Self::WHOLE {
@@ -88,13 +88,13 @@ impl Share {
         }
     }
 
-    /// In billionths.
+    /// Return billionths.
     #[must_use]
     pub const fn billionths(self) -> u32 {
         self.0
     }
 
-    /// From 0 to 1, for those who only show it.
+    /// Return a number from 0 to 1, for display only.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / f64::from(Self::WHOLE)

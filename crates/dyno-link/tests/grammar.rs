@@ -1,4 +1,4 @@
-//! What a link may be written as, what it is written as, and what is refused.
+//! The grammar of links: accepted texts, canonical texts, refused texts.
 
 use dyno_link::{Limit, Link, Nanos, PRESETS, Path, Rate, Share};
 use proptest::prelude::*;
@@ -65,7 +65,7 @@ fn impossible_links_are_refused_in_one_line() {
         ("", "it is empty"),
         ("rtt=40ms,", "must be KEY=VALUE"),
         ("5g", "no preset \"5g\""),
-        ("rtt=40ms,lan", "a preset stands first"),
+        ("rtt=40ms,lan", "a preset must come first"),
         ("rte=40ms", "unknown key \"rte\""),
         ("side.rate=1gbit", "unknown key \"side.rate\""),
         ("up.down.rate=1gbit", "unknown key"),
@@ -95,8 +95,8 @@ fn impossible_links_are_refused_in_one_line() {
         ("mtu=1279", "is no packet length"),
         ("mtu=65536", "is no packet length"),
         ("mtu=+1500", "is no packet length"),
-        ("up.mtu=1500", "of both directions"),
-        ("up.rtt=40ms", "of both directions"),
+        ("up.mtu=1500", "applies to both directions"),
+        ("up.rtt=40ms", "applies to both directions"),
         ("queue=100ms", "queue needs a rate"),
         (
             "rtt=1ms,up.queue=1ms,down.rate=1gbit",
@@ -164,13 +164,13 @@ fn path() -> impl Strategy<Value = Path> {
 
 proptest! {
     #[test]
-    fn every_link_reads_as_it_is_written(up in path(), down in path(), mtu in 1280..=u16::MAX) {
+    fn every_link_parses_from_its_canonical_text(up in path(), down in path(), mtu in 1280..=u16::MAX) {
         let link = Link { up, down, mtu };
         prop_assert_eq!(link.to_string().parse::<Link>(), Ok(link));
     }
 
     #[test]
-    fn no_text_makes_it_panic(text in "\\PC{0,40}|[a-z0-9.,=%]{0,40}") {
+    fn no_text_panics(text in "\\PC{0,40}|[a-z0-9.,=%]{0,40}") {
         let _ = text.parse::<Link>().map_err(|error| error.to_string());
     }
 }

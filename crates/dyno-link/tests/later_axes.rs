@@ -1,8 +1,8 @@
-//! That jitter with reordering, and a rate that follows a trace, are stages like the others.
+//! Jitter with reordering, and a rate from a trace, implemented as stages.
 
 use dyno_link::{Burst, Delay, Direction, Gone, Nanos, Passing, Stage};
 
-/// Every third packet takes longer than the others.
+/// Every third packet is delayed.
 #[derive(Debug)]
 struct Jitter(Nanos);
 
@@ -13,7 +13,7 @@ impl Stage for Jitter {
     }
 }
 
-/// Moments at which one packet may leave each, as cellular traces are recorded.
+/// Times at which one packet each may leave, as in recorded cellular traces.
 #[derive(Debug)]
 struct Trace(std::vec::IntoIter<u64>);
 
@@ -51,7 +51,7 @@ fn a_packet_may_overtake_another() {
 }
 
 #[test]
-fn a_trace_says_when_packets_leave() {
+fn a_trace_determines_when_packets_leave() {
     let chances = vec![10, 20, 500, 510, 520];
     let stages: Vec<Box<dyn Stage>> = vec![
         Box::new(Trace(chances.into_iter())),

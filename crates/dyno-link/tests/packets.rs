@@ -1,4 +1,4 @@
-//! What a direction does to packets, held against what follows from the numbers alone.
+//! Packets through a direction, compared with computations from their numbers alone.
 
 use dyno_link::{
     Bottleneck, Burst, Counts, Direction, Gone, Link, Loss, Nanos, Offered, Passing, Rate, Share,
@@ -6,7 +6,7 @@ use dyno_link::{
 };
 use proptest::prelude::*;
 
-/// Moments, and lengths in bytes.
+/// Times, and lengths in bytes.
 fn traffic() -> impl Strategy<Value = Vec<(u64, u32)>> {
     prop::collection::vec((0..200_000_u64, 40..70_000_u32), 1..200).prop_map(|steps| {
         let mut now = 0;
@@ -55,7 +55,7 @@ proptest! {
         while let Some(due) = direction.next_due() {
             out.extend(drain(&mut direction, due.0));
         }
-        // In order, never before their moment, each once.
+        // In order, never before their time, each once.
         prop_assert!(out.is_sorted());
         prop_assert!(out.windows(2).all(|pair| pair[0].1 < pair[1].1));
         for &(due, packet) in &out {
@@ -70,8 +70,8 @@ proptest! {
         prop_assert_eq!(direction.in_flight(), 0);
     }
 
-    /// The transmitter in exact fractions: a packet leaves at the later of its coming and the end of the one before, plus its bits
-    /// over the rate.
+    /// The transmitter in exact fractions: a packet leaves at the later of its arrival and the end of its predecessor, plus its bits
+    /// divided by the rate.
     #[test]
     fn a_rate_is_exact_over_any_sequence(traffic in traffic(), rate in 1_000..10_000_000_000_u64, queue in 0..100_000_000_u64) {
         let mut bottleneck = Bottleneck::new(Rate::new(rate).expect("not zero"), Nanos(queue));
@@ -91,10 +91,10 @@ proptest! {
         }
     }
 
-    /// Super-packets that are split where they lose something are the packets that they stand for: the same are lost, and the last of
-    /// each piece leaves when it would have left alone.
+    /// Super-packets that are split at lost segments equal the packets that they contain: the same are lost, and the last of
+    /// each piece leaves at the same time.
     #[test]
-    fn split_super_packets_fare_as_their_segments(
+    fn split_super_packets_equal_their_segments(
         sizes in prop::collection::vec(1..45_u32, 1..60), loss in 0..60_u64, seed: u64,
     ) {
         let link: Link = format!("rate=300mbit,queue=60s,delay=1ms,loss={loss}%").parse().expect("a link");
@@ -126,7 +126,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_fates_whenever_packets_come(traffic in traffic(), seed: u64, shift in 0..1_000_000_u64) {
+    fn the_same_seed_loses_the_same_packets_at_any_time(traffic in traffic(), seed: u64, shift in 0..1_000_000_u64) {
         let link: Link = "rtt=1ms,loss=30%".parse().expect("a link");
         let fates = |shift: u64| {
             let mut direction = Direction::new(&link.up, seed, Way::Up);
@@ -139,7 +139,7 @@ proptest! {
 
 #[test]
 fn a_thousand_seconds_of_an_odd_rate_do_not_drift() {
-    // 1500 bytes at 999,999,937 bit/s are 12,000.000756... ns: rounding each would be 0.06 ms off after a second's 83,333 packets.
+    // 1500 bytes at 999,999,937 bit/s take 12,000.000756... ns: rounding each packet would be 0.06 ms off after one second's 83,333 packets.
     let rate = 999_999_937;
     let mut bottleneck = Bottleneck::new(Rate::new(rate).expect("not zero"), Nanos(u64::MAX));
     let count = 1_000 * 83_333_u64;
@@ -160,7 +160,7 @@ fn a_thousand_seconds_of_an_odd_rate_do_not_drift() {
 fn a_full_queue_drops_the_tail() {
     use Offered::{Accepted, Dropped};
 
-    // 12 us a packet; 30 us of waiting: those that would wait 0, 12, 24 us are let in, the others are not.
+    // 12 us per packet, 30 us of waiting: packets that would wait 0, 12 or 24 us are accepted, the others are dropped.
     let link: Link = "rate=1gbit,queue=30us".parse().expect("a link");
     let mut direction = Direction::new(&link.up, 1, Way::Up);
     let offered: Vec<_> = (0..5)
@@ -186,10 +186,10 @@ fn drain_all(direction: &mut Direction<i32>) -> Vec<(u64, i32)> {
 }
 
 #[test]
-fn what_is_not_split_is_lost_as_a_whole_and_what_is_refused_is_dropped() {
+fn an_unsplit_burst_is_lost_as_a_whole_and_a_refused_one_is_dropped() {
     let link: Link = "loss=1%".parse().expect("a link");
     let mut direction = Direction::new(&link.up, 1, Way::Up);
-    // Of the seed 1, packet 3 is the first that is lost (see below).
+    // With seed 1, packet 3 is the first lost one (see below).
     assert_eq!(direction.first_lost(3), None);
     assert_eq!(direction.first_lost(44), Some(3));
     let burst = Burst {
@@ -262,7 +262,7 @@ fn loss_is_binomial_over_many_seeds() {
             .map(|count| (count - mean).powi(2))
             .sum::<f64>()
             / seeds;
-        // The mean of 400 counts within four of its standard deviations; their variance within 30 % (its own deviation is 7 %).
+        // The mean of 400 counts is within four of its standard deviations; their variance within 30 % (its own deviation is 7 %).
         assert!(
             (found - mean).abs() < 4.0 * (variance / seeds).sqrt(),
             "{percent} %: mean {found}"
@@ -275,7 +275,7 @@ fn loss_is_binomial_over_many_seeds() {
 }
 
 #[test]
-fn losses_are_independent_of_the_packet_before_of_the_seed_and_of_the_way() {
+fn losses_are_independent_of_the_previous_packet_the_seed_and_the_way() {
     let half = Share::from_billionths(Share::WHOLE / 2).expect("below the whole");
     let fates = |seed, way| {
         let loss = Loss::new(half, seed, way);
@@ -288,7 +288,7 @@ fn losses_are_independent_of_the_packet_before_of_the_seed_and_of_the_way() {
         let pairs = reference.iter().zip(others);
         pairs.filter(|(one, other)| one == other).count()
     };
-    // 5,000 expected of 10,000, standard deviation 50: four of them.
+    // 5,000 expected of 10,000, standard deviation 50: tolerance of four.
     for (name, others) in [
         ("the next packet", &reference[1..]),
         ("the next seed", &fates(2, Way::Up)),
@@ -303,7 +303,7 @@ fn losses_are_independent_of_the_packet_before_of_the_seed_and_of_the_way() {
 }
 
 #[test]
-fn fates_are_the_same_for_ever() {
+fn losses_never_change_between_versions() {
     let lost = |seed, way| {
         let loss = Loss::new(Share::from_billionths(10_000_000).expect("1 %"), seed, way);
         (0..1_000)

@@ -1,9 +1,9 @@
-//! How long a super-packet may be, so that no first byte comes much later than it would alone.
+//! Maximum length of a super-packet, so that no first byte arrives much later than it would alone.
 
 use dyno_link::{Link, SuperPacket, Way};
 
 #[test]
-fn a_super_packet_takes_a_tenth_of_a_millisecond_at_most() {
+fn a_super_packet_takes_at_most_a_tenth_of_a_millisecond() {
     use SuperPacket::{Bounded, Free, OffForRate};
 
     let cases = [
@@ -17,7 +17,7 @@ fn a_super_packet_takes_a_tenth_of_a_millisecond_at_most() {
         ("rate=1gbit,mtu=9000", OffForRate),
         ("rate=20mbit", OffForRate),
         ("rate=10gbit,loss=0.0000001%", Free(65_536)),
-        // Both ends have one setting: that of the direction which can bear less.
+        // Both ends have one setting: that of the direction with the smaller limit.
         ("down.rate=1gbit", Bounded(12_500)),
         ("up.rate=1gbit,down.rate=10gbit", Bounded(12_500)),
         ("up.rate=1gbit,down.loss=1%", Bounded(12_500)),

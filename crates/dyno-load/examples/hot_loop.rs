@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_load::load::jsonl::Described;
-use dyno_load::load::{Plan, Requests, Shape, Termination, run};
-use dyno_load::transport::Reroute;
+use dyno_client::{Protocol, Reroute};
+use dyno_load::jsonl::Described;
+use dyno_load::{Plan, Requests, Shape, Termination, run};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -16,13 +16,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let (url, requests, connections) = (next()?, next()?.parse()?, next()?.parse()?);
     let streams = next().ok().map(|streams| streams.parse()).transpose()?;
-    let http2 = streams.is_some();
+    let protocol = match streams {
+        Some(_) => Protocol::Http2,
+        None => Protocol::Http1,
+    };
     let shape = Shape {
         method: None,
         headers: Vec::new(),
         body: None,
         keepalive: true,
-        http2,
+        protocol,
         checks: Arc::default(),
     };
     let described = Described {
@@ -34,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         method: "GET".to_owned(),
         connections,
         streams: streams.unwrap_or(1),
-        http2,
+        protocol,
         keepalive: true,
         pace: None,
         ramp: Duration::ZERO,

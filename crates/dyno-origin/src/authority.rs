@@ -74,7 +74,7 @@ impl Shard {
 /// Its own key is ECDSA P-256, whatever the leaves have: every client stack of the last decade verifies it, and it signs
 /// in 20 microseconds where RSA-2048 takes 600, which counts when 20,000 leaves are minted before a trial. All leaves of a
 /// kind share one key, because only the certificate makes a difference to a client. The RSA one may be kept for the next
-/// process: without a certificate of an authority that somebody trusts it opens nothing.
+/// process: without a certificate of a trusted authority it opens nothing.
 pub struct Authority {
     certificate: CertificateDer<'static>,
     pem: String,

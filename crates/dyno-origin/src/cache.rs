@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The bytes of a checksum.
 const CHECKSUM_BYTES: usize = blake3::OUT_LEN;
-/// Who may read what is kept, which may be a key: whoever started the origin.
+/// Permissions of cached files, which may hold a key: only their owner reads them.
 const OWNER_ONLY: u32 = 0o600;
 
 /// A folder in which an origin keeps what it has made, or none.
@@ -53,7 +53,7 @@ impl Cache {
     }
 }
 
-/// Writes beside the name and renames, so that nobody reads half of it.
+/// Write to a temporary name and rename, so that no reader sees half a file.
 ///
 /// Of two that write at once, one may find its own swept away: the other's is as good.
 fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {

@@ -5,29 +5,29 @@ use std::pin::pin;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
 
+use dyno_http::HttpVersion;
 use dyno_web::{Block, Fault, Scheme, Web};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::accepted::Accepted;
+use crate::connection_info::ConnectionInfo;
 use crate::control::ControlConnection;
 use crate::handshake::{HandshakeEnd, shake_hands};
 use crate::http::{self, End, LINGER, Rest};
 use crate::http2::{self, Preceded};
 use crate::message::{self, Input};
-use crate::tls;
-use crate::wire::Wire;
+use crate::wire::{Wire, WorkerMeter};
 use crate::worker::Worker;
 
 /// Serves a connection to its end.
-pub(crate) async fn serve(accepted: Accepted, stream: TcpStream) {
-    let worker = &accepted.worker;
+pub(crate) async fn serve(info: ConnectionInfo, stream: TcpStream) {
+    let worker = &info.worker;
     worker.counters.borrow_mut().connections += 1;
-    let turn = worker.turn();
-    let mut wire = Wire::new(stream, &accepted);
+    let epoch = worker.epoch();
+    let mut wire = Wire::new(stream, WorkerMeter::new(&info));
     let block = worker
         .faulty_blocks
-        .then(|| Web::connection(accepted.local.ip()))
+        .then(|| Web::connection(info.local.ip()))
         .flatten();
     // That a peer goes, in whichever way, is no failure of the origin's.
     let served = match block {
@@ -40,31 +40,33 @@ pub(crate) async fn serve(accepted: Accepted, stream: TcpStream) {
             wire.reset();
             Ok(())
         }
-        _ if accepted.scheme == Scheme::Http => {
+        _ if info.scheme == Scheme::Http => {
             let mut input = Input::new();
             if let Some(control) = &worker.control
                 && message::is_reserved(&mut wire, &mut input).await
             {
-                hand_over(control, wire, &input, worker, turn)
+                hand_over(control, wire, &input, worker, epoch)
             } else {
-                let end = serve_plain(&mut wire, &accepted, input).await;
-                finish_plain(wire, &accepted, end).await
+                let end = serve_plain(&mut wire, &info, input).await;
+                finish_plain(wire, &info, end).await
             }
         }
-        _ => match shake_hands(wire, &accepted).await {
+        _ => match shake_hands(wire, &info).await {
             Ok(HandshakeEnd::Encrypted(mut stream)) => {
                 let name = stream.get_ref().1.server_name();
                 let name = name.map(|name| name.trim_end_matches('.').to_ascii_lowercase());
-                let accepted = Accepted {
+                let info = ConnectionInfo {
                     server_name: name.map(Into::into),
-                    ..accepted.clone()
+                    ..info.clone()
                 };
-                let end = if stream.get_ref().1.alpn_protocol() == Some(tls::HTTP2) {
-                    http2::serve(&mut *stream, &accepted).await
-                } else {
-                    http::serve(&mut *stream, &accepted, Input::new()).await
+                let agreed = stream.get_ref().1.alpn_protocol();
+                let end = match agreed.and_then(HttpVersion::from_alpn) {
+                    Some(HttpVersion::Http2) => http2::serve(&mut *stream, &info).await,
+                    Some(HttpVersion::Http10 | HttpVersion::Http11) | None => {
+                        http::serve(&mut *stream, &info, Input::new()).await
+                    }
                 };
-                finish(*stream, &accepted, end, |stream| stream.get_ref().0.reset()).await
+                finish(*stream, &info, end, |stream| stream.get_ref().0.reset()).await
             }
             Ok(HandshakeEnd::Over) => Ok(()),
             Err(error) => Err(error),
@@ -73,15 +75,15 @@ pub(crate) async fn serve(accepted: Accepted, stream: TcpStream) {
     drop(served);
 }
 
-/// Hands a connection over to whoever controls the origin, as if it had never been here: it is in no count.
+/// Hand a connection over to the controller of the origin, and take it out of all counts.
 fn hand_over(
     control: &Sender<ControlConnection>,
     wire: Wire,
     input: &Input,
     worker: &Worker,
-    turn: u64,
+    epoch: u64,
 ) -> io::Result<()> {
-    if worker.turn() == turn {
+    if worker.epoch() == epoch {
         worker.counters.borrow_mut().connections -= 1;
     }
     let received = input.bytes().to_vec();
@@ -92,7 +94,7 @@ fn hand_over(
     let stream = wire.into_stream().into_std()?;
     stream.set_nonblocking(false)?;
     let from = stream.peer_addr()?;
-    // Where nobody takes it, it is closed.
+    // Without a receiver, it is closed.
     drop(control.send(ControlConnection {
         stream,
         received,
@@ -102,21 +104,21 @@ fn hand_over(
 }
 
 /// Serves a connection without TLS in the version that its first bytes are of.
-async fn serve_plain(wire: &mut Wire, accepted: &Accepted, mut input: Input) -> End {
+async fn serve_plain(wire: &mut Wire, info: &ConnectionInfo, mut input: Input) -> End {
     if !http2::is_announced(wire, &mut input).await {
-        return http::serve(wire, accepted, input).await;
+        return http::serve(wire, info, input).await;
     }
     let mut stream = Preceded {
         received: input,
         stream: wire,
     };
-    http2::serve(&mut stream, accepted).await
+    http2::serve(&mut stream, info).await
 }
 
-/// Goes on with a connection that was parked: sends what is left of an answer, serves what comes, of which the first bytes
+/// Goes on with a connection of the cached loop: sends what is left of an answer, serves what comes, of which the first bytes
 /// are received already.
 pub(crate) async fn go_on(
-    accepted: Accepted,
+    info: ConnectionInfo,
     stream: std::net::TcpStream,
     input: Input,
     rest: Option<Rest>,
@@ -124,34 +126,29 @@ pub(crate) async fn go_on(
     let Ok(stream) = TcpStream::from_std(stream) else {
         return;
     };
-    let mut wire = Wire::new(stream, &accepted);
+    let mut wire = Wire::new(stream, WorkerMeter::new(&info));
     if let Some(rest) = rest
-        && rest.send(&mut wire, &accepted.worker).await.is_err()
+        && rest.send(&mut wire, &info.worker).await.is_err()
     {
         return;
     }
-    let end = http::go_on(&mut wire, &accepted, input).await;
-    drop(finish_plain(wire, &accepted, end).await);
+    let end = http::go_on(&mut wire, &info, input).await;
+    drop(finish_plain(wire, &info, end).await);
 }
 
-async fn finish_plain(wire: Wire, accepted: &Accepted, end: End) -> io::Result<()> {
-    if end == End::Parked {
-        let park = &accepted.worker.park;
-        let connection = accepted.connection.clone();
-        return park.take(
-            wire.into_stream(),
-            accepted.number,
-            connection,
-            accepted.local,
-        );
+async fn finish_plain(wire: Wire, info: &ConnectionInfo, end: End) -> io::Result<()> {
+    if end == End::ToCachedLoop {
+        let cached = &info.worker.cached;
+        let connection = info.connection.clone();
+        return cached.take(wire.into_stream(), info.number, connection, info.local);
     }
-    finish(wire, accepted, end, Wire::reset).await
+    finish(wire, info, end, Wire::reset).await
 }
 
 /// Ends a connection as its last exchange says.
 async fn finish<S>(
     mut stream: S,
-    accepted: &Accepted,
+    info: &ConnectionInfo,
     end: End,
     reset: impl Fn(&S),
 ) -> io::Result<()>
@@ -159,14 +156,14 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     match end {
-        End::Gone | End::Parked => Ok(()),
+        End::Gone | End::ToCachedLoop => Ok(()),
         End::Reset => {
             reset(&stream);
             Ok(())
         }
         End::Close => {
             stream.shutdown().await?;
-            let mut last = pin!(accepted.worker.timer.until(Instant::now() + LINGER));
+            let mut last = pin!(info.worker.timer.until(Instant::now() + LINGER));
             let mut discarded = [0; 1_024];
             loop {
                 tokio::select! {

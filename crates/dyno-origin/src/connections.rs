@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::rc::{Rc, Weak};
 
 use crate::bounds::Bounds;
+use crate::cached_connections::CachedConnections;
 use crate::open_connection::{Connection, Place};
-use crate::park::Park;
 
 /// All that are open.
 #[derive(Debug)]
@@ -34,9 +34,9 @@ impl Connections {
     }
 
     /// A connection was accepted. Where it is one too many, another is closed; says whether one was.
-    pub(crate) fn enter(&self, park: &Park) -> (Rc<Connection>, bool) {
+    pub(crate) fn enter(&self, cached: &CachedConnections) -> (Rc<Connection>, bool) {
         let is_too_many = |bounds: Bounds| self.open.get() >= bounds.connections;
-        let has_closed = self.bounds.is_some_and(is_too_many) && self.close_one(park);
+        let has_closed = self.bounds.is_some_and(is_too_many) && self.close_one(cached);
         let connection = Rc::new(Connection::new(self.open.clone(), self.now.clone()));
         if let Some(bounds) = self.bounds {
             let mut known = self.known.borrow_mut();
@@ -49,16 +49,16 @@ impl Connections {
     }
 
     /// Closes the one that has been silent for longest, the oldest of several; one whose answer waits is the last to go.
-    fn close_one(&self, park: &Park) -> bool {
+    fn close_one(&self, cached: &CachedConnections) -> bool {
         let known = self.known.borrow();
         let open = known.iter().filter_map(Weak::upgrade);
         let open = open.filter(|one| one.is_placed());
         let silent = open.min_by_key(|one| (one.is_waiting(), Reverse(one.silence_s())));
-        silent.inspect(|silent| end(silent, park)).is_some()
+        silent.inspect(|silent| end(silent, cached)).is_some()
     }
 
     /// A second has passed. Closes those that are silent for too long, if any may be; says how many.
-    pub(crate) fn tick(&self, park: &Park, closes: bool) -> usize {
+    pub(crate) fn tick(&self, cached: &CachedConnections, closes: bool) -> usize {
         self.now.set(self.now.get() + 1);
         let mut known = self.known.borrow_mut();
         known.retain(|one| one.strong_count() > 0);
@@ -70,15 +70,15 @@ impl Connections {
             is_silent && !one.is_waiting() && one.is_placed()
         };
         let idle = known.iter().filter_map(Weak::upgrade).filter(is_idle);
-        idle.inspect(|one| end(one, park)).count()
+        idle.inspect(|one| end(one, cached)).count()
     }
 }
 
-fn end(connection: &Connection, park: &Park) {
+fn end(connection: &Connection, cached: &CachedConnections) {
     match connection.take() {
         Place::Nowhere => {}
         Place::Task(task) => task.abort(),
-        Place::Park(place) => park.drop(place),
+        Place::CachedLoop(place) => cached.drop(place),
     }
 }
 
@@ -101,12 +101,12 @@ mod tests {
     /// The connections of a thread, which only stay open.
     struct Held {
         connections: Connections,
-        park: Park,
+        cached: CachedConnections,
     }
 
     impl Held {
         fn open(&self) -> Weak<Connection> {
-            let (connection, _) = self.connections.enter(&self.park);
+            let (connection, _) = self.connections.enter(&self.cached);
             let held = connection.clone();
             connection.serve(async move {
                 let _held = held;
@@ -116,7 +116,7 @@ mod tests {
         }
 
         async fn tick(&self) -> usize {
-            let closed = self.connections.tick(&self.park, true);
+            let closed = self.connections.tick(&self.cached, true);
             // What was closed goes in its own turn.
             yield_now().await;
             yield_now().await;
@@ -127,7 +127,7 @@ mod tests {
     async fn on_a_thread(test: impl AsyncFnOnce(Held)) {
         let held = Held {
             connections: Connections::new(Some(BOUNDS)),
-            park: Park::new().unwrap(),
+            cached: CachedConnections::new().unwrap(),
         };
         LocalSet::new().run_until(test(held)).await;
     }

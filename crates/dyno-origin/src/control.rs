@@ -1,4 +1,4 @@
-//! Connections of whoever controls the origin from outside: known by their first request.
+//! Connections of the controller of the origin: recognised by their first request.
 
 use std::net::{SocketAddr, TcpStream};
 

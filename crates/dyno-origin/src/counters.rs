@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use dyno_http::{HttpVersion, PerVersion};
 use dyno_web::{Coding, Fault};
 use hdrhistogram::Histogram;
 
@@ -26,10 +27,8 @@ pub(crate) struct Counters {
     pub(crate) handshakes_refused: u64,
     pub(crate) tls_1_2: u64,
     pub(crate) tls_1_3: u64,
-    pub(crate) http_1_0: u64,
-    pub(crate) http_1_1: u64,
-    pub(crate) http_2: u64,
     pub(crate) requests: u64,
+    pub(crate) requests_by_version: PerVersion<u64>,
     pub(crate) reused: u64,
     pub(crate) dns_queries: u64,
     /// What was let go because of bounds: connections that were too many or idle, DNS queries.
@@ -63,10 +62,8 @@ impl Counters {
             handshakes_refused: 0,
             tls_1_2: 0,
             tls_1_3: 0,
-            http_1_0: 0,
-            http_1_1: 0,
-            http_2: 0,
             requests: 0,
+            requests_by_version: PerVersion::default(),
             reused: 0,
             dns_queries: 0,
             crowded_out: 0,
@@ -144,11 +141,9 @@ pub(crate) fn merge(threads: Vec<Counters>) -> (OriginReport, Throughput) {
             ("1.2", sum(|thread| thread.tls_1_2)),
             ("1.3", sum(|thread| thread.tls_1_3)),
         ]),
-        http_versions: present([
-            ("1.0", sum(|thread| thread.http_1_0)),
-            ("1.1", sum(|thread| thread.http_1_1)),
-            ("2", sum(|thread| thread.http_2)),
-        ]),
+        http_versions: present(
+            HttpVersion::ALL.map(|version| (version.number(), requests_in(&threads, version))),
+        ),
         requests: sum(|thread| thread.requests),
         reused: sum(|thread| thread.reused),
         let_go: present([
@@ -211,6 +206,13 @@ fn statuses(threads: &[Counters]) -> BTreeMap<String, u64> {
         .collect()
 }
 
+fn requests_in(threads: &[Counters], version: HttpVersion) -> u64 {
+    threads
+        .iter()
+        .map(|thread| thread.requests_by_version[version])
+        .sum()
+}
+
 fn coded(threads: &[Counters], coding: Coding) -> u64 {
     threads
         .iter()
@@ -237,8 +239,9 @@ mod tests {
         second.status(404);
         first.coding(Coding::Br);
         second.fault(Fault::ShortChunked);
-        (first.http_1_1, second.http_1_1) = (2, 3);
-        second.http_2 = 4;
+        first.requests_by_version[HttpVersion::Http11] = 2;
+        second.requests_by_version[HttpVersion::Http11] = 3;
+        second.requests_by_version[HttpVersion::Http2] = 4;
         (first.dns_queries, second.dns_queries) = (2, 1);
         first.dns_seen.insert(1);
         first.dns_seen.insert(2);

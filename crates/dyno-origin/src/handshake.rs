@@ -9,7 +9,7 @@ use tokio::io::AsyncWriteExt;
 use tokio_rustls::server::TlsStream;
 use tokio_rustls::{LazyConfigAcceptor, StartHandshake};
 
-use crate::accepted::Accepted;
+use crate::connection_info::ConnectionInfo;
 use crate::wire::Wire;
 
 /// A record of the fatal alert `handshake_failure`.
@@ -24,15 +24,18 @@ pub(crate) enum HandshakeEnd {
 }
 
 /// Shakes hands, or does what the host does instead.
-pub(crate) async fn shake_hands(wire: Wire, accepted: &Accepted) -> io::Result<HandshakeEnd> {
-    let worker = &accepted.worker;
+pub(crate) async fn shake_hands(wire: Wire, info: &ConnectionInfo) -> io::Result<HandshakeEnd> {
+    let worker = &info.worker;
     let failed = || worker.counters.borrow_mut().handshakes_failed += 1;
     let mut acceptor = LazyConfigAcceptor::new(Acceptor::default(), wire);
     let start = match (&mut acceptor).await {
         Ok(start) => start,
         Err(error) => {
             // A connection on which nothing was ever sent, as of a client that raced two addresses, began no handshake.
-            if acceptor.take_io().is_some_and(|wire| wire.has_received()) {
+            if acceptor
+                .take_io()
+                .is_some_and(|wire| wire.meter().has_received())
+            {
                 failed();
             }
             return Err(error);
@@ -42,9 +45,7 @@ pub(crate) async fn shake_hands(wire: Wire, accepted: &Accepted) -> io::Result<H
         .client_hello()
         .server_name()
         .map(str::to_ascii_lowercase);
-    let host = name
-        .clone()
-        .unwrap_or_else(|| accepted.local.ip().to_string());
+    let host = name.clone().unwrap_or_else(|| info.local.ip().to_string());
     let handshake = worker.tls.web().handshake(&host);
     if let Some(fault) = handshake.fault {
         worker.counters.borrow_mut().fault(fault);
@@ -64,7 +65,7 @@ pub(crate) async fn shake_hands(wire: Wire, accepted: &Accepted) -> io::Result<H
             Ok(HandshakeEnd::Over)
         }
         _ => {
-            let stream = complete(start, accepted, name.is_some(), &host, handshake).await;
+            let stream = complete(start, info, name.is_some(), &host, handshake).await;
             stream
                 .inspect_err(|error| {
                     failed();
@@ -85,12 +86,12 @@ fn is_alert(error: &io::Error) -> bool {
 
 async fn complete(
     start: StartHandshake<Wire>,
-    accepted: &Accepted,
+    info: &ConnectionInfo,
     named: bool,
     host: &str,
     handshake: Handshake,
 ) -> io::Result<TlsStream<Wire>> {
-    let tls = &accepted.worker.tls;
+    let tls = &info.worker.tls;
     let config = if named {
         tls.config(handshake)
     } else {
@@ -99,7 +100,7 @@ async fn complete(
     };
     let stream = start.into_stream(config).await?;
     let session = stream.get_ref().1;
-    let mut counters = accepted.worker.counters.borrow_mut();
+    let mut counters = info.worker.counters.borrow_mut();
     match session.handshake_kind() {
         Some(HandshakeKind::Resumed) => counters.handshakes_resumed += 1,
         _ => counters.handshakes_full += 1,

@@ -32,14 +32,17 @@
 //! read-only, but for how many requests are in flight. What is answered, and when, is `dyno-web`'s: here it is put on the wire.
 #![forbid(unsafe_code)]
 
-mod accepted;
-mod arrivals;
+mod access_log;
+mod accounting;
 mod authority;
 mod bounds;
 mod cache;
+mod cached_connections;
+mod cached_loop;
 pub mod calibrator;
 mod clock;
 mod connection;
+mod connection_info;
 mod connections;
 mod control;
 mod counters;
@@ -55,11 +58,8 @@ mod live;
 mod message;
 mod open_connection;
 mod origin;
-mod park;
-mod parked;
 mod prepared;
 mod report;
-mod run_queue;
 mod running;
 mod serving;
 mod throughput;
@@ -69,7 +69,7 @@ mod user_agents;
 mod wire;
 mod worker;
 
-pub use arrivals::Arrivals;
+pub use access_log::AccessLog;
 pub use authority::Authority;
 pub use bounds::Bounds;
 pub use cache::Cache;

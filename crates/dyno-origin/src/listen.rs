@@ -94,14 +94,14 @@ pub(crate) fn dns(address: SocketAddr, threads: usize) -> Result<NameSockets, Er
     }
 }
 
-/// `address` with a port that nobody else holds.
+/// `address` with a port that is free.
 ///
-/// Sockets that share a port would bind beside those of another program of the same user, and each would get a part of the
+/// Sockets that share a port could bind to the port of another program of the same user, and each would get a part of the
 /// connections: a socket that does not share finds out first.
 fn free(address: SocketAddr, kind: Type) -> io::Result<SocketAddr> {
     let probe = bound(address, kind, false)?;
     if kind == Type::STREAM {
-        // Binding beside a listener is refused at the latest here.
+        // Binding to the port of a listener is refused here at the latest.
         probe.listen(1)?;
     }
     Ok(probe.local_addr()?.as_socket().unwrap_or(address))

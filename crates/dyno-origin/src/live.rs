@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use dyno_io::Count;
 use serde::Serialize;
 
 /// The state of a running origin.
@@ -29,29 +30,6 @@ pub(crate) struct Live {
     pub(crate) answers: Count,
     pub(crate) sent_bytes: Count,
     pub(crate) received_bytes: Count,
-}
-
-/// A count with a single writer: adding needs no locked instruction.
-#[derive(Debug, Default)]
-pub(crate) struct Count(AtomicU64);
-
-impl Count {
-    pub(crate) fn add(&self, more: u64) {
-        self.0
-            .store(self.0.load(Ordering::Relaxed) + more, Ordering::Relaxed);
-    }
-
-    /// Takes back what was added: it was none of a trial's.
-    pub(crate) fn take_back(&self, some: u64) {
-        self.0.store(
-            self.0.load(Ordering::Relaxed).saturating_sub(some),
-            Ordering::Relaxed,
-        );
-    }
-
-    pub(crate) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
 }
 
 /// What all threads share.
@@ -129,7 +107,7 @@ impl Shared {
         InFlight(self)
     }
 
-    /// As [`Shared::in_flight`], for whoever says itself when it is over.
+    /// As [`Shared::in_flight`], for a caller that calls [`Shared::land`] itself.
     pub(crate) fn depart(&self) {
         let now = self.flight.now.fetch_add(1, Ordering::Relaxed) + 1;
         if now > self.flight.peak.load(Ordering::Relaxed) {

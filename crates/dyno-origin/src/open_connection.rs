@@ -23,7 +23,7 @@ pub(crate) struct Connection {
 pub(crate) enum Place {
     Nowhere,
     Task(AbortHandle),
-    Park(usize),
+    CachedLoop(usize),
 }
 
 impl Connection {
@@ -56,9 +56,9 @@ impl Connection {
         self.place.replace(Place::Task(task));
     }
 
-    /// It is parked.
-    pub(crate) fn park(&self, place: usize) {
-        self.place.replace(Place::Park(place));
+    /// It is answered by the cached loop.
+    pub(crate) fn enter_cached_loop(&self, place: usize) {
+        self.place.replace(Place::CachedLoop(place));
     }
 
     /// Whether it can be ended.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use dyno_web::{Scheme, Web};
 use tokio::sync::mpsc::unbounded_channel;
 
-use crate::arrivals::Fingerprints;
+use crate::access_log::Fingerprints;
 use crate::authority::Authority;
 use crate::bounds::Bounds;
 use crate::cache::Cache;
@@ -36,7 +36,7 @@ pub struct Options {
     pub dns: Vec<SocketAddr>,
     /// One thread is pinned to each; a single free one if there is none.
     pub cpus: Vec<usize>,
-    /// Whether every request is kept for [`Arrivals::write_csv`](crate::Arrivals::write_csv), at 32 bytes each.
+    /// Whether every request is kept for [`AccessLog::write_csv`](crate::AccessLog::write_csv), at 32 bytes each.
     pub log_arrivals: bool,
     /// Whether the blocks of addresses in which the network itself misbehaves are the web's: not where the addresses are
     /// those of a real machine.

@@ -11,13 +11,12 @@ use rustix::thread::Pid;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
-use crate::arrivals::Arrivals;
+use crate::access_log::AccessLog;
 use crate::counters::{self, Counters};
 use crate::error::Error;
 use crate::listen;
 use crate::live::{Shared, Snapshot};
 use crate::report::OriginReport;
-use crate::run_queue;
 use crate::serving::{self, Plan};
 use crate::throughput::Throughput;
 use crate::worker::{Seen, TurnOver};
@@ -70,7 +69,7 @@ pub struct Record {
     /// Answers completed in each 200 ms after [`Running::begin`].
     pub throughput: Throughput,
     /// Every request, if they were logged.
-    pub arrivals: Arrivals,
+    pub arrivals: AccessLog,
     /// Names that were looked up and have a fault, the first 100 of each thread.
     pub faulty_names: BTreeMap<String, Fault>,
     /// The first names that the web answered with a status of 400 or more, with the first status of each.
@@ -127,7 +126,7 @@ impl Running {
     /// The trial begins: the throughput series, and the time waited for CPUs, count from now on.
     pub fn begin(&self) {
         let before = Before {
-            waited_ns: run_queue::waited_ns(&self.numbers),
+            waited_ns: dyno_io::waited_ns(&self.numbers),
             ..*self.before()
         };
         *self.before() = before;
@@ -135,11 +134,11 @@ impl Running {
     }
 
     /// A trial begins on an origin that has served others: all that it saw is forgotten, and from now on every request is
-    /// kept for [`Arrivals::write_csv`].
+    /// kept for [`AccessLog::write_csv`].
     pub fn begin_anew(&self) {
         drop(self.turn_over(true));
         *self.before() = Before {
-            waited_ns: run_queue::waited_ns(&self.numbers),
+            waited_ns: dyno_io::waited_ns(&self.numbers),
             snapshot: self.shared.snapshot(),
         };
         self.shared.begin();
@@ -148,21 +147,21 @@ impl Running {
     /// The trial ends: what was seen of it. It serves on, and keeps no requests.
     #[must_use]
     pub fn end_trial(&self) -> Record {
-        let waited_ns = run_queue::waited_ns(&self.numbers);
+        let waited_ns = dyno_io::waited_ns(&self.numbers);
         let seen = self.turn_over(false);
         self.record(seen, waited_ns)
     }
 
     /// Takes from all threads what they have seen.
     fn turn_over(&self, log_arrivals: bool) -> Vec<Seen> {
-        let (seen, told) = mpsc::channel();
+        let (seen, received) = mpsc::channel();
         for orders in &self.orders {
             let seen = seen.clone();
             // A thread that is gone has nothing to say.
             drop(orders.send(TurnOver { log_arrivals, seen }));
         }
         drop(seen);
-        told.into_iter().collect()
+        received.into_iter().collect()
     }
 
     fn before(&self) -> std::sync::MutexGuard<'_, Before> {
@@ -183,7 +182,7 @@ impl Running {
     /// If a thread of the origin did.
     #[must_use]
     pub fn stop(mut self) -> Record {
-        let waited_ns = run_queue::waited_ns(&self.numbers);
+        let waited_ns = dyno_io::waited_ns(&self.numbers);
         let (stops, threads): (Vec<_>, Vec<_>) = self
             .threads
             .drain(..)
@@ -212,7 +211,7 @@ impl Running {
             .collect();
         let handshakes_refused = counted.iter().map(|thread| thread.handshakes_refused).sum();
         let (report, throughput) = counters::merge(counted);
-        let arrivals = Arrivals::new(logs);
+        let arrivals = AccessLog::new(logs);
         let before = *self.before();
         let snapshot = self.snapshot();
         let report = OriginReport {

@@ -15,17 +15,17 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio::task::{LocalSet, spawn_local};
 
-use crate::accepted::Accepted;
-use crate::arrivals::{Fingerprints, Log};
+use crate::access_log::{Fingerprints, ThreadLog};
 use crate::bounds::Bounds;
+use crate::cached_connections::CachedConnections;
 use crate::clock::Clock;
+use crate::connection_info::ConnectionInfo;
 use crate::connections::Connections;
 use crate::control::ControlConnection;
 use crate::counters::Counters;
 use crate::date::Date;
 use crate::error::Error;
 use crate::live::Shared;
-use crate::park::Park;
 use crate::prepared::Pages;
 use crate::timer::Timer;
 use crate::tls::Tls;
@@ -61,20 +61,20 @@ pub(crate) struct Plan {
     pub(crate) orders: UnboundedReceiver<TurnOver>,
 }
 
-/// Serves until told to stop; says over `ready` which thread it is, or why it could not begin.
+/// Serves until `stop` fires; says over `ready` which thread it is, or why it could not begin.
 pub(crate) fn run(
     plan: Plan,
     ready: &mpsc::Sender<Result<Pid, Error>>,
     stop: oneshot::Receiver<()>,
 ) -> Option<Seen> {
-    let runtime = pin(plan.cpu).and_then(|()| {
-        let mut builder = tokio::runtime::Builder::new_current_thread();
-        builder.enable_io().build().map_err(Error::Thread)
+    let pinned = plan.cpu.map_or(Ok(()), |cpu| {
+        dyno_io::pin(cpu).map_err(|source| Error::Pin { cpu, source })
     });
+    let runtime = pinned.and_then(|()| dyno_io::runtime().build().map_err(Error::Thread));
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            // Whoever started the thread has gone if nobody listens.
+            // Without a receiver, the thread that started this one has gone.
             drop(ready.send(Err(error)));
             return None;
         }
@@ -98,33 +98,13 @@ pub(crate) fn run(
     Some((worker.counters.into_inner(), worker.log.into_inner()))
 }
 
-/// As in `load/thread.rs` of dyno-load, whose errors are not these: no crate below both asks anything of the system.
-fn pin(cpu: Option<usize>) -> Result<(), Error> {
-    let Some(cpu) = cpu else {
-        return Ok(());
-    };
-    let invalid = || Error::Pin {
-        cpu,
-        source: io::ErrorKind::InvalidInput.into(),
-    };
-    let mut cpus = rustix::thread::CpuSet::new();
-    if cpu >= rustix::thread::CpuSet::MAX_CPU {
-        return Err(invalid());
-    }
-    cpus.set(cpu);
-    rustix::thread::sched_setaffinity(None, &cpus).map_err(|error| Error::Pin {
-        cpu,
-        source: error.into(),
-    })
-}
-
 /// Starts the tasks of a thread: those that accept, and those that look after what they share.
 fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
     let names = plan.bounds.map(|bounds| bounds.names);
     let names = names.filter(|_| !plan.log_arrivals);
     let worker = Rc::new(Worker {
         counters: RefCell::new(Counters::new(names)),
-        log: RefCell::new(Log::new(
+        log: RefCell::new(ThreadLog::new(
             plan.fingerprints.clone(),
             plan.log_arrivals,
             names,
@@ -137,15 +117,15 @@ fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
         timer: Timer::new()?,
         clock: Clock::default(),
         date: Date::default(),
-        repeated: RefCell::default(),
-        park: Park::new()?,
+        answer_cache: RefCell::default(),
+        cached: CachedConnections::new()?,
         open: Connections::new(plan.bounds),
         delayed_queries: Cell::new(0),
         faulty_blocks: plan.faulty_blocks,
         control: plan.control,
         index: plan.index,
         connections: Cell::new(0),
-        turns: Cell::new(0),
+        epoch: Cell::new(0),
         sending_since: Cell::new(Instant::now()),
     });
     look_after(&worker, plan.orders);
@@ -162,7 +142,7 @@ fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
     Ok(worker)
 }
 
-/// Carries out orders, wakes those who wait for a moment, answers connections that are parked.
+/// Carries out orders, wakes those who wait for a moment, answers from the cache.
 fn look_after(worker: &Rc<Worker>, mut orders: UnboundedReceiver<TurnOver>) {
     let ordered = worker.clone();
     spawn_local(async move {
@@ -181,8 +161,8 @@ fn look_after(worker: &Rc<Worker>, mut orders: UnboundedReceiver<TurnOver>) {
             }
         });
     }
-    let parking = worker.clone();
-    spawn_local(async move { parking.park.run(&parking).await });
+    let answering = worker.clone();
+    spawn_local(async move { answering.cached.run(&answering).await });
 }
 
 fn accept_http(worker: Rc<Worker>, scheme: Scheme, listener: TcpListener) -> io::Result<()> {
@@ -190,7 +170,7 @@ fn accept_http(worker: Rc<Worker>, scheme: Scheme, listener: TcpListener) -> io:
     spawn_local(async move {
         accept(&worker.clone(), &listener, |stream, local| {
             let connection = worker.enter();
-            let accepted = Accepted {
+            let info = ConnectionInfo {
                 worker: worker.clone(),
                 scheme,
                 number: worker.next_connection(),
@@ -198,7 +178,7 @@ fn accept_http(worker: Rc<Worker>, scheme: Scheme, listener: TcpListener) -> io:
                 local,
                 server_name: None,
             };
-            connection.serve(connection::serve(accepted, stream));
+            connection.serve(connection::serve(info, stream));
         })
         .await;
     });

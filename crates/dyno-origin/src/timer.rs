@@ -1,54 +1,42 @@
 //! Waiting until a moment, to some ten microseconds.
 //!
-//! The runtime's own timer rounds up to the next millisecond, which would stand in every planned delay. Here a timerfd of
+//! The runtime's own timer rounds up to the next millisecond, which would stand in every planned delay. Here an alarm of
 //! the thread is set to the earliest moment that anyone waits for.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
+use dyno_io::Alarm;
 
 /// The timer of one thread.
 #[derive(Debug)]
 pub(crate) struct Timer {
-    clock: AsyncFd<OwnedFd>,
+    alarm: Alarm,
     waiting: RefCell<BTreeMap<(Instant, u64), Waker>>,
     next: Cell<u64>,
 }
 
 impl Timer {
-    /// A timer for the current thread's runtime; somebody must [`Timer::run`] it.
+    /// A timer for the current thread's runtime; it fires only while [`Timer::run`] is polled.
     pub(crate) fn new() -> io::Result<Rc<Self>> {
-        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
-        let clock = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         Ok(Rc::new(Self {
-            clock: watched(clock)?,
+            alarm: Alarm::new()?,
             waiting: RefCell::default(),
             next: Cell::new(0),
         }))
     }
 
-    /// Wakes whoever's moment has come, for ever.
+    /// Wakes the tasks that are due, for ever.
     pub(crate) async fn run(&self) -> io::Result<()> {
         loop {
-            let mut ready = self.clock.readable().await?;
-            // How often it expired does not matter; reading makes it quiet.
-            let expired = ready.try_io(|clock| Ok(rustix::io::read(clock.get_ref(), &mut [0; 8])?));
-            if matches!(expired, Ok(Ok(_))) {
-                self.wake()?;
-            }
+            self.alarm.expired().await?;
+            self.wake()?;
         }
     }
 
@@ -65,24 +53,8 @@ impl Timer {
     }
 
     fn set(&self, moment: Instant) -> io::Result<()> {
-        // Zero would switch it off.
-        let wait = moment
-            .saturating_duration_since(Instant::now())
-            .max(Duration::from_nanos(1));
-        let value = Timespec {
-            tv_sec: wait.as_secs().try_into().unwrap_or(i64::MAX),
-            tv_nsec: wait.subsec_nanos().into(),
-        };
-        let interval = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let setting = Itimerspec {
-            it_interval: interval,
-            it_value: value,
-        };
-        timerfd_settime(self.clock.get_ref(), TimerfdTimerFlags::empty(), &setting)?;
-        Ok(())
+        self.alarm
+            .set(moment.saturating_duration_since(Instant::now()))
     }
 
     /// Waits until `moment`; at once if it has passed.
@@ -93,14 +65,6 @@ impl Timer {
             id: None,
         }
     }
-}
-
-#[expect(
-    deprecated,
-    reason = "an owned descriptor stays open and the same, which is what the new, unsafe function asks for"
-)]
-pub(crate) fn watched(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(descriptor, Interest::READABLE)
 }
 
 /// The future of [`Timer::until`].
@@ -147,6 +111,8 @@ impl Drop for Until<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// Runs `test` on a thread like those of an origin.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dyno_http::{HttpVersion, PerVersion};
 use dyno_web::{Handshake, Web};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{Ticketer, kx_group};
@@ -17,9 +18,6 @@ use crate::error::Error;
 /// Without a post-quantum hybrid: its key shares are thirty times as large, and not half of the clients have one.
 pub const KEY_EXCHANGE_GROUPS: [&str; 3] = ["X25519", "secp256r1", "secp384r1"];
 
-/// What ALPN calls HTTP/2 over TLS (RFC 9113, section 3.1).
-pub(crate) const HTTP2: &[u8] = b"h2";
-
 /// Tickets sent after a full handshake of TLS 1.3: two, as OpenSSL sends, so that a client can open two connections more.
 const TICKETS: usize = 2;
 
@@ -27,8 +25,14 @@ const TICKETS: usize = 2;
 pub(crate) struct Tls {
     authority: Arc<Authority>,
     web: Arc<Web>,
-    /// In the order of [`place`].
-    configs: [Arc<ServerConfig>; 4],
+    /// By the newest version of HTTP that a host offers.
+    configs: PerVersion<Configs>,
+}
+
+/// The configurations of hosts that offer the same versions of HTTP.
+struct Configs {
+    newer: Arc<ServerConfig>,
+    only_1_2: Arc<ServerConfig>,
 }
 
 impl std::fmt::Debug for Tls {
@@ -75,16 +79,13 @@ impl Tls {
         // One key for the tickets of all hosts: that a ticket is taken by the host that gave it only, is in the ticket.
         let ticketer = Ticketer::new()?;
         let config = |versions| config(&provider, versions, by_name.clone(), ticketer.clone());
-        let both = config(rustls::ALL_VERSIONS)?;
+        let newer = config(rustls::ALL_VERSIONS)?;
         let only_1_2 = config(&[&version::TLS12])?;
-        let configs = [
-            both.clone(),
-            only_1_2.clone(),
-            with_http2(both),
-            with_http2(only_1_2),
-        ];
         Ok(Self {
-            configs: configs.map(Arc::new),
+            configs: PerVersion::from_fn(|newest| Configs {
+                newer: offering(&newer, newest),
+                only_1_2: offering(&only_1_2, newest),
+            }),
             authority,
             web,
         })
@@ -96,7 +97,7 @@ impl Tls {
 
     /// The configuration of a host that was asked for by name.
     pub(crate) fn config(&self, handshake: Handshake) -> Arc<ServerConfig> {
-        self.configs[place(handshake)].clone()
+        self.known(handshake).clone()
     }
 
     /// The configuration for a client that names no host: it gets the leaf of the address that it connected to.
@@ -106,21 +107,30 @@ impl Tls {
         handshake: Handshake,
     ) -> Result<Arc<ServerConfig>, Error> {
         let leaf = self.authority.leaf(address, handshake)?;
-        let mut config = ServerConfig::clone(&self.configs[place(handshake)]);
+        let mut config = ServerConfig::clone(self.known(handshake));
         config.cert_resolver = Arc::new(Fixed(leaf));
         Ok(Arc::new(config))
     }
+
+    fn known(&self, handshake: Handshake) -> &Arc<ServerConfig> {
+        let configs = &self.configs[handshake.newest];
+        if handshake.only_1_2 {
+            &configs.only_1_2
+        } else {
+            &configs.newer
+        }
+    }
 }
 
-/// Which configuration a host has.
-fn place(handshake: Handshake) -> usize {
-    usize::from(handshake.only_1_2) | usize::from(handshake.http2) << 1
-}
-
-/// The same, with HTTP/2 before HTTP/1.1 in what is offered.
-fn with_http2(mut config: ServerConfig) -> ServerConfig {
-    config.alpn_protocols.insert(0, HTTP2.to_vec());
-    config
+/// The same, offering HTTP/1.1 and all versions up to the newest one, which stands first.
+fn offering(config: &ServerConfig, newest: HttpVersion) -> Arc<ServerConfig> {
+    let offered = HttpVersion::ALL
+        .into_iter()
+        .rev()
+        .filter(|version| (HttpVersion::Http11..=newest).contains(version));
+    let mut config = config.clone();
+    config.alpn_protocols = offered.map(|version| version.alpn().to_vec()).collect();
+    Arc::new(config)
 }
 
 fn config(
@@ -134,7 +144,6 @@ fn config(
     let mut config = builder
         .with_no_client_auth()
         .with_cert_resolver(certificates);
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
     config.ticketer = ticketer;
     config.session_storage = Arc::new(NoServerSessionStorage {});
     config.send_tls13_tickets = TICKETS;

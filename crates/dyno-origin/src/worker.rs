@@ -8,22 +8,22 @@ use std::time::Instant;
 
 use dyno_web::Web;
 
-use crate::arrivals::{Fingerprints, Log};
+use crate::access_log::{Fingerprints, ThreadLog};
+use crate::cached_connections::CachedConnections;
 use crate::clock::Clock;
 use crate::connections::Connections;
 use crate::control::ControlConnection;
 use crate::counters::Counters;
 use crate::date::Date;
 use crate::live::{Live, Shared};
-use crate::message::Repeated;
+use crate::message::AnswerCache;
 use crate::open_connection::Connection;
-use crate::park::Park;
 use crate::prepared::Pages;
 use crate::timer::Timer;
 use crate::tls::Tls;
 
 /// What a thread has seen of a trial.
-pub(crate) type Seen = (Counters, Log);
+pub(crate) type Seen = (Counters, ThreadLog);
 
 /// An order to a thread: hand over what it has seen, and begin anew.
 pub(crate) struct TurnOver {
@@ -38,13 +38,13 @@ pub(crate) struct Worker {
     pub(crate) tls: Arc<Tls>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) counters: RefCell<Counters>,
-    pub(crate) log: RefCell<Log>,
+    pub(crate) log: RefCell<ThreadLog>,
     pub(crate) fingerprints: Fingerprints,
     pub(crate) timer: Rc<Timer>,
     pub(crate) clock: Clock,
     pub(crate) date: Date,
-    pub(crate) repeated: RefCell<Repeated>,
-    pub(crate) park: Park,
+    pub(crate) answer_cache: RefCell<AnswerCache>,
+    pub(crate) cached: CachedConnections,
     pub(crate) open: Connections,
     /// DNS queries over UDP whose answers wait for their moment.
     pub(crate) delayed_queries: Cell<usize>,
@@ -54,7 +54,7 @@ pub(crate) struct Worker {
     pub(crate) index: usize,
     pub(crate) connections: Cell<u64>,
     /// How often it has begun anew.
-    pub(crate) turns: Cell<u64>,
+    pub(crate) epoch: Cell<u64>,
     /// When the last call began that handed bytes to the kernel.
     ///
     /// Not when it returned: on a busy CPU the client may have read all of them before the thread goes on.
@@ -62,20 +62,20 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// What says whether another trial has begun meanwhile.
-    pub(crate) fn turn(&self) -> u64 {
-        self.turns.get()
+    /// Counts the trials so far: another number means that another trial has begun.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.get()
     }
 
     /// Hands over what was seen, and begins anew.
     pub(crate) fn turn_over(&self, order: &TurnOver) {
-        self.turns.set(self.turns.get() + 1);
-        // What is kept points into the log.
-        self.repeated.take();
+        self.epoch.set(self.epoch.get() + 1);
+        // Cached answers point into the log.
+        self.answer_cache.take();
         let most = self.most_names().filter(|_| !order.log_arrivals);
         let counters = self.counters.replace(Counters::new(most));
         let log = self.log.borrow_mut().turn_over(order.log_arrivals, most);
-        // Whoever has given the order and does not wait does not want it.
+        // Without a receiver, the caller does not want it.
         drop(order.seen.send((counters, log)));
     }
 
@@ -86,7 +86,7 @@ impl Worker {
 
     /// A connection was accepted.
     pub(crate) fn enter(&self) -> Rc<Connection> {
-        let (connection, has_closed) = self.open.enter(&self.park);
+        let (connection, has_closed) = self.open.enter(&self.cached);
         self.counters.borrow_mut().crowded_out += u64::from(has_closed);
         connection
     }
@@ -94,7 +94,7 @@ impl Worker {
     /// A second has passed.
     pub(crate) fn tick(&self) {
         let is_logged = self.log.borrow().is_kept();
-        let idle = self.open.tick(&self.park, !is_logged);
+        let idle = self.open.tick(&self.cached, !is_logged);
         self.counters.borrow_mut().idle += idle as u64;
     }
 

@@ -1,4 +1,4 @@
-//! What a trial cost, as the engine's report has it: every field's name is a key of the report.
+//! The account of a trial in the engine's report: field names are the report's keys.
 
 use std::net::IpAddr;
 
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// A server was driven until its driver had ended, and was then ended itself.
+    /// The driver of a server ended, and the server was ended after it.
     Ok,
     /// The subject ended by itself.
     Exited,
-    /// A signal that was not the room's ended the subject.
+    /// A signal from outside the room ended the subject.
     Signaled,
-    /// The deadline came first.
+    /// The deadline ended the subject.
     Deadline,
-    /// The engine was told to stop.
+    /// The engine was interrupted.
     Interrupted,
     /// The subject, or the driver of a server, could not be executed.
     FailedToStart,
@@ -27,13 +27,13 @@ pub enum Outcome {
     NeverListened,
     /// A server ended by itself.
     Died,
-    /// The peer program was not ready in time, so that the subject was not started.
+    /// The peer program was not ready in time; the subject was not started.
     PeerFailed,
-    /// The link was not what was asked for, so that the subject was not started.
+    /// The link missed its specification; the subject was not started.
     LinkLimited,
 }
 
-/// Where the figures of CPU time come from.
+/// Source of the CPU time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Accounting {
     /// Control groups, version 1.
@@ -42,79 +42,79 @@ pub enum Accounting {
     /// Control groups, version 2.
     #[serde(rename = "cgroup-v2")]
     CgroupV2,
-    /// `wait4`: all that is left is killed and reaped. What is missing are children whose parent had the kernel reap them (SIGCHLD
-    /// ignored).
+    /// `wait4`: every remaining process is killed and reaped. Children whose parent let the kernel reap them (SIGCHLD ignored) are
+    /// missing.
     #[serde(rename = "rusage")]
     Rusage,
 }
 
-/// What the subject did and cost.
+/// Results and costs of the subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SubjectAccount {
     /// Program and arguments (invalid UTF-8 replaced).
     pub argv: Vec<String>,
-    /// Its exit code, when it ended by itself.
+    /// Exit code, if it exited.
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// Signal that ended it.
     pub signal: Option<i32>,
     /// Unix time of the exec.
     pub started_at_ns: Option<u64>,
-    /// Unix time of its end.
+    /// Unix time of the end.
     pub ended_at_ns: Option<u64>,
-    /// From exec to end, on the monotonic clock.
+    /// Time from exec to end, on the monotonic clock.
     pub wall_ns: u64,
-    /// Processor time of the whole tree.
+    /// CPU time of the whole process tree.
     #[serde(flatten)]
     pub cpu: CpuTime,
-    /// The largest sample of the tree's proportional set size; absent when it ended before the first.
+    /// Largest sample of the tree's proportional set size; absent if it ended before the first.
     pub peak_memory_bytes: Option<u64>,
     /// Samples of the tree's proportional set size: nanoseconds since exec, bytes.
     pub memory: Vec<(u64, u64)>,
-    /// The tree's CPU time over the trial: nanoseconds since exec, then in user space and in the kernel so far; empty where no
-    /// control group accounts.
+    /// Samples of the tree's CPU time: nanoseconds since exec, then user and kernel time so far; empty without a control group that
+    /// accounts for CPU time.
     #[serde(rename = "cpu")]
     pub cpu_series: Vec<(u64, u64, u64)>,
-    /// Where the CPU time comes from.
+    /// Source of the CPU time.
     pub accounting: Accounting,
-    /// The limit that was asked for.
+    /// Requested memory limit.
     pub memory_limit_bytes: Option<u64>,
-    /// Who enforces it.
+    /// What enforces the memory limit.
     pub memory_limit_enforced_by: Option<Accounting>,
-    /// Why nobody does.
+    /// Why the memory limit is not enforced.
     pub memory_limit_reason: Option<String>,
-    /// Whether the kernel killed a process of the subject for want of memory.
+    /// Whether the kernel killed a process of the subject because memory ran out.
     pub out_of_memory: bool,
-    /// Bytes that left the subject's end of the link, with link headers; absent on the machine's own network.
+    /// Bytes sent from the subject's end of the link, with link headers; absent on the machine's own network.
     pub sent_bytes: Option<u64>,
-    /// Bytes that came to the subject's end of the link, with link headers.
+    /// Bytes received at the subject's end of the link, with link headers.
     pub received_bytes: Option<u64>,
-    /// Packets that left (one may be a batch of segments).
+    /// Packets sent (one may be a batch of segments).
     pub sent_packets: Option<u64>,
-    /// Packets that came.
+    /// Packets received.
     pub received_packets: Option<u64>,
-    /// Connections and datagrams that it addressed outside the web, where no route leads; absent on the machine's own
+    /// Connections and datagrams to addresses outside the web, which have no route; absent on the machine's own
     /// network.
     pub without_route: Option<u64>,
 }
 
-/// What one CPU did between the subject's exec and its end.
+/// Use of one CPU between the subject's exec and its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CpuAccount {
-    /// Its number.
+    /// Number of the CPU.
     pub cpu: usize,
-    /// Who was pinned to it.
+    /// What was pinned to it.
     pub role: CpuRole,
-    /// Time it was not idle (10 ms grain).
+    /// Time not idle (10 ms grain).
     pub busy_ns: u64,
-    /// The part of it that went to interrupts, the packets of the trial among them (10 ms grain).
+    /// Time in interrupts, including those of the trial's packets (10 ms grain).
     pub interrupt_ns: u64,
-    /// Time the hypervisor gave to others (10 ms grain).
+    /// Time stolen by the hypervisor (10 ms grain).
     pub steal_ns: u64,
-    /// Length of the window.
+    /// Length of the measured window.
     pub window_ns: u64,
 }
 
-/// Who is pinned to a CPU.
+/// What is pinned to a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuRole {
@@ -122,11 +122,11 @@ pub enum CpuRole {
     Engine,
     /// The subject.
     Subject,
-    /// Both share it.
+    /// Engine and subject.
     Both,
 }
 
-/// Time that some task of the machine waited, between the subject's exec and its end.
+/// Time in which some task of the machine waited, between the subject's exec and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Pressure {
     /// For a CPU.
@@ -137,107 +137,107 @@ pub struct Pressure {
     pub io_some_us: u64,
 }
 
-/// What a peer program did and cost.
+/// Results and costs of a peer program.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PeerAccount {
     /// Program and arguments (invalid UTF-8 replaced).
     pub argv: Vec<String>,
-    /// As a shell has it (128 + N when signal N ended it); absent when it ran until the room ended it.
+    /// As in a shell (128 + N if signal N ended it); absent if the room ended it.
     pub exit_code: Option<i32>,
-    /// Processor time of its whole tree.
+    /// CPU time of the whole process tree.
     #[serde(flatten)]
     pub cpu: CpuTime,
-    /// From its exec until it accepted a connection; absent when nobody waited for that, or in vain.
+    /// Time from its exec to the first accepted connection; absent if it was not awaited or never accepted one.
     pub ready_ns: Option<u64>,
 }
 
-/// How a server fared.
+/// State of a server at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerState {
-    /// It accepted connections until it was asked to end, and then ended.
+    /// It accepted connections and ended after SIGTERM.
     Served,
-    /// It accepted none in time.
+    /// It accepted no connection in time.
     NeverListened,
     /// It ended by itself.
     Died,
-    /// It did not end when it was asked to, and was killed.
+    /// It ignored SIGTERM and was killed.
     Outlived,
 }
 
-/// What is known of a subject as a server.
+/// Results of a subject that is a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ServerAccount {
-    /// Where it was to listen.
+    /// Address to listen at.
     pub address: IpAddr,
-    /// On which port.
+    /// Port to listen at.
     pub port: u16,
-    /// From its exec until it accepted a connection; absent when it never did.
+    /// Time from its exec to the first accepted connection; absent if it accepted none.
     pub ready_ns: Option<u64>,
-    /// How it fared.
+    /// State at the end.
     pub state: ServerState,
-    /// From when it was asked to end until it had; absent when it ended unasked.
+    /// Time from SIGTERM to its end; absent if it ended without one.
     pub ended_after_ns: Option<u64>,
-    /// Samples of the tree's open descriptors: nanoseconds since exec, their number.
+    /// Samples of the tree's open descriptors: nanoseconds since exec, number.
     pub descriptors: Vec<(u64, u64)>,
-    /// The most that one process had.
+    /// Largest number of descriptors of one process.
     pub most_descriptors_of_one_process: Option<u64>,
-    /// How many that process might have had.
+    /// Limit of open descriptors of that process.
     pub descriptor_limit: Option<u64>,
 }
 
-/// What the driver of a server did and cost.
+/// Results and costs of the driver of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DriverAccount {
     /// Program and arguments (invalid UTF-8 replaced).
     pub argv: Vec<String>,
-    /// Its exit code, when it ended by itself.
+    /// Exit code, if it exited.
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// Signal that ended it.
     pub signal: Option<i32>,
-    /// Processor time of its whole tree.
+    /// CPU time of the whole process tree.
     #[serde(flatten)]
     pub cpu: CpuTime,
-    /// Its exec, counted from the server's.
+    /// Time of its exec, counted from the server's.
     pub started_ns: u64,
-    /// From its exec to the end of all that it started.
+    /// Time from its exec to the end of the last process under it.
     pub wall_ns: u64,
 }
 
-/// All that the room knows when a trial is over.
+/// The complete account of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ending {
     /// How it ended.
     pub outcome: Outcome,
-    /// One line where the outcome needs it.
+    /// One line, where the outcome needs it.
     pub reason: Option<String>,
     /// The subject.
     pub subject: SubjectAccount,
     /// The engine's CPU time between the subject's exec and its end, without the link's.
     pub engine: CpuTime,
-    /// The link, where there was one.
+    /// The link, if there was one.
     pub link: Option<LinkAccount>,
-    /// The peer program, where there was one.
+    /// The peer program, if there was one.
     pub peer: Option<PeerAccount>,
     /// The subject as a server, if it is one.
     pub server: Option<ServerAccount>,
-    /// The driver of a server; absent when it was not started.
+    /// The driver of a server; absent if it was not started.
     pub driver: Option<DriverAccount>,
-    /// On whose CPUs packets were received.
+    /// The CPUs that processed received packets.
     pub receive_steering: ReceiveSteering,
-    /// The CPUs that were pinned to; with a driver, while it ran, and so for all that follows and for the engine.
+    /// Use of the pinned CPUs. With a driver, this and the following figures, like the engine's, cover only its run.
     pub cpus: Vec<CpuAccount>,
-    /// Pressure, where the kernel tells.
+    /// Pressure, if the kernel reports it.
     pub pressure: Option<Pressure>,
-    /// Time in which a quota of the control groups above the room kept processes from their CPUs, summed over CPUs;
-    /// absent where no group counts it.
+    /// Time in which CPU quotas of the control groups above the room throttled processes, summed over CPUs;
+    /// absent if no group counts it.
     pub throttled_ns: Option<u64>,
 }
 
 impl Ending {
-    /// The exit status that stands for this ending: the subject's own (128 + N when signal N ended it),
-    /// 124 for the deadline, 130 when interrupted, 127 when it could not be executed, 125 when its link was not what was asked for or
-    /// its peer not ready. A server of which all is known has zero, however it fared.
+    /// Return the exit status for this ending: the subject's own (128 + N if signal N ended it),
+    /// 124 for the deadline, 130 after an interruption, 127 if it could not be executed, 125 if its link missed the specification or
+    /// its peer was not ready. A server with a complete account has zero, whatever its state.
     #[must_use]
     pub fn exit_status(&self) -> u8 {
         let status = match self.outcome {

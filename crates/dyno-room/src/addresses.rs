@@ -1,13 +1,13 @@
-//! The room's addresses: the link's, and the prefixes of the web that its routes know.
+//! Addresses of the room: its link, and the web's prefixes in its routes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// A range of addresses that share their first bits.
+/// A range of addresses with a common prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefix {
-    /// The first address of the range.
+    /// First address of the range.
     pub address: IpAddr,
-    /// How many bits are shared.
+    /// Length of the common prefix.
     pub bits: u8,
 }
 
@@ -27,23 +27,23 @@ impl Prefix {
     }
 }
 
-/// Every address of the web, IPv4: the peer's namespace answers on all of them.
+/// All IPv4 addresses of the web; the peer's namespace answers at each.
 pub const WEB_V4: Prefix = Prefix::v4(10, 0, 0, 0, 8);
-/// Every address of the web, IPv6.
+/// All IPv6 addresses of the web.
 pub const WEB_V6: Prefix = Prefix::v6([0x2001, 0xdb8, 0], 0, 32);
-/// Hosts of the web that are silent, IPv4.
+/// Silent hosts of the web, IPv4.
 pub const SILENT_V4: Prefix = Prefix::v4(10, 66, 0, 0, 16);
-/// Hosts of the web that are silent, IPv6.
+/// Silent hosts of the web, IPv6.
 pub const SILENT_V6: Prefix = Prefix::v6([0x2001, 0xdb8, 0x66], 0, 48);
 /// Hosts of the web that refuse every connection, IPv4.
 pub const CLOSED_V4: Prefix = Prefix::v4(10, 67, 0, 0, 16);
 /// Hosts of the web that refuse every connection, IPv6.
 pub const CLOSED_V6: Prefix = Prefix::v6([0x2001, 0xdb8, 0x67], 0, 48);
 
-// The link lies in the ranges reserved for benchmarking (RFC 2544, RFC 5180). Being global addresses, a resolver that sorts by
-// RFC 6724 prefers IPv6 over them as it does on any machine with both.
+// The link uses the ranges reserved for benchmarking (RFC 2544, RFC 5180). They are global addresses, so that a resolver that
+// sorts by RFC 6724 prefers IPv6, as on any machine with both.
 
-/// The peer's end of the link, the subject's gateway and name server.
+/// The peer's end of the link: the subject's gateway and name server.
 pub const PEER_V4: Prefix = Prefix::v4(198, 18, 0, 1, 30);
 /// The peer's end of the link, IPv6.
 pub const PEER_V6: Prefix = Prefix::v6([0x2001, 2, 0], 1, 64);
@@ -60,7 +60,7 @@ pub(crate) const CLOSED_GATEWAY_V6: Prefix = Prefix::v6([0x2001, 2, 1], 1, 64);
 pub(crate) const CLOSED_HOST_V4: Prefix = Prefix::v4(198, 18, 0, 6, 30);
 /// The other end of that link, IPv6.
 pub(crate) const CLOSED_HOST_V6: Prefix = Prefix::v6([0x2001, 2, 1], 2, 64);
-/// Everywhere, IPv4.
+/// Default route, IPv4.
 pub(crate) const DEFAULT_V4: Prefix = Prefix::v4(0, 0, 0, 0, 0);
-/// Everywhere, IPv6.
+/// Default route, IPv6.
 pub(crate) const DEFAULT_V6: Prefix = Prefix::v6([0, 0, 0], 0, 0);

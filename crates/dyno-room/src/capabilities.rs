@@ -1,18 +1,18 @@
-//! What a program in the room may do: nothing that would let root inside change routes, unmount, or reach other processes.
+//! Capabilities of programs in the room: none that would let root change routes, unmount or reach other processes.
 
 use rustix::thread::{
     CapabilitySet, CapabilitySets, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// Whose network a program is in.
+/// The network that a program uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Network {
     OfTheRoom,
     OfTheMachine,
 }
 
-/// What root keeps inside: file ownership and capabilities of files (without which it cannot map itself into a user namespace of
+/// Capabilities that root keeps: file ownership and file capabilities (required to map itself into a user namespace of
 /// its own), changes of user, low ports, memory locks, priorities.
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
@@ -27,10 +27,10 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SYS_NICE)
     .union(CapabilitySet::SYS_CHROOT);
 
-/// Gives up, for this process and all it executes, every capability but those that are kept for root. Raw sockets are among them
-/// in a network of the room's own; in the machine's they would hear what others send.
+/// Drop every capability except those kept for root, for this process and its descendants. Raw sockets are kept only
+/// in the room's own network: on the machine's they could read the traffic of others.
 ///
-/// An ordinary user has none at all after the next exec.
+/// An ordinary user has none after the next exec.
 pub(crate) fn drop_capabilities(network: Network) -> rustix::io::Result<()> {
     let kept = match network {
         Network::OfTheRoom => KEPT.union(CapabilitySet::NET_RAW),

@@ -1,4 +1,4 @@
-//! The line between the engine and the room's first process: messages as JSON, descriptors beside them.
+//! The channel between the engine and the room's first process: JSON messages with file descriptors attached.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -13,10 +13,10 @@ use rustix::net::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// More descriptors than any message carries.
+/// More descriptors than any message has.
 const MAXIMUM_DESCRIPTORS: usize = 8;
 
-/// One end of the line.
+/// One end of a channel.
 #[derive(Debug)]
 pub(crate) struct Channel(OwnedFd);
 
@@ -27,7 +27,7 @@ impl AsFd for Channel {
 }
 
 impl Channel {
-    /// Both ends of a new line.
+    /// Return both ends of a new channel.
     pub(crate) fn pair() -> io::Result<(Self, Self)> {
         let (left, right) = socketpair(
             AddressFamily::UNIX,
@@ -38,7 +38,7 @@ impl Channel {
         Ok((Self(left), Self(right)))
     }
 
-    /// Sends a message with copies of these descriptors.
+    /// Send a message with copies of these descriptors.
     pub(crate) fn send(
         &self,
         message: &impl Serialize,
@@ -66,7 +66,7 @@ impl Channel {
         Ok(())
     }
 
-    /// Waits for the next message and its descriptors; `None` when the other end is gone.
+    /// Wait for the next message and its descriptors; `None` if the other end is closed.
     pub(crate) fn receive<M: DeserializeOwned>(&self) -> io::Result<Option<(M, Vec<OwnedFd>)>> {
         let mut descriptors = Vec::new();
         let mut header = [0; 4];
@@ -81,7 +81,7 @@ impl Channel {
         Ok(Some((serde_json::from_slice(&body)?, descriptors)))
     }
 
-    /// Fills the buffer; false when the other end is gone first.
+    /// Fill the buffer; return false if the other end closes first.
     fn fill(&self, buffer: &mut [u8], descriptors: &mut Vec<OwnedFd>) -> io::Result<bool> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_bring_their_descriptors() {
+    fn messages_carry_their_descriptors() {
         let (left, right) = Channel::pair().unwrap();
         let (reader, mut writer) = std::io::pipe().unwrap();
         left.send(&"first", &[reader.as_fd()]).unwrap();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn long_messages_pass_and_a_closed_end_is_seen() {
+    fn long_messages_pass_and_a_closed_end_is_detected() {
         let (left, right) = Channel::pair().unwrap();
         let text = "x".repeat(1_000_000);
         let sender = std::thread::spawn({

@@ -1,4 +1,4 @@
-//! Sets of CPUs: written as `0,2-3`, and what a process may be pinned to.
+//! Sets of CPUs: text form such as `0,2-3`, and pinning.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,11 +14,11 @@ use crate::error::{Result, RoomError, Step};
 pub struct CpuSet(BTreeSet<usize>);
 
 impl CpuSet {
-    /// The CPUs this process may run on.
+    /// Return the CPUs that this process may run on.
     ///
     /// # Errors
     ///
-    /// When the kernel does not tell.
+    /// When the kernel reports an error.
     pub fn allowed() -> Result<Self> {
         let set = sched_getaffinity(None).step(|| "reading the CPUs of this process".to_owned())?;
         Ok(Self(
@@ -28,18 +28,18 @@ impl CpuSet {
         ))
     }
 
-    /// The CPU numbers, ascending.
+    /// Return the CPU numbers in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().copied()
     }
 
-    /// Whether the set holds this CPU.
+    /// Return whether the set contains this CPU.
     #[must_use]
     pub fn contains(&self, cpu: usize) -> bool {
         self.0.contains(&cpu)
     }
 
-    /// Checks that every CPU of the set is one of `allowed`.
+    /// Check that every CPU of the set is in `allowed`.
     ///
     /// # Errors
     ///
@@ -54,7 +54,7 @@ impl CpuSet {
         }
     }
 
-    /// Pins the calling thread, and whatever it starts from now on, to the set.
+    /// Pin the calling thread and its later threads to the set.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_read_and_print() {
+    fn sets_parse_and_print() {
         for (text, cpus, printed) in [
             ("0", vec![0], "0"),
             ("1,0", vec![0, 1], "0-1"),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_refused() {
+    fn invalid_text_is_refused() {
         for text in ["", "a", "1-", "-1", "3-1", "1,,2", "0-99999999", "1 2"] {
             assert!(text.parse::<CpuSet>().is_err(), "{text}");
         }

@@ -1,4 +1,4 @@
-//! The CPU time of the subject over the trial: its control group's account, read from outside every ten milliseconds.
+//! The subject's CPU time over the trial: its control group is read every ten milliseconds.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -9,13 +9,13 @@ use crate::cpu_time::CpuTime;
 use crate::protocol::Instants;
 
 const FIRST_INTERVAL: Duration = Duration::from_millis(10);
-/// A series that has grown to this is thinned.
+/// A longer series is thinned.
 const MOST_POINTS: usize = 20_000;
 
-/// One point: nanoseconds since the subject's exec, then in user space and in the kernel since the group was made.
+/// One point: nanoseconds since the subject's exec; user and kernel time since the group was made.
 pub(crate) type Point = (u64, u64, u64);
 
-/// Points at equal distances, never more than a fixed number: when there are so many, every second one goes.
+/// Points at equal intervals, at most a fixed number: a full series drops every second point.
 #[derive(Debug)]
 struct Series {
     points: Vec<Point>,
@@ -32,8 +32,8 @@ impl Series {
         }
     }
 
-    /// Adds a point. The two parts of a group's account may be known less exactly than their total (version 1 counts them in ticks):
-    /// neither ever goes back.
+    /// Add a point. The two parts of a group's account may be less exact than their total (version 1 counts ticks), but neither may
+    /// decrease.
     fn push(&mut self, elapsed_ns: u64, read: CpuTime) {
         if self.points.len() >= self.most {
             let mut index = 0;
@@ -54,7 +54,7 @@ impl Series {
     }
 }
 
-/// A thread that reads until it is told to stop.
+/// A thread that reads until it is stopped.
 #[derive(Debug)]
 pub(crate) struct CpuSampler {
     stop: Sender<()>,
@@ -62,7 +62,7 @@ pub(crate) struct CpuSampler {
 }
 
 impl CpuSampler {
-    /// Starts reading.
+    /// Start reading.
     pub(crate) fn start(reader: CpuReader, exec: Instants) -> std::io::Result<Self> {
         let (stop, stopped) = channel();
         let thread = thread::Builder::new()
@@ -71,7 +71,7 @@ impl CpuSampler {
         Ok(Self { stop, thread })
     }
 
-    /// Reads once more, and hands over the points.
+    /// Read a last time and return the points.
     pub(crate) fn finish(self) -> Vec<Point> {
         let Self { stop, thread } = self;
         drop(stop);
@@ -88,7 +88,7 @@ fn sample(reader: &CpuReader, exec: Instants, stopped: &Receiver<()>) -> Vec<Poi
             series.push(now_ns.saturating_sub(exec.monotonic_ns), read);
         }
         next += series.interval;
-        // After a pause of the whole machine nothing is made up for.
+        // After a pause of the whole machine, missed reads are skipped.
         next = next.max(Instant::now());
         let pause = next.saturating_duration_since(Instant::now());
         if stopped.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
@@ -127,9 +127,9 @@ mod tests {
     }
 
     #[test]
-    fn neither_part_goes_back_and_the_total_is_the_one_read() {
+    fn no_part_decreases_and_the_total_is_the_one_read() {
         let mut series = Series::new(100);
-        // The proportion of the parts wanders, as counted ticks do.
+        // The proportion of the parts fluctuates, as with counted ticks.
         for (user, system) in [(10, 0), (8, 4), (20, 0), (20, 10), (20, 10)] {
             series.push(0, time(user, system));
         }

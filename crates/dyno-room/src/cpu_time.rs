@@ -1,21 +1,21 @@
-//! Processor time, in user space and in the kernel.
+//! CPU time, in user space and in the kernel.
 
 use serde::{Deserialize, Serialize};
 
-/// In a second.
+/// Nanoseconds in a second.
 pub(crate) const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Processor time.
+/// CPU time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTime {
     /// In user space.
     pub cpu_user_ns: u64,
-    /// In the kernel on its behalf.
+    /// In the kernel.
     pub cpu_system_ns: u64,
 }
 
 impl CpuTime {
-    /// What was used since an earlier moment.
+    /// Return the time used since an earlier reading.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -24,7 +24,7 @@ impl CpuTime {
         }
     }
 
-    /// Both kinds together.
+    /// Return the sum of both.
     #[must_use]
     pub fn total_ns(self) -> u64 {
         self.cpu_user_ns + self.cpu_system_ns

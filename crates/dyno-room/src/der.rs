@@ -1,6 +1,6 @@
-//! Just enough DER to find the subject of a certificate.
+//! The part of DER that is needed to find the subject of a certificate.
 
-/// A universal tag as DER writes it (constructed bit included).
+/// A universal tag in DER (with the constructed bit).
 pub(crate) const SEQUENCE: u8 = 0x30;
 pub(crate) const SET: u8 = 0x31;
 /// `[0]`, the version of a certificate.
@@ -14,7 +14,7 @@ pub(crate) struct Element<'a> {
     pub(crate) whole: &'a [u8],
 }
 
-/// Takes the first element off `bytes`; `None` where they are no DER.
+/// Take the first element off `bytes`; `None` if they are not DER.
 pub(crate) fn take<'a>(bytes: &mut &'a [u8]) -> Option<Element<'a>> {
     let all = *bytes;
     let (&tag, rest) = all.split_first()?;
@@ -40,7 +40,7 @@ pub(crate) fn take<'a>(bytes: &mut &'a [u8]) -> Option<Element<'a>> {
     })
 }
 
-/// The content of the subject name of a certificate: its relative distinguished names.
+/// Return the content of a certificate's subject name: its relative distinguished names.
 pub(crate) fn subject_of_certificate(certificate: &[u8]) -> Option<&[u8]> {
     let mut bytes = take(&mut &certificate[..])?.content;
     let mut fields = take(&mut bytes)?.content;
@@ -56,7 +56,7 @@ pub(crate) fn subject_of_certificate(certificate: &[u8]) -> Option<&[u8]> {
     (subject.tag == SEQUENCE).then_some(subject.content)
 }
 
-/// Appends an element with this tag and content.
+/// Append an element with this tag and content.
 pub(crate) fn put(output: &mut Vec<u8>, tag: u8, content: &[u8]) {
     output.push(tag);
     let length = content.len();
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_is_taken() {
+    fn written_elements_are_parsed_back() {
         for length in [0, 1, 127, 128, 255, 256, 70_000] {
             let content = vec![7; length];
             let mut bytes = Vec::new();
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_is_no_der() {
+    fn invalid_bytes_are_no_der() {
         for bytes in [
             &[][..],
             &[0x30],

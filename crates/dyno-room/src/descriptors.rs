@@ -1,4 +1,4 @@
-//! How many descriptors a process has open, and how many it may have.
+//! Number and limit of a process's open descriptors.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,11 +8,11 @@ use std::path::Path;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OpenDescriptors {
     pub(crate) count: u64,
-    /// How many it may have; absent where the kernel does not tell.
+    /// Limit; absent if the kernel does not report it.
     pub(crate) limit: Option<u64>,
 }
 
-/// Counts for the process with this folder of `/proc`; `None` when it has ended.
+/// Read the number and limit for a process's folder in `/proc`; `None` if it has ended.
 pub(crate) fn of(folder: &Path) -> Option<OpenDescriptors> {
     Some(OpenDescriptors {
         count: count(&folder.join("fd"))?,
@@ -21,14 +21,14 @@ pub(crate) fn of(folder: &Path) -> Option<OpenDescriptors> {
 }
 
 fn count(folder: &Path) -> Option<u64> {
-    // Since Linux 6.2 the folder has their number as its size, so that thousands need not be listed.
+    // Since Linux 6.2 the folder's size is their number, so that thousands need not be listed.
     match fs::metadata(folder).ok()?.size() {
         0 => u64::try_from(fs::read_dir(folder).ok()?.count()).ok(),
         size => Some(size),
     }
 }
 
-/// The soft limit in the line `Max open files  SOFT  HARD  files`.
+/// Parse the soft limit in the line `Max open files  SOFT  HARD  files`.
 fn limit(limits: &str) -> Option<u64> {
     let line = limits
         .lines()

@@ -1,14 +1,14 @@
-//! The variables that a program in the room sees.
+//! Environment variables of programs in the room.
 
 use std::ffi::{OsStr, OsString};
 
 use crate::files::{BUNDLE, CERTIFICATES, HOME, TEMPORARY};
 use crate::options::Environment;
 
-/// Where programs are searched when the caller has no `PATH`.
+/// Default if the caller has no `PATH`.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// What makes runtimes trust the room's authority, and what keeps them from calling home.
+/// Variables that make runtimes trust the room's authority and disable their network requests to vendors.
 const ROOM: &[(&str, &str)] = &[
     ("SSL_CERT_FILE", BUNDLE),
     ("SSL_CERT_DIR", CERTIFICATES),
@@ -20,7 +20,7 @@ const ROOM: &[(&str, &str)] = &[
     ("DOTNET_CLI_TELEMETRY_OPTOUT", "1"),
 ];
 
-/// Further variables of trust, proxies (in either case) and name lookup that a machine may have set: they would mask failures.
+/// Variables of trust, proxies (in either case) and name lookup that a machine may set. They would mask failures.
 const REMOVED: &[&str] = &[
     "AWS_CA_BUNDLE",
     "CARGO_HTTP_CAINFO",
@@ -37,9 +37,9 @@ const REMOVED_SUFFIX: &str = "_PROXY";
 
 type Variables = Vec<(OsString, OsString)>;
 
-/// The variables of a program, from the caller's own.
+/// Return the variables of a program, derived from the caller's.
 ///
-/// `trusts_authorities` says whether the room has an authority of its own; without one the variables of trust stay away.
+/// `trusts_authorities` says whether the room has its own authority; without one, the variables of trust are not set.
 pub(crate) fn variables(
     environment: &Environment,
     caller: impl Iterator<Item = (OsString, OsString)>,
@@ -62,7 +62,7 @@ pub(crate) fn variables(
     variables
 }
 
-/// What a program needs to run at all.
+/// The minimum for a program to run.
 fn clean(mut caller: impl Iterator<Item = (OsString, OsString)>) -> Variables {
     let path = caller.find(|(name, _)| name == "PATH");
     let path = path.map_or_else(|| DEFAULT_PATH.into(), |(_, value)| value);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_environment_lets_nothing_through_but_the_path() {
+    fn a_clean_environment_passes_only_the_path() {
         let caller = pairs(&[("PATH", "/opt/bin"), ("SECRET", "x"), ("https_proxy", "y")]);
         let own = Environment::Clean(pairs(&[("CONCURRENCY", "5"), ("TZ", "Asia/Tokyo")]));
         let found = variables(&own, caller.into_iter(), true);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inherited_environment_loses_proxies_and_trust() {
+    fn an_inherited_environment_drops_proxies_and_trust() {
         let caller = pairs(&[
             ("EDITOR", "vi"),
             ("HTTPS_PROXY", "a"),

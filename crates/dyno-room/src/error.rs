@@ -1,21 +1,21 @@
-//! What can go wrong with a room: each error is one line that says what, where and what to do.
+//! Errors of a room: each is one line with what failed, where, and what to do.
 
 use std::io;
 
-/// Why a room could not be made, furnished or run.
+/// Why a room could not be made, set up or run.
 #[derive(Debug, thiserror::Error)]
 pub enum RoomError {
-    /// The kernel refused a step that the room cannot do without.
+    /// The kernel refused a step that the room requires.
     #[error("{step}: {source}{}", cure_suffix(cure.as_ref()))]
     Refused {
-        /// The step, in words a user understands.
+        /// The step, in the user's words.
         step: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
-        /// What to do about it, where that is known.
+        /// What to do about it, if known.
         cure: Option<String>,
     },
-    /// The caller asked for something that cannot be.
+    /// The caller asked for something impossible.
     #[error("{what}; {cure}")]
     Invalid {
         /// What was wrong, and where.
@@ -25,10 +25,10 @@ pub enum RoomError {
     },
     /// The room's first process ended before its subject did.
     #[error(
-        "the room's first process ended unexpectedly ({how}); whatever ran in the room was killed with it; start it again"
+        "the room's first process ended unexpectedly ({how}), and every process of the room was killed with it; run the trial again"
     )]
     InitEnded {
-        /// How it ended: a signal or an exit code.
+        /// Exit code or signal.
         how: String,
     },
     /// The room's first process reported a failure of its own.
@@ -36,16 +36,16 @@ pub enum RoomError {
     Init(String),
 }
 
-/// Shorthand for results of this crate.
+/// Result of this crate.
 pub type Result<T> = std::result::Result<T, RoomError>;
 
 fn cure_suffix(cure: Option<&String>) -> String {
     cure.map_or_else(String::new, |cure| format!("; {cure}"))
 }
 
-/// Turns the error of a system call into a [`RoomError`] that names the step.
+/// Convert the error of a system call into a [`RoomError`] that names the step.
 pub(crate) trait Step<T> {
-    /// Names the step that failed.
+    /// Name the step that failed.
     fn step(self, step: impl FnOnce() -> String) -> Result<T>;
 }
 
@@ -60,7 +60,7 @@ impl<T, E: Into<io::Error>> Step<T> for std::result::Result<T, E> {
 }
 
 impl RoomError {
-    /// Adds what to do about it to a refusal; other errors stay as they are.
+    /// Add the remedy to a refusal; other errors stay unchanged.
     #[must_use]
     pub(crate) fn with_cure(self, advice: &str) -> Self {
         match self {

@@ -1,4 +1,4 @@
-//! The files that the room lays over the machine's: where they lie and what is in them.
+//! The files that the room mounts over the machine's: paths and content.
 
 use std::fmt::Write as _;
 use std::net::IpAddr;
@@ -10,21 +10,21 @@ use crate::options::Authority;
 use crate::protocol::NameFiles;
 use crate::subject_hash::subject_hash;
 
-/// The room's own folder, on a tmpfs that dies with it.
+/// The room's own folder, on a tmpfs that ends with the room.
 pub(crate) const FOLDER: &str = "/run/httpdyno";
-/// The home of a subject with a clean environment.
+/// Home of a subject with a clean environment.
 pub(crate) const HOME: &str = "/run/httpdyno/home";
 /// Its folder for temporary files.
 pub(crate) const TEMPORARY: &str = "/run/httpdyno/tmp";
-/// Where OpenSSL of Debian and its kin look for authorities.
+/// OpenSSL's directory of authorities on Debian and its derivatives.
 pub(crate) const CERTIFICATES: &str = "/etc/ssl/certs";
-/// The bundle there.
+/// The bundle in this directory.
 pub(crate) const BUNDLE: &str = "/etc/ssl/certs/ca-certificates.crt";
 
-/// A peer program's name in full, for whoever does not take one without a dot.
+/// Fully qualified name of a peer program, for clients that reject names without a dot.
 const PEER_NAME: &str = "peer.example";
 
-/// The names of a sealed room.
+/// Return the name files of a sealed room.
 pub(crate) fn sealed_names(hostname: &str) -> NameFiles {
     NameFiles {
         hosts: hosts(hostname),
@@ -32,17 +32,17 @@ pub(crate) fn sealed_names(hostname: &str) -> NameFiles {
     }
 }
 
-/// Name lookup goes to the peer's end of the link.
+/// Return the resolver's configuration: names are looked up at the peer's end of the link.
 fn resolver_configuration() -> String {
     format!("nameserver {}\n", PEER_V4.address)
 }
 
-/// Names come from the hosts file, then from DNS: no mDNS, no systemd-resolved, no LDAP.
+/// Return the name service configuration: the hosts file, then DNS; no mDNS, systemd-resolved or LDAP.
 pub(crate) fn name_service_switch() -> &'static str {
     "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n"
 }
 
-/// The hosts file: this host's own name must be in it (curb of Ruby looks it up), and a peer program can be called by name.
+/// Return the hosts file. It must contain this host's own name (Ruby's curb looks it up) and the name of a peer program.
 fn hosts(hostname: &str) -> String {
     format!(
         "127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 {hostname}\n{} peer {PEER_NAME}\n",
@@ -50,8 +50,8 @@ fn hosts(hostname: &str) -> String {
     )
 }
 
-/// The hosts file of a subject on the machine's own network: the machine's, with these hosts before it.
-pub(crate) fn hosts_besides(hosts: &[(String, IpAddr)], hostname: &str, machine: &str) -> String {
+/// Return the hosts file of a subject on the machine's own network: these hosts, then the machine's.
+pub(crate) fn merged_hosts(hosts: &[(String, IpAddr)], hostname: &str, machine: &str) -> String {
     let mut text = format!("127.0.1.1 {hostname}\n");
     for (name, address) in hosts {
         let _ = writeln!(text, "{address} {name}");
@@ -60,10 +60,10 @@ pub(crate) fn hosts_besides(hosts: &[(String, IpAddr)], hostname: &str, machine:
     text
 }
 
-/// One file of the directory of certificates: its path in there and its content.
+/// One file of the directory of certificates: its relative path and its content.
 pub(crate) type CertificateFile = (String, Vec<u8>);
 
-/// The directory that takes the place of `/etc/ssl/certs`; `None` when a certificate is not DER.
+/// Return the directory that replaces `/etc/ssl/certs`; `None` if a certificate is not DER.
 pub(crate) fn certificate_directory(authorities: &[Authority]) -> Option<Vec<CertificateFile>> {
     let mut files = vec![
         ("ca-certificates.crt".to_owned(), bundle(authorities)),
@@ -72,7 +72,7 @@ pub(crate) fn certificate_directory(authorities: &[Authority]) -> Option<Vec<Cer
     let mut hashes = Vec::new();
     for authority in authorities {
         let hash = subject_hash(&authority.der)?;
-        // Authorities that share a name are told apart by the number behind the dot.
+        // The number after the dot distinguishes authorities with equal hashes.
         let number = hashes.iter().filter(|known| **known == hash).count();
         files.push((
             format!("{hash}.{number}"),
@@ -83,7 +83,7 @@ pub(crate) fn certificate_directory(authorities: &[Authority]) -> Option<Vec<Cer
     Some(files)
 }
 
-/// All authorities as PEM.
+/// Return all authorities as PEM.
 pub(crate) fn bundle(authorities: &[Authority]) -> Vec<u8> {
     let mut text = String::new();
     for authority in authorities {
@@ -93,25 +93,25 @@ pub(crate) fn bundle(authorities: &[Authority]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// All authorities as a Java keystore.
+/// Return all authorities as a Java keystore.
 pub(crate) fn keystore(authorities: &[Authority]) -> Vec<u8> {
     java_keystore(authorities.iter().map(|authority| authority.der.as_slice()))
 }
 
-/// A policy with which Chromium and its kin trust the authorities.
+/// Return a policy that makes Chromium and its derivatives trust the authorities.
 pub(crate) fn chromium_policy(authorities: &[Authority]) -> String {
     let certificates: Vec<String> = authorities
         .iter()
         .map(|authority| {
             let lines = authority.pem.lines();
-            // What stands between the first line and the last one is the DER in base64.
+            // Between the first and the last line of PEM is the DER in base64.
             lines.filter(|line| !line.starts_with('-')).collect()
         })
         .collect();
     serde_json::json!({ "CACertificates": certificates }).to_string()
 }
 
-/// A policy with which Firefox trusts the authorities that have a file of their own in the directory of certificates.
+/// Return a policy that makes Firefox trust the authorities with a file of their own in the directory of certificates.
 pub(crate) fn firefox_policy(directory: &[CertificateFile]) -> String {
     let is_one = |name: &str| {
         let number = name.rsplit_once('.').map(|(_, number)| number);
@@ -124,7 +124,7 @@ pub(crate) fn firefox_policy(directory: &[CertificateFile]) -> String {
     serde_json::json!({ "policies": { "Certificates": { "Install": paths } } }).to_string()
 }
 
-/// Whether a trust file is a Java keystore rather than PEM, by its name.
+/// Return whether a trust file is a Java keystore rather than PEM, by its name.
 pub(crate) fn is_java_keystore(path: &Path) -> bool {
     path.file_name()
         .is_some_and(|name| name == "cacerts" || name == "jssecacerts")
@@ -146,16 +146,16 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_other_machines_come_before_those_that_the_machine_knows() {
+    fn hosts_of_other_machines_precede_the_machines_own() {
         let hosts = [("other".to_owned(), [192, 0, 2, 1].into())];
         assert_eq!(
-            hosts_besides(&hosts, "subject", "127.0.0.1 localhost\n192.0.2.9 other\n"),
+            merged_hosts(&hosts, "subject", "127.0.0.1 localhost\n192.0.2.9 other\n"),
             "127.0.1.1 subject\n192.0.2.1 other\n127.0.0.1 localhost\n192.0.2.9 other\n"
         );
     }
 
     #[test]
-    fn trust_files_are_told_apart_by_name() {
+    fn trust_files_are_distinguished_by_name() {
         for (path, java) in [
             ("/opt/venv/certifi/cacert.pem", false),
             ("/usr/lib/jvm/x/lib/security/cacerts", true),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_that_is_none_is_noticed() {
+    fn an_invalid_certificate_is_detected() {
         let authority = Authority {
             pem: String::new(),
             der: b"nonsense".to_vec(),

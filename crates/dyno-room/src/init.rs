@@ -1,4 +1,4 @@
-//! The room's first process: furnishes it, starts and ends what runs in it, reaps everything.
+//! The room's first process: mounts files, starts and ends programs, reaps every process.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -10,7 +10,7 @@ use crate::cpu::CpuSet;
 use crate::cpu_time::{CpuTime, NANOSECONDS_PER_SECOND};
 use crate::error::{Result, RoomError, Step};
 use crate::mounts;
-use crate::options::Furnishing;
+use crate::options::NamesAndTrust;
 use crate::peer::Peer;
 use crate::process::{self, Ended, Reaped};
 use crate::program::Streams;
@@ -18,12 +18,12 @@ use crate::protocol::{Cause, Event, Instants, NameFiles, Program, Request};
 use crate::signals::Signals;
 use crate::subject::{Subject, SubjectPlace};
 
-/// Between asking a subject to end and killing it.
+/// Time between SIGTERM and SIGKILL for a subject.
 const GRACE_NS: u64 = 2_000_000_000;
-/// For so long after its grace a peer's keeper may reap what it has killed.
+/// Additional time for a peer's keeper to reap the processes that it killed.
 const REAPING_NS: u64 = NANOSECONDS_PER_SECOND;
 
-/// What the room's first process is given at its birth.
+/// Options of the room's first process.
 #[derive(Debug)]
 pub(crate) struct InitOptions {
     pub(crate) channel: Channel,
@@ -33,9 +33,9 @@ pub(crate) struct InitOptions {
     pub(crate) hostname: String,
 }
 
-/// The life of the room's first process; returns when the room is over.
+/// Run the room's first process; return when the room has ended.
 pub(crate) fn run(options: InitOptions) {
-    // The parent is outside of this PID namespace, so that its number tells nothing here; if it is gone already, the line is closed.
+    // The parent is outside of this PID namespace, so that its PID is not visible here. If it is already gone, the channel is closed.
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     process::reset_signal_actions();
     let descriptors = options
@@ -50,7 +50,7 @@ pub(crate) fn run(options: InitOptions) {
     match Init::prepare(options) {
         Ok(mut init) => init.serve(),
         Err((channel, error)) => {
-            // The engine reads this in answer to its first request.
+            // The engine reads this as the answer to its first request.
             let _ = channel.send(&Event::Failed(error.to_string()), &[]);
         }
     }
@@ -62,7 +62,7 @@ struct Init {
     place: SubjectPlace,
     subject: Option<Subject>,
     peer: Option<Peer>,
-    /// The peer is the subject's driver.
+    /// Whether the peer is the subject's driver.
     is_driven: bool,
     subject_cpu: CpuTime,
 }
@@ -71,7 +71,7 @@ impl Init {
     fn prepare(options: InitOptions) -> std::result::Result<Self, (Channel, RoomError)> {
         let prepared = rustix::system::sethostname(options.hostname.as_bytes())
             .step(|| format!("naming the room `{}`", options.hostname))
-            .and_then(|()| mounts::seclude())
+            .and_then(|()| mounts::isolate_mounts())
             .and_then(|()| Signals::block(&[libc::SIGCHLD]));
         match prepared {
             Err(error) => Err((options.channel, error)),
@@ -91,7 +91,7 @@ impl Init {
         }
     }
 
-    /// Serves until the subject has ended or the engine is gone.
+    /// Serve requests until the subject has ended or the engine is gone.
     fn serve(&mut self) {
         loop {
             let (asked, died) = self.wait();
@@ -106,7 +106,7 @@ impl Init {
         }
     }
 
-    /// Waits for a request, a dead child, or the next instant that matters: whether the first and the second have come.
+    /// Wait for a request, an ended child or the next deadline; return whether the first and the second have come.
     fn wait(&self) -> (bool, bool) {
         let timeout = self
             .subject
@@ -126,7 +126,7 @@ impl Init {
         }
     }
 
-    /// Reaps all that have ended; true when the subject is among them.
+    /// Reap all ended children; return true if the subject is among them.
     fn reap_ended(&mut self) -> bool {
         while self.signals.take().is_some() {}
         let mut subject_ended = false;
@@ -137,12 +137,12 @@ impl Init {
         subject_ended
     }
 
-    /// Accounts for a child that has changed its state; true when it is the subject and has ended.
+    /// Record a child's change of state; return true if it is the subject and has ended.
     fn record(&mut self, reaped: Reaped, at: Instants) -> bool {
         if let Some(peer) = self.peer.as_mut().filter(|peer| peer.pid() == reaped.pid) {
             if peer.ended(&reaped, at) {
                 let end = peer.end();
-                self.tell(&Event::PeerEnded(end));
+                self.send(&Event::PeerEnded(end));
             }
             return false;
         }
@@ -152,7 +152,7 @@ impl Init {
             .is_some_and(|subject| subject.pid() == reaped.pid);
         if reaped.ended == Ended::Stopped {
             if is_subject && self.subject.as_ref().is_some_and(Subject::has_terminal) {
-                self.tell(&Event::SubjectStopped);
+                self.send(&Event::SubjectStopped);
             }
             return false;
         }
@@ -164,32 +164,33 @@ impl Init {
                 Ended::Signal(signal) => (None, Some(signal)),
                 Ended::Stopped => (None, None),
             };
-            self.tell(&Event::SubjectEnded {
+            self.send(&Event::SubjectEnded {
                 at,
                 exit_code,
                 signal,
                 cause: subject.cause(),
                 asked_ns: subject.asked_ns(),
-                is_deaf: subject.is_deaf(),
+                ignored_sigterm: subject.ignored_sigterm(),
             });
         }
         is_subject
     }
 
-    /// Kills and reaps all that is left, so that nothing of it is missing from the account.
+    /// Kill and reap all remaining processes, so that the account includes them.
     fn finish(&mut self) {
         self.end_peer();
         process::kill_every_other();
         while let Some(reaped) = process::reap(true) {
             self.record(reaped, Instants::now());
         }
-        self.tell(&Event::Finished {
+        self.send(&Event::Finished {
             subject: self.subject_cpu,
             peer: self.peer.as_ref().map(Peer::end),
         });
     }
 
-    /// Has the peer program end and its keeper reap it; not for ever, since what is left of the subject can stop a keeper.
+    /// End the peer program and wait until its keeper has reaped it. The wait is bounded, because a remaining process of the subject can
+    /// stop a keeper.
     fn end_peer(&mut self) {
         let Some(peer) = self.peer.as_mut() else {
             return;
@@ -201,19 +202,22 @@ impl Init {
             && Instants::now().monotonic_ns < until_ns
         {
             let mut descriptors = [PollFd::new(&self.signals, PollFlags::IN)];
-            // An interrupted wait only means to look again.
+            // After an interruption the loop waits again.
             let _ = poll(&mut descriptors, Some(&time_until(until_ns)));
             self.reap_ended();
         }
     }
 
-    /// Carries out one request; false when the engine is gone.
+    /// Carry out one request; return false if the engine is gone.
     fn answer(&mut self) -> bool {
         let Ok(Some((request, descriptors))) = self.channel.receive::<Request>() else {
             return false;
         };
         let answer = match request {
-            Request::Furnish { furnishing, names } => furnish(&furnishing, &names),
+            Request::InstallNamesAndTrust {
+                names_and_trust,
+                names,
+            } => install_names_and_trust(&names_and_trust, &names),
             Request::StartPeer {
                 program,
                 grace_ns,
@@ -232,7 +236,7 @@ impl Init {
                 return true;
             }
             Request::Continue => {
-                self.subject.iter().for_each(Subject::go_on);
+                self.subject.iter().for_each(Subject::resume);
                 return true;
             }
             Request::Leave => {
@@ -240,7 +244,7 @@ impl Init {
                 return false;
             }
         };
-        self.tell(&answer.unwrap_or_else(|error| Event::Failed(error.to_string())));
+        self.send(&answer.unwrap_or_else(|error| Event::Failed(error.to_string())));
         true
     }
 
@@ -286,19 +290,19 @@ impl Init {
         if let Some(subject) = self.subject.as_mut() {
             subject.end(cause, GRACE_NS);
         }
-        // One that drives the subject has nothing to do any more; any other serves it until its end.
+        // A driver has no more work after the subject; any other peer serves the subject until its end.
         if let Some(driver) = self.peer.as_mut().filter(|_| self.is_driven) {
             driver.end_all();
         }
     }
 
-    fn tell(&self, event: &Event) {
-        // When nobody listens any more, the next look at the line ends this process.
+    fn send(&self, event: &Event) {
+        // If the engine is gone, the next read of the channel ends this process.
         let _ = self.channel.send(event, &[]);
     }
 }
 
-/// From now until an instant of the monotonic clock.
+/// Return the time from now to an instant of the monotonic clock.
 fn time_until(instant_ns: u64) -> Timespec {
     let left_ns = instant_ns.saturating_sub(Instants::now().monotonic_ns);
     Timespec {
@@ -307,7 +311,7 @@ fn time_until(instant_ns: u64) -> Timespec {
     }
 }
 
-fn furnish(furnishing: &Furnishing, names: &NameFiles) -> Result<Event> {
-    mounts::furnish(furnishing, names)?;
-    Ok(Event::Furnished)
+fn install_names_and_trust(names_and_trust: &NamesAndTrust, names: &NameFiles) -> Result<Event> {
+    mounts::install_names_and_trust(names_and_trust, names)?;
+    Ok(Event::NamesAndTrustInstalled)
 }

@@ -1,4 +1,4 @@
-//! The room's first process as the engine holds it.
+//! The engine's handle of the room's first process.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -14,17 +14,17 @@ use crate::options::RoomOptions;
 use crate::process::{self, Ended};
 use crate::protocol::{Event, PeerEnd, Request};
 
-/// The room's first process. Dropping it kills it, and with it the kernel kills all that runs in the room.
+/// The room's first process. Dropping it kills it, and the kernel then kills every process in the room.
 #[derive(Debug)]
 pub(crate) struct InitProcess {
-    /// Absent once it is reaped: then its number may be another's.
+    /// Absent once reaped, since its PID may be reused then.
     pid: Option<Pid>,
     pub(crate) channel: Channel,
     /// How a peer program ended, if it has.
     pub(crate) peer_end: Option<PeerEnd>,
 }
 
-/// What the room's first process counted once everything was reaped.
+/// Counters of the room's first process after everything was reaped.
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) subject: CpuTime,
@@ -64,21 +64,21 @@ impl InitProcess {
         self.pid.map_or(0, |pid| pid.as_raw_nonzero().get())
     }
 
-    /// Sends a request and waits for its answer; what cannot be carried out is an error.
+    /// Send a request and wait for its answer; a failed request is an error.
     pub(crate) fn ask(&mut self, request: &Request, descriptors: &[BorrowedFd]) -> Result<Event> {
-        // A first process that is gone shows in the answer.
+        // If the first process is gone, the wait for the answer fails.
         let _ = self.channel.send(request, descriptors);
         loop {
             match self.next_event()? {
                 Event::Failed(reason) => return Err(RoomError::Init(reason)),
-                // Remembered; no answer to anything.
+                // Stored; answers no request.
                 Event::PeerEnded(_) => {}
                 event => return Ok(event),
             }
         }
     }
 
-    /// Waits until all that ran in the room is counted, and its first process has ended.
+    /// Wait for the counters of the room and for the end of its first process.
     pub(crate) fn counted(&mut self) -> Result<Counted> {
         loop {
             match self.next_event()? {
@@ -92,10 +92,10 @@ impl InitProcess {
         }
     }
 
-    /// Waits for what the room's first process says next.
+    /// Wait for the next event of the room's first process.
     pub(crate) fn next_event(&mut self) -> Result<Event> {
         let received = self.channel.receive::<Event>();
-        match received.step(|| "listening to the room's first process".to_owned())? {
+        match received.step(|| "reading from the room's first process".to_owned())? {
             Some((event, _)) => {
                 if let Event::PeerEnded(end) = event {
                     self.peer_end = Some(end);
@@ -110,7 +110,7 @@ impl InitProcess {
         }
     }
 
-    /// Waits until it has ended by itself.
+    /// Wait until it exits.
     fn reap(&mut self) -> Option<Ended> {
         process::reap_one(self.pid.take()?)
     }
@@ -119,7 +119,7 @@ impl InitProcess {
 impl Drop for InitProcess {
     fn drop(&mut self) {
         if let Some(pid) = self.pid {
-            // Not reaped yet, so the number is still its own.
+            // Not reaped yet, so the PID is still valid.
             let _ = kill_process(pid, Signal::KILL);
             self.reap();
         }

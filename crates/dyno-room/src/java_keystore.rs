@@ -1,7 +1,7 @@
-//! A Java keystore (JKS, version 2) that holds trusted certificates.
+//! A Java keystore (JKS, version 2) with trusted certificates.
 //!
-//! The format is that of `sun.security.provider.JavaKeyStore`: big-endian numbers, an alias, a date, a kind and the DER of each
-//! certificate, and at the end a keyed SHA-1 that Java checks when it is given the password (`changeit`, as everywhere).
+//! The format of `sun.security.provider.JavaKeyStore`: big-endian numbers; an alias, a date, a kind and the DER of each
+//! certificate; at the end a keyed SHA-1 that Java checks if it has the password (`changeit`, the usual one).
 
 use sha1::{Digest, Sha1};
 
@@ -11,7 +11,7 @@ const TRUSTED_CERTIFICATE: u32 = 2;
 const PASSWORD: &str = "changeit";
 const WHITENER: &[u8] = b"Mighty Aphrodite";
 
-/// The bytes of a keystore that trusts these certificates (DER).
+/// Return the bytes of a keystore that trusts these certificates (DER).
 pub(crate) fn java_keystore<'a>(certificates: impl ExactSizeIterator<Item = &'a [u8]>) -> Vec<u8> {
     let mut bytes = Vec::new();
     put_number(&mut bytes, MAGIC);
@@ -20,7 +20,7 @@ pub(crate) fn java_keystore<'a>(certificates: impl ExactSizeIterator<Item = &'a 
     for (index, certificate) in certificates.enumerate() {
         put_number(&mut bytes, TRUSTED_CERTIFICATE);
         put_text(&mut bytes, &format!("httpdyno-{index}"));
-        // The date of entry is shown by keytool and used by nobody; zero keeps the bytes the same from run to run.
+        // Only keytool shows the date of entry. Zero keeps the bytes equal across runs.
         bytes.extend_from_slice(&0_u64.to_be_bytes());
         put_text(&mut bytes, "X.509");
         put_number(&mut bytes, length_of(certificate.len()));
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_layout_is_javas() {
+    fn the_layout_equals_javas() {
         let certificates: [&[u8]; 2] = [b"one", b"two2"];
         let bytes = java_keystore(certificates.into_iter());
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What engines that were killed outright left behind: control groups, which outlive their makers.
+//! Leftovers of engines that were killed with SIGKILL: control groups outlive their makers.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::control_group::{GroupName, Hierarchies, remove_tree};
 
-/// How many folders are looked into at most: machines that run thousands of services must not slow a room's start.
+/// Maximum number of folders to search: a machine with thousands of services must not slow a room's start.
 const MAXIMUM_FOLDERS: usize = 1_000;
 
-/// Folders of control groups whose engine is gone, wherever its session had put them.
+/// Return the control groups whose engine is gone, in any session.
 pub(crate) fn control_groups() -> Vec<PathBuf> {
     let hierarchies = Hierarchies::of_this_process();
     let mut found: Vec<PathBuf> = hierarchies
@@ -21,7 +21,7 @@ pub(crate) fn control_groups() -> Vec<PathBuf> {
     found
 }
 
-/// Breadth first, so that what lies near the top is found in any case.
+/// Breadth first, so that groups near the top are found even if the limit is reached.
 fn left_over_below(top: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = VecDeque::from([top.to_owned()]);
@@ -43,14 +43,14 @@ fn left_over_below(top: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Removes them, as far as this user may; what another user left stays for `doctor` to list.
+/// Remove them if this user may; `doctor` lists those of other users.
 pub(crate) fn sweep() {
     for folder in control_groups() {
         let _ = remove_tree(&folder);
     }
 }
 
-/// Engines that run now, besides this one: their names and numbers.
+/// Return the names and PIDs of other running engines.
 pub(crate) fn other_engines() -> Vec<String> {
     let own = std::process::id().to_string();
     let Ok(entries) = fs::read_dir("/proc") else {
@@ -67,7 +67,7 @@ pub(crate) fn other_engines() -> Vec<String> {
         .collect()
 }
 
-/// The engine's name as the kernel shows it.
+/// The engine's name in `/proc`.
 const ENGINE: &str = "httpdyno-engine";
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_over_is_found_at_any_depth() {
+    fn leftovers_are_found_at_any_depth() {
         let top = std::env::temp_dir().join(format!("dyno-room-leftovers-{}", std::process::id()));
         let own = GroupName::own().to_string();
         let earlier = own

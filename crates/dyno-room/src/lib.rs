@@ -1,12 +1,12 @@
-//! The sealed place of one trial: namespaces, routes, mounted files, pinned CPUs, limits and accounting.
+//! The sealed environment of one trial: namespaces, routes, mounted files, pinned CPUs, limits and accounting.
 //!
 //! ```no_run
-//! use dyno_room::{Environment, Furnishing, Room, RoomOptions, SubjectOptions};
+//! use dyno_room::{Environment, NamesAndTrust, Room, RoomOptions, SubjectOptions};
 //! use rustix::io::dup;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut room = Room::enter(&RoomOptions::default())?; // one thread until here
-//! room.furnish(&Furnishing::default())?;
+//! room.install_names_and_trust(&NamesAndTrust::default())?;
 //! let running = room.start(SubjectOptions {
 //!     argv: vec!["curl".into(), "http://10.1.2.3/".into()],
 //!     environment: Environment::Inherited(vec![]),
@@ -78,7 +78,7 @@ pub use link::{
 };
 pub use machine_window::MachineSnapshot;
 pub use options::{
-    Authority, Environment, Furnishing, PeerOptions, RoomOptions, ServerOptions, SubjectOptions,
+    Authority, Environment, NamesAndTrust, PeerOptions, RoomOptions, ServerOptions, SubjectOptions,
     Surroundings,
 };
 pub use peer_in_room::PeerState;

@@ -1,4 +1,4 @@
-//! What the machine did between two moments: its CPUs, the pressure on it, the quotas of its control groups.
+//! Activity of the machine between two moments: CPUs, pressure, quotas of its control groups.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ pub struct MachineSnapshot {
 }
 
 impl MachineSnapshot {
-    /// Now.
+    /// Read all counters.
     #[must_use]
     pub fn take() -> Self {
         Self {
@@ -32,7 +32,7 @@ impl MachineSnapshot {
         }
     }
 
-    /// The same, but for what a thread of this process has used that is accounted apart.
+    /// Return a snapshot without the CPU time of a thread that is accounted separately.
     pub(crate) fn without(self, thread: CpuTime) -> Self {
         Self {
             engine: self.engine.since(thread),
@@ -40,7 +40,7 @@ impl MachineSnapshot {
         }
     }
 
-    /// What the CPUs of these sets did since an earlier moment.
+    /// Return the use of the CPUs of these sets since an earlier snapshot.
     #[must_use]
     pub fn cpus_since(&self, earlier: &Self, engine: &CpuSet, subject: &CpuSet) -> Vec<CpuAccount> {
         let tick_ns = NANOSECONDS_PER_SECOND / rustix::param::clock_ticks_per_second().max(1);
@@ -66,7 +66,7 @@ impl MachineSnapshot {
             .collect()
     }
 
-    /// The pressure since an earlier moment.
+    /// Return the pressure since an earlier snapshot.
     #[must_use]
     pub fn pressure_since(&self, earlier: &Self) -> Option<Pressure> {
         let (now, before) = (self.pressure?, earlier.pressure?);
@@ -77,13 +77,13 @@ impl MachineSnapshot {
         })
     }
 
-    /// How long quotas kept processes from their CPUs since an earlier moment.
+    /// Return how long quotas throttled processes since an earlier snapshot.
     #[must_use]
     pub fn throttled_since(&self, earlier: &Self) -> Option<u64> {
         self.quotas.throttled_since(&earlier.quotas)
     }
 
-    /// This process's CPU time since an earlier moment.
+    /// Return this process's CPU time since an earlier snapshot.
     #[must_use]
     pub fn engine_since(&self, earlier: &Self) -> CpuTime {
         self.engine.since(earlier.engine)
@@ -98,7 +98,7 @@ struct Ticks {
     steal: u64,
 }
 
-/// The lines `cpuN user nice system idle iowait irq softirq steal ...` of `/proc/stat`.
+/// Parse the lines `cpuN user nice system idle iowait irq softirq steal ...` of `/proc/stat`.
 fn parse_stat(text: &str) -> impl Iterator<Item = (usize, Ticks)> + '_ {
     text.lines().filter_map(|line| {
         let mut fields = line.split_ascii_whitespace();
@@ -118,7 +118,7 @@ fn parse_stat(text: &str) -> impl Iterator<Item = (usize, Ticks)> + '_ {
     })
 }
 
-/// Reads the pressure files; `None` where the kernel has none or has them switched off.
+/// Read the pressure files; `None` if the kernel lacks or disables them.
 fn read_pressure() -> Option<Pressure> {
     let some = |resource| {
         parse_some_total(&fs::read_to_string(format!("/proc/pressure/{resource}")).ok()?)
@@ -130,7 +130,7 @@ fn read_pressure() -> Option<Pressure> {
     })
 }
 
-/// The `total` of the line `some`.
+/// Parse `total` in the line `some`.
 fn parse_some_total(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
     line.split(' ')
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_is_all_but_idle_waiting_and_stolen() {
+    fn busy_excludes_idle_iowait_and_steal() {
         let found: Vec<_> = parse_stat(STAT).collect();
         let ticks = |busy, interrupt, steal| Ticks {
             busy,
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_accounted_apart_counts_in_no_window() {
+    fn a_separately_accounted_thread_is_excluded() {
         let at = |engine, thread| {
             let of = |cpu_user_ns| CpuTime {
                 cpu_user_ns,
@@ -207,7 +207,7 @@ mod tests {
             taken.engine = of(engine);
             taken.without(of(thread))
         };
-        // Most of what the thread has used was before this window, and more than the rest of the process used in it.
+        // Most of the thread's time was before this window, and it is more than the rest of the process used in it.
         let used = at(1_000, 900).engine_since(&at(800, 750));
         assert_eq!(used.total_ns(), 50);
     }

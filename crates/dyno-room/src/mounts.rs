@@ -1,4 +1,4 @@
-//! The room's view of the file system: made by its first process in a mount namespace that nobody else sees.
+//! The room's view of the file system, made by its first process in a private mount namespace.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -12,13 +12,13 @@ use rustix::mount::{
 
 use crate::error::{Result, RoomError, Step};
 use crate::files::{self, BUNDLE, CERTIFICATES, CertificateFile, FOLDER, HOME, TEMPORARY};
-use crate::options::{Authority, Furnishing};
+use crate::options::{Authority, NamesAndTrust};
 use crate::protocol::NameFiles;
 
-/// Symbolic links that are followed before giving up, as in the kernel.
+/// Maximum number of symbolic links to follow, as in the kernel.
 const MAXIMUM_LINKS: usize = 40;
 
-/// Bundles of other families of Linux, replaced where they exist.
+/// Certificate bundles of other Linux distributions, replaced where they exist.
 const OTHER_BUNDLES: &[&str] = &[
     "/etc/ssl/cert.pem",
     "/etc/ssl/ca-bundle.pem",
@@ -29,7 +29,7 @@ const OTHER_BUNDLES: &[&str] = &[
     "/etc/pki/java/cacerts",
 ];
 
-/// Where browsers read policies, if the folder before it is there. Their trust is in none of the stores above.
+/// Policy files of browsers, used if their base folder exists. Browsers use none of the trust stores above.
 const CHROMIUM_POLICIES: [(&str, &str); 5] = [
     ("/etc/chromium", "policies/managed/httpdyno.json"),
     ("/etc/chromium-browser", "policies/managed/httpdyno.json"),
@@ -45,8 +45,8 @@ const FIREFOX_POLICIES: [(&str, &str); 5] = [
     ("/etc/firefox", "policies/policies.json"),
 ];
 
-/// What container runtimes make read-only and what they mask, by default: the triggers, interrupts and devices of the machine; its
-/// memory, its keys, its timers.
+/// Files that container runtimes by default make read-only or mask: the machine's triggers, interrupts and devices; its
+/// memory, keys and timers.
 const PROC_READ_ONLY: [&str; 5] = [
     "/proc/bus",
     "/proc/fs",
@@ -67,10 +67,10 @@ const PROC_MASKED: [&str; 9] = [
 ];
 const SYS_MASKED: [&str; 2] = ["/sys/devices/virtual/powercap", "/sys/firmware"];
 
-/// Makes what needs no word from the caller: a private tree, an own `/proc`, empty `/run` and `/dev/shm`.
+/// Make what needs no options: private mounts, a new `/proc`, empty `/run` and `/dev/shm`.
 ///
-/// `/run` is where the sockets of nscd, dbus and systemd-resolved lie: sockets with a path cross network namespaces.
-pub(crate) fn seclude() -> Result<()> {
+/// `/run` contains the sockets of nscd, dbus and systemd-resolved; sockets with a path cross network namespaces.
+pub(crate) fn isolate_mounts() -> Result<()> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).step(|| "making the room's mounts private".to_owned())?;
     mount_proc()?;
@@ -81,7 +81,7 @@ pub(crate) fn seclude() -> Result<()> {
     if fs::symlink_metadata("/var/run").is_ok_and(|var_run| var_run.is_dir()) {
         empty_directory("/var/run", "mode=0755")?;
     }
-    // Programs expect a place for locks, and one of the user's own.
+    // Programs expect a folder for locks and one of the user's own.
     let own = format!("/run/user/{}", rustix::process::getuid().as_raw());
     for (folder, mode) in [
         (FOLDER, 0o755),
@@ -96,18 +96,18 @@ pub(crate) fn seclude() -> Result<()> {
     Ok(())
 }
 
-/// Mounts what this PID namespace has as its processes over `/proc`.
+/// Mount a `/proc` that shows this PID namespace.
 fn mount_proc() -> Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("proc", "/proc", "proc", flags, None)
-        .step(|| "mounting a /proc of its own".to_owned())
+        .step(|| "mounting the room's /proc".to_owned())
         .map_err(|error| {
-            error.with_cure("in a container it takes --privileged, or an unmasked /proc")
+            error.with_cure("in a container, run it with --privileged or with an unmasked /proc")
         })
 }
 
-/// Gives the first process of a PID namespace inside the room a `/proc` of its own, as protected as the room's.
-pub(crate) fn seclude_again() -> Result<()> {
+/// Mount a `/proc` for a PID namespace inside the room, protected like the room's.
+pub(crate) fn mount_nested_proc() -> Result<()> {
     mount_proc()?;
     protect(&PROC_READ_ONLY, &PROC_MASKED)
 }
@@ -122,34 +122,38 @@ fn empty_directory(path: &'static str, options: &str) -> Result<()> {
 fn create_directory(path: &Path, mode: u32) -> Result<()> {
     let step = || format!("creating {} inside the room", path.display());
     DirBuilder::new().recursive(true).create(path).step(step)?;
-    // Not by DirBuilder's mode: the caller's umask would cut it.
+    // Set separately: the umask would restrict DirBuilder's mode.
     fs::set_permissions(path, Permissions::from_mode(mode)).step(step)
 }
 
-/// Lays the room's files over the machine's.
-pub(crate) fn furnish(furnishing: &Furnishing, names: &NameFiles) -> Result<()> {
+/// Mount the room's files over the machine's.
+pub(crate) fn install_names_and_trust(
+    names_and_trust: &NamesAndTrust,
+    names: &NameFiles,
+) -> Result<()> {
     let mut overlays = Overlays::default();
     for (path, content) in [
         ("/etc/resolv.conf", names.resolver.as_str()),
         ("/etc/hosts", &names.hosts),
         ("/etc/nsswitch.conf", files::name_service_switch()),
     ] {
-        lay_file(Path::new(path), content.as_bytes(), &mut overlays)?;
+        mount_file(Path::new(path), content.as_bytes(), &mut overlays)?;
     }
-    if !furnishing.authorities.is_empty() {
-        lay_trust(furnishing, &mut overlays)?;
+    if !names_and_trust.authorities.is_empty() {
+        replace_trust_stores(names_and_trust, &mut overlays)?;
     }
     protect(&PROC_READ_ONLY, &PROC_MASKED)?;
     protect(&["/sys"], &SYS_MASKED)
 }
 
-fn lay_trust(furnishing: &Furnishing, overlays: &mut Overlays) -> Result<()> {
-    let generated = files::certificate_directory(&furnishing.authorities).ok_or_else(|| {
-        RoomError::Invalid {
-            what: "the room's certificate authority is not a DER certificate".to_owned(),
-            cure: "pass the DER that belongs to its PEM".to_owned(),
-        }
-    })?;
+fn replace_trust_stores(names_and_trust: &NamesAndTrust, overlays: &mut Overlays) -> Result<()> {
+    let generated =
+        files::certificate_directory(&names_and_trust.authorities).ok_or_else(|| {
+            RoomError::Invalid {
+                what: "the room's certificate authority is not a DER certificate".to_owned(),
+                cure: "pass the DER form of its PEM".to_owned(),
+            }
+        })?;
     let folder = Path::new(FOLDER).join("certificates");
     create_directory(&folder.join("java"), 0o755)?;
     for (name, content) in &generated {
@@ -164,11 +168,11 @@ fn lay_trust(furnishing: &Furnishing, overlays: &mut Overlays) -> Result<()> {
         .iter()
         .map(Path::new)
         .filter(|path| path.is_file());
-    for target in existing.chain(furnishing.trust_files.iter().map(PathBuf::as_path)) {
+    for target in existing.chain(names_and_trust.trust_files.iter().map(PathBuf::as_path)) {
         if !target.is_file() {
             return Err(RoomError::Invalid {
                 what: format!("trust file {} is no file", target.display()),
-                cure: "name a file that the subject reads its authorities from".to_owned(),
+                cure: "name a file from which the subject reads its authorities".to_owned(),
             });
         }
         let source = if files::is_java_keystore(target) {
@@ -176,16 +180,16 @@ fn lay_trust(furnishing: &Furnishing, overlays: &mut Overlays) -> Result<()> {
         } else {
             bundle
         };
-        // On Debian several of these lead into the directory that has just been replaced.
+        // On Debian several of these are links into the directory that was just replaced.
         if !fs::canonicalize(target).is_ok_and(|target| target.starts_with(CERTIFICATES)) {
             bind(source, target)?;
         }
     }
-    lay_policies(&furnishing.authorities, &generated, overlays)
+    write_policies(&names_and_trust.authorities, &generated, overlays)
 }
 
-/// Has the browsers of this machine trust the authorities by a policy, which is how an administrator would.
-fn lay_policies(
+/// Make this machine's browsers trust the authorities by a policy, as an administrator would.
+fn write_policies(
     authorities: &[Authority],
     generated: &[CertificateFile],
     overlays: &mut Overlays,
@@ -197,14 +201,14 @@ fn lay_policies(
     for (places, policy) in kinds {
         for (folder, file) in places {
             if Path::new(folder).is_dir() {
-                lay_file(&Path::new(folder).join(file), policy.as_bytes(), overlays)?;
+                mount_file(&Path::new(folder).join(file), policy.as_bytes(), overlays)?;
             }
         }
     }
     Ok(())
 }
 
-fn lay_file(target: &Path, content: &[u8], overlays: &mut Overlays) -> Result<()> {
+fn mount_file(target: &Path, content: &[u8], overlays: &mut Overlays) -> Result<()> {
     let name = target.file_name().expect("a file has a name");
     let source = Path::new(FOLDER).join(name);
     write_file(&source, content)?;
@@ -220,24 +224,24 @@ fn write_file(path: &Path, content: &[u8]) -> Result<()> {
 
 fn bind(source: &Path, target: &Path) -> Result<()> {
     mount_bind(source, target)
-        .step(|| format!("laying the room's own file over {}", target.display()))
+        .step(|| format!("mounting the room's file over {}", target.display()))
 }
 
-/// What a mount point has to be.
+/// Type of a mount point.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     File,
     Directory,
 }
 
-/// Makes mount points where the machine has none, without touching the machine: on overlays that the room alone sees.
+/// Creates missing mount points on overlays that only the room sees, so that the machine is not changed.
 #[derive(Debug, Default)]
 struct Overlays {
     bases: Vec<PathBuf>,
 }
 
 impl Overlays {
-    /// Makes sure that something of this kind stands at `target`.
+    /// Ensure that a file or folder of this kind exists at `target`.
     fn provide(&mut self, target: &Path, kind: Kind) -> Result<()> {
         let place = follow_links(target);
         if place.exists() {
@@ -248,7 +252,7 @@ impl Overlays {
             .skip(1)
             .find_map(|ancestor| fs::canonicalize(ancestor).ok())
             .unwrap_or_else(|| PathBuf::from("/"));
-        // What is already the room's alone can be written to: overlays do not pile up.
+        // A folder that is already private is writable and needs no second overlay.
         let is_private =
             base.starts_with("/run") || self.bases.iter().any(|known| base.starts_with(known));
         if !is_private {
@@ -299,7 +303,7 @@ impl Overlays {
     }
 }
 
-/// Where a path leads when its last component is a chain of symbolic links, also one that leads nowhere.
+/// Resolve a chain of symbolic links in the last component of a path, also one that ends nowhere.
 fn follow_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MAXIMUM_LINKS {
@@ -311,7 +315,7 @@ fn follow_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Keeps a subject that is root from the machine's settings, its memory, and the control groups that account for it.
+/// Protect the machine's settings, its memory and the subject's control groups from a subject that is root.
 fn protect(read_only: &[&str], masked: &[&str]) -> Result<()> {
     for path in masked {
         mask(path).step(|| format!("masking {path} inside the room"))?;
@@ -325,7 +329,7 @@ fn protect(read_only: &[&str], masked: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Lays nothing over a file or a folder that the machine has.
+/// Mount an empty file or folder over one that the machine has.
 fn mask(path: &str) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -339,7 +343,7 @@ fn mask(path: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a mount and all below it read-only.
+/// Make a mount and all below it read-only.
 fn make_read_only(path: &str) -> io::Result<()> {
     let path = std::ffi::CString::new(path)?;
     let attributes = libc::mount_attr {
@@ -366,7 +370,7 @@ fn make_read_only(path: &str) -> io::Result<()> {
     if error.raw_os_error() != Some(libc::ENOSYS) {
         return Err(error);
     }
-    // Kernels before 5.12: what is mounted below stays as it is.
+    // Kernels before 5.12: mounts below stay writable.
     let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
     Ok(mount_remount(&path, flags, c"")?)
 }
@@ -378,7 +382,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_that_lead_nowhere_are_followed() {
+    fn broken_links_are_followed() {
         let folder = std::env::temp_dir().join(format!("dyno-room-links-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let first = folder.join("resolv.conf");

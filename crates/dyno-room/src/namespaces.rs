@@ -1,4 +1,4 @@
-//! The right to make namespaces: root has it, an ordinary user gets it from a user namespace of its own.
+//! Privilege to make namespaces: root has it, an ordinary user gets it from a user namespace.
 
 use std::fs;
 use std::io;
@@ -8,27 +8,27 @@ use rustix::thread::{CapabilitySet, UnshareFlags, capabilities, unshare_unsafe};
 
 use crate::error::{Result, Step};
 
-/// What making a room takes.
+/// Capabilities that making a room requires.
 const NEEDED: CapabilitySet = CapabilitySet::SYS_ADMIN
     .union(CapabilitySet::NET_ADMIN)
     .union(CapabilitySet::SETPCAP);
 
-/// Moves this process into new namespaces.
+/// Move this process into new namespaces.
 pub(crate) fn unshare(flags: UnshareFlags, step: &str) -> Result<()> {
-    // SAFETY: unshare_unsafe is unsafe for CLONE_FILES only, which would close descriptors that others own; no caller passes it.
+    // SAFETY: unshare_unsafe is unsafe only with CLONE_FILES, which could invalidate other owners' descriptors; no caller passes it.
     unsafe { unshare_unsafe(flags) }
         .step(|| step.to_owned())
         .map_err(|error| error.with_cure(&cure()))
 }
 
-/// Whether this process may make namespaces without a user namespace.
+/// Return whether this process may make namespaces without a user namespace.
 pub(crate) fn is_privileged() -> bool {
     capabilities(None).is_ok_and(|held| held.effective.contains(NEEDED))
 }
 
-/// Makes sure that this process may make namespaces: nothing to do for root, else a user namespace that maps the user to itself.
+/// Ensure that this process may make namespaces: root may; others enter a user namespace that maps the user to itself.
 ///
-/// The identity map gives the subject its own user id back, and an exec by a user other than root drops every capability.
+/// With the identity map the subject keeps its user id, and an exec by a user other than root drops every capability.
 pub(crate) fn gain_privilege() -> Result<()> {
     if is_privileged() {
         Ok(())
@@ -37,7 +37,7 @@ pub(crate) fn gain_privilege() -> Result<()> {
     }
 }
 
-/// Moves this process into a user namespace in which it has every capability and keeps its user and group.
+/// Move this process into a user namespace in which it has every capability and keeps its user and group.
 pub(crate) fn enter_user_namespace() -> Result<()> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     unshare(UnshareFlags::NEWUSER, "making a user namespace")?;
@@ -47,13 +47,13 @@ pub(crate) fn enter_user_namespace() -> Result<()> {
 }
 
 fn map_identities(user: u32, group: u32) -> io::Result<()> {
-    // The kernel lets an ordinary user map its group only after giving up setgroups.
+    // The kernel lets an ordinary user map its group only after disabling setgroups.
     fs::write("/proc/self/setgroups", "deny")?;
     fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
     fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
 }
 
-/// What keeps ordinary users from namespaces on this machine, as far as its settings tell, with what to do.
+/// Return what prevents ordinary users from making namespaces, according to the machine's settings, and the remedy.
 pub(crate) fn cure() -> String {
     cure_of(|name| {
         fs::read_to_string(format!("/proc/sys/{name}"))
@@ -68,9 +68,9 @@ fn cure_of(setting: impl Fn(&str) -> Option<u64>) -> String {
     } else if setting("kernel/unprivileged_userns_clone") == Some(0) {
         "allow user namespaces (as root: sysctl -w kernel.unprivileged_userns_clone=1) or run as root"
     } else if setting("kernel/apparmor_restrict_unprivileged_userns") == Some(1) {
-        "AppArmor keeps them from ordinary users: run as root, or (as root) sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
+        "AppArmor denies user namespaces to ordinary users: run as root, or (as root) sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"
     } else {
-        "run as root; in a container it takes --privileged"
+        "run as root; in a container, start it with --privileged"
     }
     .to_owned()
 }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_cure_follows_the_settings() {
+    fn the_remedy_follows_the_settings() {
         let table: &[(&[(&str, u64)], &str)] = &[
             (
                 &[("user/max_user_namespaces", 0)],

@@ -1,4 +1,4 @@
-//! The room's three network namespaces: the peer's, the subject's, and behind the peer one where nothing listens.
+//! The room's three network namespaces: the peer's, the subject's, and one behind the peer without listeners.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek};
@@ -17,7 +17,7 @@ use crate::network_plan::{
     FROM_CLOSED, Setup, TO_CLOSED, TO_PEER, TO_SUBJECT, closed_plan, peer_plan, subject_plan,
 };
 
-/// How long the links may take to come up, and how often to look.
+/// Time limit for links to come up, and polling interval.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_micros(200);
 
@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_micros(200);
 const EVERYWHERE: &[(&str, &str)] = &[
     ("ipv6/conf/all/disable_ipv6", "0"),
     ("ipv6/conf/default/disable_ipv6", "0"),
-    // No link-local addresses: their router solicitations would show in the subject's counters.
+    // No link-local addresses: their router solicitations would appear in the subject's counters.
     ("ipv6/conf/default/addr_gen_mode", "1"),
 ];
 
@@ -36,11 +36,11 @@ const ENDS: &[(&str, &str)] = &[
     ("ipv4/tcp_no_metrics_save", "1"),
     ("ipv4/tcp_max_syn_backlog", "65535"),
     ("core/somaxconn", "65535"),
-    // A peer or a server subject of an ordinary user may listen on port 80 too.
+    // Lets an ordinary user's peer or server listen on port 80.
     ("ipv4/ip_unprivileged_port_start", "0"),
 ];
 
-/// The peer forwards to the namespace where nothing listens.
+/// The peer forwards to the namespace without listeners.
 const FORWARDING: &[(&str, &str)] = &[("ipv4/ip_forward", "1"), ("ipv6/conf/all/forwarding", "1")];
 
 /// The room's network. This process is in the peer's namespace; the other two live as long as this value or a process in them.
@@ -51,21 +51,21 @@ pub(crate) struct Network {
     peer: Netlink,
     closed: Netlink,
     closed_namespace: OwnedFd,
-    /// What the kernel counts in the subject's namespace; absent where it does not say.
+    /// Kernel statistics of the subject's namespace; absent if unreadable.
     statistics: Option<[File; 2]>,
     without_route_before: Option<u64>,
-    /// The devices of an emulated link, until its emulator has them.
+    /// The devices of an emulated link, until its emulator takes them.
     ends: Option<Ends>,
     emulated: Option<Sending>,
-    /// What had gone through both ends when the subject started.
+    /// Counters of both ends at the subject's start.
     before: (LinkCounters, LinkCounters),
     pub(crate) has_ipv6: bool,
 }
 
 impl Network {
-    /// Makes the three namespaces and joins them; this process ends up in the peer's.
+    /// Make the three namespaces and connect them; this process ends up in the peer's.
     ///
-    /// Subject and peer are joined by a veth pair, or by the two ends of an emulated link, which send like this.
+    /// A veth pair connects subject and peer, or the two devices of an emulated link with these settings.
     pub(crate) fn build(emulated: Option<Sending>) -> Result<Self> {
         let has_ipv6 = Path::new("/proc/sys/net/ipv6").exists();
         let end = |of: VethEnd| {
@@ -75,7 +75,7 @@ impl Network {
         };
         let (closed_namespace, closed) = new_namespace(&[EVERYWHERE])?;
         let (subject_namespace, subject) = new_namespace(&[EVERYWHERE, ENDS])?;
-        // This process is in the subject's namespace for a moment: what is opened here stays the subject's.
+        // This process is in the subject's namespace for a moment: files opened here keep referring to it.
         let open = |name| File::open(Path::new("/proc/thread-self/net").join(name));
         let statistics = open("snmp").ok().zip(open("snmp6").ok());
         let statistics = statistics.map(<[File; 2]>::from);
@@ -101,17 +101,17 @@ impl Network {
         Ok(network)
     }
 
-    /// The devices of an emulated link; the caller's from now on.
+    /// Take the devices of an emulated link.
     pub(crate) fn take_ends(&mut self) -> Option<Ends> {
         self.ends.take()
     }
 
-    /// A handle on the subject's namespace.
+    /// Return a handle of the subject's namespace.
     pub(crate) fn subject_namespace(&self) -> &OwnedFd {
         &self.subject_namespace
     }
 
-    /// The subject starts: what went through before is not its own.
+    /// Reset the counters at the subject's start.
     pub(crate) fn begin(&mut self) -> Result<()> {
         self.before = (
             self.subject.counters(TO_PEER.device)?,
@@ -121,12 +121,12 @@ impl Network {
         Ok(())
     }
 
-    /// What went through the subject's end of the link since it started.
+    /// Return the traffic at the subject's end of the link since it started.
     pub(crate) fn counters(&mut self) -> Result<LinkCounters> {
         Ok(self.subject.counters(TO_PEER.device)?.since(&self.before.0))
     }
 
-    /// Connections and datagrams that the subject addressed to networks without a route, since it started.
+    /// Return the connections and datagrams that the subject addressed to networks without a route, since it started.
     pub(crate) fn without_route(&self) -> Option<u64> {
         Some(self.read_without_route()? - self.without_route_before?)
     }
@@ -142,7 +142,7 @@ impl Network {
         without_route(&read(v4)?, &read(v6)?)
     }
 
-    /// What an emulator did not read in time since the subject started.
+    /// Return the packets that an emulator did not read in time since the subject started.
     pub(crate) fn unread(&mut self) -> Result<Unread> {
         let peer = self.peer.counters(TO_SUBJECT.device)?.since(&self.before.1);
         Ok(Unread {
@@ -151,11 +151,11 @@ impl Network {
         })
     }
 
-    /// Waits until packets pass through every link: the kernel notices a carrier a moment after both ends are up, and drops what is
-    /// sent before. A lost first packet would cost the subject a second.
+    /// Wait until packets pass through every link: the kernel notices a carrier a moment after both ends are up, and drops earlier
+    /// packets. A lost first packet would delay the subject by a second.
     pub(crate) fn wait_until_operational(&mut self) -> Result<()> {
         let start = Instant::now();
-        // The ends of an emulated link pass packets as soon as they are up, and never say so.
+        // The devices of an emulated link pass packets as soon as they are up, and never report a carrier.
         let joined = usize::from(self.emulated.is_none());
         for (netlink, devices) in [
             (
@@ -169,7 +169,7 @@ impl Network {
                 while !netlink.is_operational(device)? {
                     if start.elapsed() > PATIENCE {
                         return Err(RoomError::Init(format!(
-                            "the room's links did not come up within {PATIENCE:?}; try again when the machine has less to do"
+                            "the room's links did not come up within {PATIENCE:?}; try again when the machine is less busy"
                         )));
                     }
                     sleep(PAUSE);
@@ -215,8 +215,8 @@ impl Network {
     }
 }
 
-/// How often no route was found: of IPv4 in `/proc/net/snmp`, where a line of names comes before one of numbers, of IPv6 in
-/// `/proc/net/snmp6`, where each number stands after its name.
+/// Return how often no route was found. IPv4 is in `/proc/net/snmp`, where a line of names precedes one of numbers; IPv6 is in
+/// `/proc/net/snmp6`, where each number follows its name.
 fn without_route(v4: &str, v6: &str) -> Option<u64> {
     let mut lines = v4.lines().filter(|line| line.starts_with("Ip:"));
     let names = lines.next()?.split(' ');
@@ -230,7 +230,7 @@ fn without_route(v4: &str, v6: &str) -> Option<u64> {
     Some(of_v4.parse::<u64>().ok()? + of_v6.trim().parse::<u64>().ok()?)
 }
 
-/// A plan with the end of an emulated link in the place of an Ethernet, if there is one.
+/// Return a plan with the device of an emulated link in place of the veth device, if there is one.
 fn ends_of(end: Device, emulated: Option<Sending>, mut plan: Vec<Setup>) -> Vec<Setup> {
     if let Some(sending) = emulated {
         plan.retain(|step| !step.is_neighbour_on(end));
@@ -241,13 +241,13 @@ fn ends_of(end: Device, emulated: Option<Sending>, mut plan: Vec<Setup>) -> Vec<
 
 type Settings = &'static [(&'static str, &'static str)];
 
-/// Moves this process into a new network namespace and configures what only a process inside can.
+/// Move this process into a new network namespace and apply the settings that require a process inside.
 fn new_namespace(settings: &[Settings]) -> Result<(OwnedFd, Netlink)> {
     unshare(UnshareFlags::NEWNET, "making a network namespace")?;
     let namespace = File::open("/proc/thread-self/ns/net")
         .step(|| "opening the new network namespace".to_owned())?;
     for (name, value) in settings.iter().copied().flatten() {
-        // Where a kernel lacks or refuses one, its own value holds: none is vital.
+        // Optional: if a kernel lacks or refuses a setting, its default applies.
         let _ = fs::write(Path::new("/proc/sys/net").join(name), value);
     }
     Ok((namespace.into(), Netlink::open()?))
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_route_is_read_from_both_tables() {
+    fn packets_without_route_are_read_from_both_tables() {
         let v4 = "Ip: Forwarding OutNoRoutes\nIp: 1 12\nIcmp: OutNoRoutes\nIcmp: 3\n";
         let v6 = "Ip6InReceives                   \t7\nIp6OutNoRoutes                  \t2\n";
         assert_eq!(without_route(v4, v6), Some(14));

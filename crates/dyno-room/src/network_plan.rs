@@ -1,4 +1,4 @@
-//! What is configured in each of the room's network namespaces, step by step.
+//! Configuration steps of the room's network namespaces.
 
 use std::net::IpAddr;
 
@@ -33,7 +33,7 @@ pub(crate) const FROM_CLOSED: VethEnd = VethEnd {
     hardware_address: [2, 0, 198, 18, 0, 6],
 };
 
-/// One entry of a namespace's configuration.
+/// One step of a namespace's configuration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Setup {
     Sending(Device, Sending),
@@ -53,7 +53,7 @@ impl Setup {
         }
     }
 
-    /// Whether it makes sense on this device only where that is one end of an Ethernet.
+    /// Return whether this is a neighbour entry of this device, which only an Ethernet device needs.
     pub(crate) fn is_neighbour_on(&self, device: Device) -> bool {
         matches!(self, Self::Neighbour(on, ..) if *on == device)
     }
@@ -100,7 +100,7 @@ pub(crate) fn peer_plan() -> Vec<Setup> {
         ),
         Route(Table::Local, WEB_V4, Hop::Local),
         Route(Table::Local, WEB_V6, Hop::Local),
-        // These must stand in the table of local addresses too: it is looked up first, and within it the longest prefix wins.
+        // These routes must also be in the table of local addresses: it is looked up first, and its longest prefix wins.
         Route(Table::Local, SILENT_V4, Hop::Blackhole),
         Route(Table::Local, SILENT_V6, Hop::Blackhole),
         Route(Table::Local, CLOSED_V4, via(CLOSED_HOST_V4, TO_CLOSED)),
@@ -119,7 +119,7 @@ pub(crate) fn subject_plan() -> Vec<Setup> {
         Neighbour(TO_PEER.device, PEER_V6, TO_SUBJECT.hardware_address),
         Route(Table::Main, WEB_V4, via(PEER_V4, TO_PEER)),
         Route(Table::Main, WEB_V6, via(PEER_V6, TO_PEER)),
-        // No other: a stray connection fails at once, and the kernel counts it (`OutNoRoutes`).
+        // No default route: a stray connection fails at once, and the kernel counts it (`OutNoRoutes`).
     ]
 }
 

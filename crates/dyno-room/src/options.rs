@@ -1,4 +1,4 @@
-//! What the caller asks of a room.
+//! Options of a room and of the programs in it.
 
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -12,34 +12,34 @@ use crate::cpu::CpuSet;
 use crate::error::{Result, RoomError};
 use crate::link::LinkOptions;
 
-/// What a subject can reach.
+/// The network that a subject can reach.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Surroundings {
-    /// A network of the room's own, where nobody is but the peer.
+    /// A private network with the peer as the only other host.
     #[default]
     Sealed,
     /// The machine's own network: the peer is another machine.
     Machine,
 }
 
-/// The room itself: settled before anything runs in it.
+/// Options of the room, fixed before anything runs in it.
 #[derive(Debug, Clone)]
 pub struct RoomOptions {
     /// CPUs of the engine, the room's first process and a peer program.
     pub engine_cpus: CpuSet,
     /// CPUs of the subject.
     pub subject_cpus: CpuSet,
-    /// Memory that the subject may use, if it is to be bounded.
+    /// Memory limit of the subject; none if absent.
     pub memory_limit_bytes: Option<u64>,
     /// The host name that the subject sees.
     pub hostname: String,
-    /// What the subject can reach.
+    /// The network that the subject can reach.
     pub surroundings: Surroundings,
-    /// What lies between the subject and its peer; absent, they are joined directly.
+    /// Emulated link between the subject and its peer; absent: a direct connection.
     pub link: Option<LinkOptions>,
-    /// Have each end receive packets on its own CPUs, instead of those of the end that sent them; what came of it is reported.
+    /// Receive packets on the receiver's CPUs instead of the sender's. The report says whether this succeeded.
     pub receive_steering: bool,
-    /// Refuse system calls that no subject needs; the room is as closed without.
+    /// Refuse system calls that no subject needs. The room is sealed without this filter too.
     pub filters_system_calls: bool,
 }
 
@@ -59,12 +59,12 @@ impl Default for RoomOptions {
 }
 
 impl RoomOptions {
-    /// The CPU of the link that the room is to have; none without one.
+    /// Return the CPU of the emulated link; none without a link.
     pub(crate) fn link_cpu(&self, allowed: &CpuSet) -> Result<Option<usize>> {
         if self.link.is_some() && self.surroundings == Surroundings::Machine {
             return Err(RoomError::Invalid {
-                what: "there is no link to emulate on the machine's own network".to_owned(),
-                cure: "leave --link out".to_owned(),
+                what: "--link cannot emulate a link on the machine's own network".to_owned(),
+                cure: "remove --link".to_owned(),
             });
         }
         self.link
@@ -73,7 +73,7 @@ impl RoomOptions {
     }
 }
 
-/// A certificate authority that the subject is to trust, and no other.
+/// The only certificate authority that the subject trusts.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Authority {
     /// The certificate as PEM text.
@@ -82,67 +82,67 @@ pub struct Authority {
     pub der: Vec<u8>,
 }
 
-/// What is laid over the subject's view of the file system.
+/// Files mounted over the subject's view of the file system.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Furnishing {
-    /// The room's own authorities; empty leaves the machine's trust as it is.
+pub struct NamesAndTrust {
+    /// The room's own authorities; empty keeps the machine's trust store.
     pub authorities: Vec<Authority>,
-    /// Further files to replace by the authorities: a `cacert.pem` of certifi gets PEM, a file named `cacerts` or `*.jks` a Java keystore.
+    /// Further files to replace by the authorities: PEM for a `cacert.pem` of certifi, a Java keystore for a file named `cacerts` or `*.jks`.
     pub trust_files: Vec<PathBuf>,
-    /// Hosts of other machines by name, on the machine's own network: nobody has to be asked for them during a trial.
+    /// Names and addresses of other machines on the machine's own network, so that a trial needs no name server for them.
     pub hosts: Vec<(String, IpAddr)>,
 }
 
-/// Which variables a program in the room sees.
+/// Environment variables of a program in the room.
 #[derive(Debug, Clone)]
 pub enum Environment {
-    /// `PATH`, `HOME`, `TMPDIR`, `LANG`, `TZ`, the variables of the room, and these; they win over all others.
+    /// `PATH`, `HOME`, `TMPDIR`, `LANG`, `TZ`, the variables of the room, and these, which override all others.
     Clean(Vec<(OsString, OsString)>),
-    /// The caller's minus proxies and variables of trust, the variables of the room, and these; they win over all others.
+    /// The caller's variables without proxies and trust stores, the variables of the room, and these, which override all others.
     Inherited(Vec<(OsString, OsString)>),
 }
 
 /// The program under measurement.
 #[derive(Debug)]
 pub struct SubjectOptions {
-    /// Program and arguments; a program without a slash is searched in the `PATH` of its environment.
+    /// Program and arguments; a program without a slash is looked up in the `PATH` of its environment.
     pub argv: Vec<OsString>,
-    /// Its variables.
+    /// Environment variables.
     pub environment: Environment,
-    /// Its working directory; the caller's when absent.
+    /// Working directory; absent: the caller's.
     pub directory: Option<PathBuf>,
-    /// Its standard input.
+    /// Standard input.
     pub stdin: OwnedFd,
-    /// Its standard output.
+    /// Standard output.
     pub stdout: OwnedFd,
-    /// Its standard error.
+    /// Standard error.
     pub stderr: OwnedFd,
-    /// When it is asked to end (SIGTERM), counted from its start; two seconds later it is killed.
+    /// Time from the start to SIGTERM; SIGKILL follows two seconds later.
     pub deadline: Option<Duration>,
 }
 
-/// A program whom the subject talks to instead of a web, or who talks to it.
+/// A program that replaces the web: the subject talks to it, or it talks to the subject.
 #[derive(Debug)]
 pub struct PeerOptions {
-    /// Program and arguments; a program without a slash is searched in the `PATH` of its environment.
+    /// Program and arguments; a program without a slash is looked up in the `PATH` of its environment.
     pub argv: Vec<OsString>,
-    /// Its variables.
+    /// Environment variables.
     pub environment: Environment,
-    /// Its working directory; the caller's when absent.
+    /// Working directory; absent: the caller's.
     pub directory: Option<PathBuf>,
-    /// Its standard output.
+    /// Standard output.
     pub output: OwnedFd,
-    /// Its standard error.
+    /// Standard error.
     pub error: OwnedFd,
 }
 
-/// What is done with a subject that is a server.
+/// Options of a trial whose subject is a server.
 #[derive(Debug)]
 pub struct ServerOptions {
-    /// Where it is to listen, on its own address in the room ([`crate::addresses::SUBJECT_V4`]).
+    /// Port on the subject's address in the room ([`crate::addresses::SUBJECT_V4`]).
     pub port: u16,
-    /// How long it may take, from its exec, until it accepts a connection.
+    /// Maximum time from exec to the first accepted connection.
     pub ready_timeout: Duration,
-    /// Who talks to it once it does; the server is ended when this has ended.
+    /// Program that loads the server once it is ready; the end of the driver ends the server.
     pub driver: PeerOptions,
 }

@@ -1,4 +1,4 @@
-//! A peer program as the room's first process sees it: in a PID namespace of its own, so that all it leaves is reaped and accounted with it.
+//! A peer program in the room's first process. It has its own PID namespace, so that all its descendants are reaped and accounted.
 
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -16,20 +16,20 @@ use crate::program::{LaunchReport, Streams, launch, lead_session};
 use crate::protocol::{Instants, PeerEnd, Program};
 use crate::signals::Signals;
 
-/// A peer program that was started.
+/// A running peer program.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// The first process of its PID namespace, which keeps it.
+    /// The first process of its PID namespace.
     keeper: Pid,
     started: Instants,
     grace_ns: u64,
-    /// How the program ended, as soon as its keeper knows.
+    /// Receives the program's wait status from the keeper.
     status: PipeReader,
     end: PeerEnd,
 }
 
 impl Peer {
-    /// Starts a program in this process's network namespace and on its CPUs; returns after its exec.
+    /// Start a program in this process's network namespace and on its CPUs; return after its exec.
     pub(crate) fn start(
         program: &Program,
         descriptors: Vec<OwnedFd>,
@@ -62,12 +62,12 @@ impl Peer {
         self.keeper.as_raw_nonzero().get()
     }
 
-    /// The moment of the exec.
+    /// Return the time of the exec.
     pub(crate) fn started(&self) -> Instants {
         self.started
     }
 
-    /// Between asking it to end and killing it.
+    /// Return the time between SIGTERM and SIGKILL.
     pub(crate) fn grace_ns(&self) -> u64 {
         self.grace_ns
     }
@@ -76,13 +76,13 @@ impl Peer {
         self.end
     }
 
-    /// Its keeper has changed its state; true when it has ended, and with it all that ran under it.
+    /// Record a change of state of the keeper; return true if it has ended, with every process under it.
     pub(crate) fn ended(&mut self, reaped: &Reaped, at: Instants) -> bool {
         if reaped.ended == Ended::Stopped {
             return false;
         }
         let mut status = [0; size_of::<i32>()];
-        // Nothing comes from a keeper that did not wait for the program's own end.
+        // A keeper that did not wait for the program's end sends nothing.
         let ended = self.status.read_exact(&mut status).ok();
         let ended = ended.map(|()| process::ended(i32::from_ne_bytes(status)));
         self.end = PeerEnd {
@@ -101,18 +101,18 @@ impl Peer {
         true
     }
 
-    /// Asks its keeper to end and reap all that runs under it, and then itself.
+    /// Have the keeper end and reap every process under it, then exit.
     pub(crate) fn end_all(&mut self) {
         if !self.is_over() {
-            // Not reaped yet, so the number is still its own.
+            // Not reaped yet, so the PID is still valid.
             let _ = kill_process(self.keeper, Signal::TERM);
-            // A stopped process would not hear it.
+            // A stopped process would not receive SIGTERM.
             let _ = kill_process(self.keeper, Signal::CONT);
             self.end.was_asked = true;
         }
     }
 
-    /// Whether its keeper has ended.
+    /// Return whether the keeper has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.end.at_ns.is_some()
     }
@@ -121,7 +121,7 @@ impl Peer {
 fn peer_streams(descriptors: Vec<OwnedFd>) -> Result<Streams> {
     let [output, error] = descriptors.try_into().map_err(|found: Vec<OwnedFd>| {
         RoomError::Init(format!(
-            "a peer program needs two streams, {} came",
+            "a peer program needs two streams, received {}",
             found.len()
         ))
     })?;
@@ -135,17 +135,17 @@ fn peer_streams(descriptors: Vec<OwnedFd>) -> Result<Streams> {
 
 /// The first process of a peer program's namespace.
 struct Keeper {
-    /// Where to tell how the program ended.
+    /// Where to send the program's wait status.
     status: PipeWriter,
-    /// Between asking the program to end and killing it.
+    /// Time between SIGTERM and SIGKILL.
     grace_ns: u64,
     network: Network,
 }
 
 impl Keeper {
-    /// Executes the program in a child, reaps, ends when the program does or when it is told to.
+    /// Execute the program in a child and reap; exit when the program ends or on a signal.
     ///
-    /// It kills and reaps what is left by itself: what dies with a PID namespace is counted nowhere.
+    /// Kills and reaps the remaining processes itself: the CPU time of those that die with a PID namespace is counted nowhere.
     fn keep(mut self, program: &Program, streams: Streams, launch: LaunchReport) {
         process::close_all_but(&[
             self.status.as_fd(),
@@ -154,11 +154,11 @@ impl Keeper {
             streams.output.as_fd(),
             streams.error.as_fd(),
         ]);
-        let secluded = mounts::seclude_again();
+        let mounted = mounts::mount_nested_proc();
         let signals = Signals::block(&[libc::SIGCHLD, libc::SIGTERM]);
         let child = process::spawn(0, || {
             launch.execute(program, streams, self.network, || {
-                secluded.and_then(|()| lead_session())
+                mounted.and_then(|()| lead_session())
             });
         });
         let (Ok(signals), Ok(child)) = (signals, child) else {
@@ -167,13 +167,13 @@ impl Keeper {
         self.wait_for_end(&signals, child);
         process::kill_every_other();
         while let Some(reaped) = process::reap(true) {
-            // Only a program that was asked to end, and did not, is awaited here.
-            self.tell_end_of(child, &reaped);
+            // Reached only by a program that did not end after SIGTERM.
+            self.report_end_of(child, &reaped);
         }
         process::leave(0);
     }
 
-    /// Waits until the program has ended, or its time is over when this process is told to end.
+    /// Wait until the program ends, or until its grace period is over after a signal to this process.
     fn wait_for_end(&mut self, signals: &Signals, child: Pid) {
         let mut until_ns = None;
         loop {
@@ -185,7 +185,7 @@ impl Keeper {
             }
             let timeout = left.and_then(|left| Timespec::try_from(left).ok());
             let mut descriptors = [PollFd::new(signals, PollFlags::IN)];
-            // An interrupted wait only means to look again.
+            // After an interruption the loop waits again.
             let _ = poll(&mut descriptors, timeout.as_ref());
             while let Some(signal) = signals.take() {
                 if signal == libc::SIGTERM && until_ns.is_none() {
@@ -194,18 +194,18 @@ impl Keeper {
                 }
             }
             while let Some(reaped) = process::reap(false) {
-                if self.tell_end_of(child, &reaped) {
+                if self.report_end_of(child, &reaped) {
                     return;
                 }
             }
         }
     }
 
-    /// Tells how the program ended, if it is what was reaped; true then.
-    fn tell_end_of(&mut self, child: Pid, reaped: &Reaped) -> bool {
+    /// Report the program's wait status if the reaped child is the program; return true then.
+    fn report_end_of(&mut self, child: Pid, reaped: &Reaped) -> bool {
         let is_end = reaped.pid == child.as_raw_nonzero().get() && reaped.ended != Ended::Stopped;
         if is_end {
-            // When nobody listens any more, this process is about to be killed.
+            // If the reader is gone, this process is about to be killed.
             let _ = self.status.write_all(&reaped.status.to_ne_bytes());
         }
         is_end
@@ -213,8 +213,8 @@ impl Keeper {
 }
 
 fn ask_to_end(program: Pid) {
-    // Its group is gone when the program is; that is being noticed then.
+    // The group is gone if the program has just ended.
     let _ = kill_process_group(program, Signal::TERM);
-    // A stopped process would not hear it.
+    // A stopped process would not receive SIGTERM.
     let _ = kill_process_group(program, Signal::CONT);
 }

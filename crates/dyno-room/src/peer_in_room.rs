@@ -1,4 +1,4 @@
-//! A peer program as the engine drives it: started, awaited, given up.
+//! Starting a peer program, waiting for it and giving it up, from the engine's side.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::AsFd;
@@ -12,24 +12,24 @@ use crate::protocol::{Event, Instants, PeerEnd, Request};
 use crate::readiness::Readiness;
 use crate::room::{PeerInRoom, Room};
 
-/// Between asking a peer program to end, so that it can clear up after itself, and killing it.
+/// Time between SIGTERM, which lets a peer program clean up, and SIGKILL.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Whether a peer program can be talked to.
+/// Readiness of a peer program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PeerState {
     /// It accepts connections.
     Ready,
-    /// The engine was told to stop before that was known; the subject's ending will say so.
+    /// The engine was interrupted before; the subject's ending reports that.
     Interrupted,
-    /// It does not, for this reason; [`Room::give_up_peer`] gives the report.
+    /// It does not accept connections, for this reason; [`Room::give_up_peer`] makes the report.
     Failed(String),
 }
 
 impl Room {
-    /// Starts a peer program in the peer's network namespace, on the engine's CPUs, with an empty standard input.
+    /// Start a peer program in the peer's network namespace, on the engine's CPUs, with an empty standard input.
     ///
-    /// When the subject has ended it is asked to end, and killed a second later; it dies with the room. [`Room::await_peer`] tells when it is ready.
+    /// It receives SIGTERM when the subject has ended, SIGKILL a second later, and dies with the room. [`Room::await_peer`] waits until it is ready.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl Room {
         }
     }
 
-    /// Asks for a peer program to be started.
+    /// Return the request to start a peer program.
     pub(crate) fn start_peer_request(&self, peer: &PeerOptions, is_driver: bool) -> Request {
         Request::StartPeer {
             program: self.program(&peer.argv, &peer.environment, peer.directory.clone()),
@@ -60,7 +60,7 @@ impl Room {
         }
     }
 
-    /// Waits until the peer program accepts connections on this port, has ended, or its time is over.
+    /// Wait until the peer program accepts connections on this port, has ended, or its time is over.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl Room {
         let Some(started) = self.peer.as_ref().map(|peer| peer.started) else {
             return Err(RoomError::Invalid {
                 what: "there is no peer program to wait for".to_owned(),
-                cure: "start one before".to_owned(),
+                cure: "start one first".to_owned(),
             });
         };
         let readiness = Readiness::watch(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?;
@@ -82,13 +82,13 @@ impl Room {
                 peer.ready_ns = Some(ready_ns.saturating_sub(started.monotonic_ns));
                 return Ok(PeerState::Ready);
             }
-            if self.signals.have_come() {
+            if self.signals.is_pending() {
                 return Ok(PeerState::Interrupted);
             }
             if let Some(end) = self.init.peer_end {
                 return Ok(PeerState::Failed(format!(
                     "the peer program ended before it listened on port {port} ({})",
-                    how(&end)
+                    describe_end(&end)
                 )));
             }
             let left_ns = until_ns.saturating_sub(Instants::now().monotonic_ns);
@@ -108,18 +108,18 @@ impl Room {
             PollFd::new(&self.signals, PollFlags::IN),
             PollFd::new(readiness, PollFlags::IN),
         ];
-        // An interrupted wait only means to look again.
+        // After an interruption the caller waits again.
         let _ = poll(&mut descriptors, timeout.as_ref());
         if !descriptors[0].revents().is_empty() {
-            // What it says is remembered.
+            // Stored for the caller.
             self.init.next_event()?;
         }
         Ok(())
     }
 }
 
-/// How a program ended, in words.
-pub(crate) fn how(end: &PeerEnd) -> String {
+/// Describe how a program ended.
+pub(crate) fn describe_end(end: &PeerEnd) -> String {
     match (end.exit_code, end.signal) {
         (Some(code), _) => format!("exit code {code}"),
         (_, Some(signal)) => format!("signal {signal}"),

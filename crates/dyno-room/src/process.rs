@@ -1,4 +1,4 @@
-//! Processes: making them with namespaces of their own, waiting for them, telling one from another that has its number.
+//! Processes: creation in new namespaces, waiting, and identity across reuse of PIDs.
 
 use std::fs;
 use std::io;
@@ -10,48 +10,48 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use crate::cpu_time::{CpuTime, NANOSECONDS_PER_SECOND};
 use crate::error::{Result, RoomError, Step};
 
-/// The exit code of a child that panicked.
+/// Exit code of a child that panicked.
 const PANIC_STATUS: i32 = 70;
 const NANOSECONDS_PER_MICROSECOND: u64 = 1_000;
 
-/// Asks the kernel to kill this process when its parent ends, and makes sure that this has not happened yet.
+/// Have the kernel kill this process when its parent ends; fail if the parent has already ended.
 ///
-/// The kernel watches the parent's *thread* that started this process.
+/// The kernel watches the *thread* of the parent that started this process.
 pub(crate) fn die_with_parent() -> Result<()> {
     let parent = getppid();
     set_parent_process_death_signal(Some(Signal::KILL))
-        .step(|| "asking to be killed with the parent process".to_owned())?;
+        .step(|| "setting the parent-death signal".to_owned())?;
     if getppid() == parent {
         Ok(())
     } else {
         Err(RoomError::Init(
-            "the parent process has ended already".to_owned(),
+            "the parent process has already ended".to_owned(),
         ))
     }
 }
 
-/// Whether this process has a single thread.
+/// Return whether this process has a single thread.
 pub(crate) fn has_one_thread() -> io::Result<bool> {
     Ok(fs::read_dir("/proc/self/task")?.count() == 1)
 }
 
-/// Runs `child` in a forked process, in new namespaces (`CLONE_NEW...`; zero for none); it ends when `child` returns.
+/// Run `child` in a forked process, in new namespaces (`CLONE_NEW...`; zero for none), which exits when `child` returns.
 ///
 /// # Errors
 ///
-/// When the kernel refuses, or this process has more than one thread: the child gets a copy of the calling one only, and locks that
-/// the others hold would stay locked for ever.
+/// When the kernel refuses, or this process has more than one thread: the child copies only the calling thread, and locks held by
+/// other threads would stay locked for ever.
 pub(crate) fn spawn(namespaces: i32, child: impl FnOnce()) -> io::Result<Pid> {
     if !has_one_thread()? {
         return Err(io::Error::other("the process has more than one thread"));
     }
     let flags = libc::c_long::from(namespaces | libc::SIGCHLD);
-    // SAFETY: without CLONE_VM and with no stack of its own the child runs on a copy of this process's memory, as after fork, and there
-    // is one thread, so that no lock is held. No pointer is passed.
+    // SAFETY: without CLONE_VM and without a stack of its own, the child runs on a copy of this process's memory, as after fork.
+    // With a single thread no lock is held. No pointer is passed.
     let number =
         unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
     if number == 0 {
-        // A panic must not unwind into what belongs to the parent; its message has been printed by then.
+        // A panic must not unwind into the parent's frames. Its message is already printed.
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
         leave(if outcome.is_ok() { 0 } else { PANIC_STATUS });
     }
@@ -62,7 +62,7 @@ pub(crate) fn spawn(namespaces: i32, child: impl FnOnce()) -> io::Result<Pid> {
         .ok_or_else(io::Error::last_os_error)
 }
 
-/// Ends a forked child without running anything of the parent's: no destructors, no handlers, no buffers.
+/// Exit a forked child without running the parent's destructors, handlers or buffer flushes.
 pub(crate) fn leave(status: i32) -> ! {
     // SAFETY: _exit takes any number and touches no memory of this process.
     unsafe { libc::_exit(status) }
@@ -71,11 +71,11 @@ pub(crate) fn leave(status: i32) -> ! {
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// By itself, with this code.
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// This signal ended it.
     Signal(i32),
-    /// It has not: it was stopped.
+    /// It was stopped and has not ended.
     Stopped,
 }
 
@@ -94,13 +94,13 @@ impl std::fmt::Display for Ended {
 pub(crate) struct Reaped {
     pub(crate) pid: i32,
     pub(crate) ended: Ended,
-    /// The same as the kernel has it.
+    /// The raw wait status.
     pub(crate) status: i32,
-    /// Its own CPU time and that of all its children that it waited for.
+    /// CPU time of the child and of all descendants that were waited for.
     pub(crate) cpu: CpuTime,
 }
 
-/// Waits for any child to end; without `block`, looks whether one has ended or stopped. `None` when none has, or none is left.
+/// Wait for any child to end; without `block`, poll for one that ended or stopped. `None` if there is none.
 pub(crate) fn reap(block: bool) -> Option<Reaped> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -129,7 +129,7 @@ pub(crate) fn reap(block: bool) -> Option<Reaped> {
     })
 }
 
-/// Waits for this child to end.
+/// Wait for this child to end.
 pub(crate) fn reap_one(pid: Pid) -> Option<Ended> {
     let options = rustix::process::WaitOptions::empty();
     loop {
@@ -141,7 +141,7 @@ pub(crate) fn reap_one(pid: Pid) -> Option<Ended> {
     }
 }
 
-/// What a wait status says.
+/// Decode a wait status.
 pub(crate) fn ended(status: i32) -> Ended {
     if libc::WIFSIGNALED(status) {
         Ended::Signal(libc::WTERMSIG(status))
@@ -152,32 +152,32 @@ pub(crate) fn ended(status: i32) -> Ended {
     }
 }
 
-/// Kills every other process of this PID namespace; for its first process only.
+/// Kill every other process of this PID namespace; only for its first process.
 pub(crate) fn kill_every_other() {
-    // SAFETY: kill takes any numbers and touches no memory; -1 reaches what the kernel lets this process signal, in its own PID namespace.
-    // An error means that there is nobody else.
+    // SAFETY: kill takes any numbers and touches no memory; -1 addresses every process that this one may signal in its PID namespace.
+    // An error means that there is no other process.
     unsafe { libc::kill(-1, libc::SIGKILL) };
 }
 
-/// The CPU time of this process so far, all its threads.
+/// Return the CPU time of all threads of this process so far.
 pub(crate) fn own_cpu_time() -> CpuTime {
     cpu_time_of(libc::RUSAGE_SELF)
 }
 
-/// The CPU time of all children of this process that have ended and were waited for, with those that they waited for.
+/// Return the CPU time of all reaped descendants of this process.
 #[must_use]
 pub fn ended_children_cpu_time() -> CpuTime {
     cpu_time_of(libc::RUSAGE_CHILDREN)
 }
 
-/// The CPU time of the calling thread.
+/// Return the CPU time of the calling thread.
 pub(crate) fn thread_cpu_time() -> CpuTime {
     cpu_time_of(libc::RUSAGE_THREAD)
 }
 
 fn cpu_time_of(who: libc::c_int) -> CpuTime {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to a live local rusage, which getrusage fills; zeroed is a valid one too.
+    // SAFETY: the pointer is to a live local rusage, which getrusage fills; a zeroed one is valid too.
     let usage = unsafe {
         libc::getrusage(who, usage.as_mut_ptr());
         usage.assume_init()
@@ -196,7 +196,7 @@ fn cpu_time(usage: &libc::rusage) -> CpuTime {
     }
 }
 
-/// Closes every descriptor above standard error but these.
+/// Close every descriptor above standard error except these.
 pub(crate) fn close_all_but(kept: &[BorrowedFd]) {
     let mut kept: Vec<RawFd> = kept.iter().map(AsRawFd::as_raw_fd).collect();
     kept.sort_unstable();
@@ -210,10 +210,10 @@ pub(crate) fn close_all_but(kept: &[BorrowedFd]) {
 }
 
 fn close_range(first: RawFd, last: RawFd) {
-    // SAFETY: the process is a fresh child that gave up every descriptor outside its kept ones: nothing uses the closed ones again.
+    // SAFETY: the process is a fresh child that uses no descriptor outside its kept ones again.
     let result = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
     if result < 0 {
-        // Kernels before 5.9: one by one, as far as this process may open any.
+        // Kernels before 5.9: close one by one, up to the limit of open files.
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile)
             .current
             .unwrap_or(65_536);
@@ -224,31 +224,31 @@ fn close_range(first: RawFd, last: RawFd) {
     }
 }
 
-/// Gives every signal its default action back, whatever was inherited.
+/// Reset every signal to its default action, whatever was inherited.
 pub(crate) fn reset_signal_actions() {
     for signal in 1..=64 {
-        // SAFETY: SIG_DFL is a valid action for every signal; numbers that cannot be set are refused without effect.
+        // SAFETY: SIG_DFL is a valid action for every signal; the kernel refuses invalid numbers without effect.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
 }
 
-/// Has children waited for as usual, even where a careless parent of ours had them vanish on their own.
+/// Reset SIGCHLD, so that children can be waited for even if the parent ignored the signal.
 pub(crate) fn keep_children() {
     // SAFETY: SIG_DFL is a valid action for SIGCHLD.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
-/// When a process started, in clock ticks since boot: with its number, an identity that no later process can have.
+/// Return the start time of a process in clock ticks since boot. Together with its PID it identifies the process for ever.
 pub(crate) fn start_time(pid: i32) -> Option<u64> {
     parse_start_time(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Field 22 of a `stat` file; the name in field 2 may hold blanks and parentheses.
+/// Parse field 22 of a `stat` file; the name in field 2 may contain blanks and parentheses.
 fn parse_start_time(stat: &str) -> Option<u64> {
     field_after_name(stat, 22)
 }
 
-/// The parent's number, field 4 of a `stat` file.
+/// Parse the parent's PID, field 4 of a `stat` file.
 pub(crate) fn parse_parent(stat: &str) -> Option<i32> {
     field_after_name(stat, 4)
 }
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stat_file_is_read_behind_the_name() {
+    fn a_stat_file_is_parsed_after_the_name() {
         let stat = "42 (a) b ( c)) S 7 42 42 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 98765 1 2\n";
         assert_eq!(parse_parent(stat), Some(7));
         assert_eq!(parse_start_time(stat), Some(98765));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_status_tells_how_it_ended() {
+    fn a_wait_status_is_decoded() {
         for (status, expected) in [
             (0, Ended::Code(0)),
             (3 << 8, Ended::Code(3)),

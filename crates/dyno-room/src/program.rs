@@ -1,4 +1,4 @@
-//! Executing a program in the room: everything between the fork and the exec.
+//! Executing a program in the room: the steps between fork and exec.
 
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -15,7 +15,7 @@ use crate::protocol::{Instants, Program};
 use crate::signals;
 use crate::system_calls;
 
-/// The bytes of the moment of the exec on the line to the parent: two numbers of eight.
+/// Length of the time of the exec on the pipe to the parent: two numbers of eight bytes.
 const MOMENT_BYTES: usize = 16;
 
 /// Standard input, output and error of a program.
@@ -27,11 +27,11 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// From descriptors in the order of their numbers.
+    /// Make streams of three descriptors in the order of their numbers.
     pub(crate) fn from_descriptors(descriptors: Vec<OwnedFd>) -> Result<Self> {
         let [input, output, error] = descriptors.try_into().map_err(|found: Vec<OwnedFd>| {
             RoomError::Init(format!(
-                "a program needs three standard streams, {} came",
+                "a program needs three standard streams, received {}",
                 found.len()
             ))
         })?;
@@ -43,27 +43,27 @@ impl Streams {
     }
 }
 
-/// Where a parent learns when its child executes a program, or why it cannot.
+/// The parent's end: receives the time of the child's exec, or why it failed.
 #[derive(Debug)]
 pub(crate) struct LaunchWatch(PipeReader);
 
-/// Where the child tells it; closed by the exec.
+/// The child's end; the exec closes it.
 #[derive(Debug)]
 pub(crate) struct LaunchReport(PipeWriter);
 
-/// Both ends for one launch.
+/// Return both ends for one launch.
 pub(crate) fn launch() -> Result<(LaunchWatch, LaunchReport)> {
-    let (reader, writer) = io::pipe().step(|| "making a pipe for a program's start".to_owned())?;
+    let (reader, writer) = io::pipe().step(|| "making a pipe to start a program".to_owned())?;
     Ok((LaunchWatch(reader), LaunchReport(writer)))
 }
 
 impl LaunchWatch {
-    /// Waits for the exec: the moment just before it, or why it failed.
+    /// Wait for the exec: return the time just before it, or why it failed.
     pub(crate) fn wait(mut self) -> Result<Instants> {
         let mut bytes = Vec::new();
         self.0
             .read_to_end(&mut bytes)
-            .step(|| "waiting for a program's start".to_owned())?;
+            .step(|| "waiting for a program to start".to_owned())?;
         match bytes.split_first_chunk::<MOMENT_BYTES>() {
             Some((moment, [])) => {
                 let (unix_ns, monotonic_ns) = moment.split_at(MOMENT_BYTES / 2);
@@ -85,7 +85,7 @@ impl LaunchWatch {
 }
 
 impl LaunchReport {
-    /// Prepares, then becomes the program; where it cannot, tells why and returns.
+    /// Prepare this process and execute the program; on failure, report the reason and return.
     pub(crate) fn execute(
         mut self,
         program: &Program,
@@ -96,7 +96,7 @@ impl LaunchReport {
         let prepared = prepare().and_then(|()| command(program, streams, network));
         let now = Instants::now();
         let moment = [now.unix_ns.to_ne_bytes(), now.monotonic_ns.to_ne_bytes()].concat();
-        // The parent reads until the pipe closes; when it is gone, so is this process.
+        // The parent reads until the pipe closes; this process dies with it.
         let _ = self.0.write_all(&moment);
         let failure = match prepared {
             Ok(mut command) => reason(program, &command.exec()),
@@ -112,13 +112,13 @@ impl AsFd for LaunchReport {
     }
 }
 
-/// What every program of the room gets: limits, no capabilities, its directory, its variables, its streams.
+/// Prepare what every program of the room gets: limits, no capabilities, its directory, variables and streams.
 fn command(program: &Program, streams: Streams, network: Network) -> Result<Command> {
     let (name, arguments) = program
         .argv
         .split_first()
         .ok_or_else(|| RoomError::Invalid {
-            what: "no program is named".to_owned(),
+            what: "no program was given".to_owned(),
             cure: "name one after --".to_owned(),
         })?;
     raise_open_files();
@@ -127,11 +127,11 @@ fn command(program: &Program, streams: Streams, network: Network) -> Result<Comm
         std::env::set_current_dir(directory)
             .step(|| format!("entering the working directory {}", directory.display()))?;
     }
-    // Not before: the terminal is taken with SIGTTOU blocked.
-    signals::unblock_all().step(|| "letting signals through".to_owned())?;
+    // Not earlier: taking the terminal requires SIGTTOU to be blocked.
+    signals::unblock_all().step(|| "unblocking signals".to_owned())?;
     join_own_keyring().step(|| "making a keyring".to_owned())?;
     if !program.is_unfiltered {
-        // A kernel without filters has the other walls.
+        // The filter is optional: the other walls of the room hold without it.
         match system_calls::refuse() {
             Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => {}
             refused => refused.step(|| "filtering system calls".to_owned())?,
@@ -160,17 +160,17 @@ fn reason(program: &Program, error: &io::Error) -> String {
         }
         io::ErrorKind::NotFound if !name.contains('/') => "; it is in no folder of PATH",
         io::ErrorKind::PermissionDenied => {
-            "; it is not executable, or it lies in a folder that this user may not enter"
+            "; it is not executable, or it is in a folder that this user may not enter"
         }
         _ => "",
     };
     format!("cannot execute {name}: {error}{advice}")
 }
 
-/// Raises the limit of open files to what is allowed at most: thousands of connections are the point.
+/// Raise the limit of open files to the hard limit: trials use thousands of connections.
 pub(crate) fn raise_open_files() {
     let limit = getrlimit(Resource::Nofile);
-    // Raising to the hard limit is always allowed; a kernel that refuses leaves the old one.
+    // Raising to the hard limit is always allowed; if the kernel refuses, the old limit stays.
     let _ = setrlimit(
         Resource::Nofile,
         Rlimit {
@@ -180,7 +180,7 @@ pub(crate) fn raise_open_files() {
     );
 }
 
-/// A crash must not leave a file behind.
+/// Disable core dumps: a crash must not leave a file behind.
 fn forbid_core_dumps() {
     let maximum = getrlimit(Resource::Core).maximum;
     let _ = setrlimit(
@@ -192,38 +192,38 @@ fn forbid_core_dumps() {
     );
 }
 
-/// Makes this process the first one the kernel kills when the machine runs out of memory.
-pub(crate) fn be_first_victim() {
-    // Refused only where /proc is read-only; then the kernel chooses as it always does.
+/// Make this process the kernel's first choice when the machine runs out of memory.
+pub(crate) fn set_oom_score_max() {
+    // Refused only if /proc is read-only; the kernel then chooses as usual.
     let _ = fs::write("/proc/self/oom_score_adj", "1000");
 }
 
-/// Gives this process a session keyring of its own, which is empty: it would have that of the caller.
+/// Give this process an empty session keyring in place of the caller's.
 fn join_own_keyring() -> io::Result<()> {
     const JOIN_SESSION_KEYRING: libc::c_long = 1;
     // SAFETY: no name is passed, so that no memory is read.
     let result = unsafe { libc::syscall(libc::SYS_keyctl, JOIN_SESSION_KEYRING, 0_usize) };
     let error = io::Error::last_os_error();
     match error.raw_os_error() {
-        // Without keys, or where a container keeps them from all that runs in it, there is nothing to leave.
+        // Without keys, or in a container that forbids keyrings, there is none to leave.
         _ if result >= 0 => Ok(()),
         Some(libc::ENOSYS | libc::EPERM) => Ok(()),
         _ => Err(error),
     }
 }
 
-/// Puts this process into a session of its own, without a terminal: it can be signalled with all it starts, and types nothing into
-/// the caller's.
+/// Put this process into a new session without a terminal: it can be signalled together with its descendants and cannot write to
+/// the caller's terminal.
 pub(crate) fn lead_session() -> Result<()> {
     rustix::process::setsid().step(|| "making a session".to_owned())?;
     Ok(())
 }
 
-/// Puts this process into a group of its own, so that it can be signalled with all it starts, in the foreground of a terminal.
+/// Put this process into a new group in the foreground of a terminal, so that it can be signalled together with its descendants.
 pub(crate) fn lead_group(terminal: BorrowedFd) -> Result<()> {
     rustix::process::setpgid(None, None).step(|| "making a process group".to_owned())?;
     let own: Pid = rustix::process::getpid();
-    // SIGTTOU is blocked here, as in the engine; a terminal that refuses leaves the engine in its foreground.
+    // SIGTTOU is blocked here, as in the engine; if the terminal refuses, the engine stays in its foreground.
     let _ = rustix::termios::tcsetpgrp(terminal, own);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! What the engine and the room's first process say to each other.
+//! Messages between the engine and the room's first process.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::cpu_time::CpuTime;
-use crate::options::Furnishing;
+use crate::options::NamesAndTrust;
 
 /// A program to execute.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,77 +14,77 @@ pub(crate) struct Program {
     pub(crate) argv: Vec<OsString>,
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) directory: Option<PathBuf>,
-    /// Whether all system calls are let through.
+    /// Whether system calls are not filtered.
     pub(crate) is_unfiltered: bool,
 }
 
-/// Where the subject's names come from.
+/// Content of the files for name resolution.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NameFiles {
-    /// What stands in the hosts file.
+    /// The hosts file.
     pub(crate) hosts: String,
-    /// What stands in the resolver's configuration.
+    /// The resolver's configuration.
     pub(crate) resolver: String,
 }
 
-/// From the engine.
+/// Requests of the engine.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// Lay the room's files over the machine's. Answered by `Furnished` or `Failed`.
-    Furnish {
-        furnishing: Furnishing,
+    /// Mount the room's files over the machine's. Answer: `NamesAndTrustInstalled` or `Failed`.
+    InstallNamesAndTrust {
+        names_and_trust: NamesAndTrust,
         names: NameFiles,
     },
-    /// Start a peer program; with its output and where its errors go. Answered by `PeerStarted` or `Failed`.
+    /// Start a peer program; carries its standard output and error. Answer: `PeerStarted` or `Failed`.
     StartPeer {
         program: Program,
-        /// Between asking it to end and killing it.
+        /// Time between SIGTERM and SIGKILL.
         grace_ns: u64,
-        /// It drives the subject, so that it has nothing more to do when the subject is asked to end.
+        /// Whether it drives the subject and therefore ends with it.
         is_driver: bool,
     },
-    /// Start the subject; with its three standard streams. Answered by `SubjectStarted` or `Failed`.
+    /// Start the subject; carries its three standard streams. Answer: `SubjectStarted` or `Failed`.
     StartSubject {
         program: Program,
         deadline_ns: Option<u64>,
-        /// Standard input is the terminal of this session, and the engine is in its foreground.
+        /// Whether standard input is the terminal of this session, with the engine in its foreground.
         takes_terminal: bool,
     },
-    /// Continue the subject, which was stopped.
+    /// Continue a stopped subject.
     Continue,
-    /// End the subject; a second time: at once. A peer program that drives the subject ends with it.
+    /// Terminate the subject; a second request kills it. A driver ends with it.
     Stop,
-    /// End the room, which has no subject. Answered by `Finished`.
+    /// End a room without a subject. Answer: `Finished`.
     Leave,
 }
 
-/// From the room's first process.
+/// Answers and events of the room's first process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Event {
-    Furnished,
+    NamesAndTrustInstalled,
     PeerStarted {
-        /// The number, inside the room, of the process whose descendants are the peer's.
+        /// PID, inside the room, of the ancestor of the peer's processes.
         keeper: i32,
         at: Instants,
     },
-    /// The peer program has ended, or was ended; told whenever it happens, also between a request and its answer.
+    /// The peer program ended by itself or was ended. Can arrive at any time, also between a request and its answer.
     PeerEnded(PeerEnd),
     SubjectStarted(Instants),
-    /// A request could not be carried out.
+    /// A request failed.
     Failed(String),
-    /// The subject, which has the terminal, was stopped.
+    /// The subject, which owns the terminal, was stopped.
     SubjectStopped,
     SubjectEnded {
         at: Instants,
         exit_code: Option<i32>,
         signal: Option<i32>,
         cause: Cause,
-        /// When it was asked to end, on the monotonic clock.
+        /// Time of SIGTERM, on the monotonic clock.
         asked_ns: Option<u64>,
-        /// It was asked in vain, and killed.
-        is_deaf: bool,
+        /// Whether the subject ignored SIGTERM and was killed.
+        ignored_sigterm: bool,
     },
-    /// All that was left is dead and reaped; nothing follows.
+    /// Every process of the room is dead and reaped; the last event.
     Finished {
         subject: CpuTime,
         peer: Option<PeerEnd>,
@@ -111,19 +111,19 @@ pub(crate) enum Cause {
 /// How a peer program ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PeerEnd {
-    /// When all of it was gone, on the monotonic clock; absent while it runs.
+    /// When its last process ended, on the monotonic clock; absent while it runs.
     pub(crate) at_ns: Option<u64>,
-    /// The room asked it to end.
+    /// Whether the room sent it SIGTERM.
     pub(crate) was_asked: bool,
-    /// Absent when it did not exit.
+    /// Absent if it did not exit.
     pub(crate) exit_code: Option<i32>,
-    /// Absent when no signal ended it.
+    /// Absent if no signal ended it.
     pub(crate) signal: Option<i32>,
     pub(crate) cpu: CpuTime,
 }
 
 impl Instants {
-    /// Now.
+    /// Read both clocks.
     pub(crate) fn now() -> Self {
         use rustix::time::{ClockId, clock_gettime};
         let read = |clock| {

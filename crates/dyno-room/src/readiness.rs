@@ -1,4 +1,4 @@
-//! Learns when somebody accepts connections at an address, by connecting again and again.
+//! Detects when a server accepts connections, by connecting repeatedly.
 
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -14,10 +14,10 @@ use crate::error::{Result, Step};
 use crate::protocol::Instants;
 
 const PAUSE: Duration = Duration::from_millis(5);
-/// A packet that was lost is sent again after a second; trying anew is as quick.
+/// TCP retransmits a lost packet after a second; a new attempt is as quick.
 const ATTEMPT: Duration = Duration::from_secs(1);
 
-/// A thread that connects until it succeeds or this is dropped. Its descriptor is readable once it has succeeded.
+/// A thread that connects until it succeeds or this is dropped. Its descriptor becomes readable on success.
 #[derive(Debug)]
 pub(crate) struct Readiness(Arc<Shared>);
 
@@ -29,7 +29,7 @@ struct Shared {
 }
 
 impl Readiness {
-    /// Connects to this address from now on, from the network namespace of the caller.
+    /// Start connecting to this address, from the caller's network namespace.
     pub(crate) fn watch(address: SocketAddr) -> Result<Self> {
         let shared = Arc::new(Shared {
             event: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
@@ -45,7 +45,7 @@ impl Readiness {
         Ok(Self(shared))
     }
 
-    /// When a connection was accepted first.
+    /// Return when a connection was first accepted.
     pub(crate) fn since(&self) -> Option<Instants> {
         self.0.since.get().copied()
     }
@@ -55,10 +55,10 @@ impl Shared {
     fn connect(&self, address: SocketAddr) {
         while !self.is_given_up.load(Ordering::Relaxed) {
             let connected = TcpStream::connect_timeout(&address, ATTEMPT);
-            if connected.is_ok_and(|connection| !is_to_itself(&connection)) {
-                // Nobody else sets it.
+            if connected.is_ok_and(|connection| !is_self_connection(&connection)) {
+                // Only this thread sets it.
                 let _ = self.since.set(Instants::now());
-                // Refused only when it has been told 2^64 times already.
+                // Fails only if the counter of the descriptor overflows.
                 let _ = rustix::io::write(&self.event, &1_u64.to_ne_bytes());
                 return;
             }
@@ -67,8 +67,9 @@ impl Shared {
     }
 }
 
-/// Whether nobody accepted: who connects to a port of its own machine may be given that very port, and TCP then connects it with itself.
-fn is_to_itself(connection: &TcpStream) -> bool {
+/// Return whether a connection was made without a listener: a local client may be given the very port it connects to, and TCP then
+/// connects the socket with itself.
+fn is_self_connection(connection: &TcpStream) -> bool {
     matches!((connection.local_addr(), connection.peer_addr()), (Ok(own), Ok(other)) if own == other)
 }
 
@@ -94,20 +95,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_to_itself_is_no_sign_of_anybody() {
+    fn a_connection_to_itself_is_not_readiness() {
         let alone = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
         bind(&alone, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         connect(&alone, &getsockname(&alone).unwrap()).unwrap();
-        assert!(is_to_itself(&TcpStream::from(alone)));
+        assert!(is_self_connection(&TcpStream::from(alone)));
 
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let answered = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        assert!(!is_to_itself(&answered));
+        assert!(!is_self_connection(&answered));
     }
 
     #[test]
-    fn a_listener_that_comes_late_is_found() {
-        // Its port is its own, and refused until it listens.
+    fn a_late_listener_is_detected() {
+        // The bound port refuses connections until it listens.
         let late = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
         bind(&late, &SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
         let address = getsockname(&late).unwrap().try_into().unwrap();

@@ -1,4 +1,4 @@
-//! A room from its making until its subject is started, as the engine drives it.
+//! A room from its creation to the start of its subject.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,37 +11,37 @@ use crate::error::{Result, RoomError, Step};
 use crate::init_process::InitProcess;
 use crate::link::{LinkCheck, RoomLink};
 use crate::network::Network;
-use crate::options::{Environment, Furnishing, RoomOptions, Surroundings};
+use crate::options::{Environment, NamesAndTrust, RoomOptions, Surroundings};
 use crate::process;
 use crate::protocol::{Instants, NameFiles, Program, Request};
 use crate::signals::{self, Signals};
 use crate::steering::{self, ReceiveSteering};
 use crate::{environment, files, leftovers, namespaces, program};
 
-/// A peer program that was started.
+/// A running peer program.
 #[derive(Debug)]
 pub(crate) struct PeerInRoom {
     pub(crate) argv: Vec<OsString>,
-    /// The number, inside the room, of the process whose descendants are the peer's.
+    /// PID, inside the room, of the ancestor of the peer's processes.
     pub(crate) keeper: i32,
     pub(crate) started: Instants,
     pub(crate) ready_ns: Option<u64>,
 }
 
-/// A sealed room: this process is in the peer's network namespace, the subject's is waiting. On the machine's own network
-/// ([`Surroundings::Machine`]) there are neither, and the rest is the same.
+/// A sealed room. This process is in the peer's network namespace; the subject has another one. With [`Surroundings::Machine`]
+/// both use the machine's own network.
 ///
-/// Dropping it ends everything in it.
+/// Dropping the room ends every process in it.
 #[derive(Debug)]
 pub struct Room {
     pub(crate) options: RoomOptions,
     pub(crate) signals: Signals,
     pub(crate) init: InitProcess,
-    // After `init`, so that on a drop the processes are gone when their group is removed.
+    // Declared after `init`: a drop ends the processes before it removes their group.
     pub(crate) group: ControlGroup,
     /// Absent on the machine's own network.
     pub(crate) network: Option<Network>,
-    /// Absent where subject and peer are joined directly.
+    /// Absent for a direct connection.
     pub(crate) link: Option<RoomLink>,
     pub(crate) peer: Option<PeerInRoom>,
     pub(crate) steering: ReceiveSteering,
@@ -49,27 +49,27 @@ pub struct Room {
 }
 
 impl Room {
-    /// Makes the room's namespaces and its first process, and moves this process into the peer's network namespace.
+    /// Create the room's namespaces and first process, and move this process into the peer's network namespace.
     ///
-    /// Call it first in `main`, before any thread is started: the kernel moves single-threaded processes only. Afterwards the
-    /// caller may start threads; sockets they open are the peer's. From here on SIGINT, SIGTERM, SIGHUP and SIGQUIT are blocked and
-    /// end the subject instead (see [`Running::wait`]), this process runs on the engine's CPUs, may open as many files as the hard limit
-    /// allows, and dies with its parent (with the parent's *thread* that started it, as the kernel has it).
+    /// Call this at the start of `main`, before any thread exists: the kernel moves single-threaded processes only. Threads that
+    /// start afterwards open their sockets in the peer's network. From this call on, SIGINT, SIGTERM, SIGHUP and SIGQUIT are blocked
+    /// and end the subject instead (see [`Running::wait`]). This process runs on the engine's CPUs, has its limit of open files raised
+    /// to the hard limit, and dies with the *thread* of its parent that started it.
     ///
     /// # Errors
     ///
-    /// One line that says what the kernel refused and what to do about it.
+    /// One line with what the kernel refused and what to do about it.
     pub fn enter(options: &RoomOptions) -> Result<Self> {
         if !process::has_one_thread().step(|| "counting this process's threads".to_owned())? {
             return Err(RoomError::Invalid {
-                what: "a room cannot be entered by a process that has several threads".to_owned(),
-                cure: "enter it before any is started".to_owned(),
+                what: "a room cannot be entered by a process with several threads".to_owned(),
+                cure: "enter it before starting threads".to_owned(),
             });
         }
         process::die_with_parent()?;
         process::keep_children();
         let signals = Signals::block(signals::STOPPING)?;
-        // The subject takes the terminal's foreground; taking it back must not stop this process.
+        // The subject takes the terminal's foreground; SIGTTOU would stop this process when it takes the terminal back.
         signals::block(&[libc::SIGTTOU]).step(|| "blocking SIGTTOU".to_owned())?;
         let allowed = CpuSet::allowed()?;
         options.engine_cpus.check_within(&allowed, "engine")?;
@@ -83,13 +83,13 @@ impl Room {
             memory_limit_bytes: options.memory_limit_bytes,
         });
         namespaces::gain_privilege()?;
-        // Gaining capabilities may have cleared it.
+        // Gaining capabilities may have cleared the parent-death signal.
         process::die_with_parent()?;
         let mut network = match options.surroundings {
             Surroundings::Sealed => Some(Network::build(options.link.map(|link| link.sending()))?),
             Surroundings::Machine => None,
         };
-        // While this process has a single thread.
+        // Must run while this process has a single thread.
         let steering = match &network {
             Some(network) if options.receive_steering => steering::steer(
                 network.subject_namespace().as_fd(),
@@ -99,7 +99,7 @@ impl Room {
             _ => ReceiveSteering::default(),
         };
         let init = InitProcess::start(options, network.as_ref(), group.take_entries())?;
-        // From here on there may be threads.
+        // Threads may start from here on.
         let ends = network.as_mut().and_then(Network::take_ends);
         let link = match (options.link, ends, link_cpu) {
             (Some(link), Some(ends), Some(cpu)) => {
@@ -122,7 +122,7 @@ impl Room {
         })
     }
 
-    /// Whether the room has a network with IPv6 (a kernel can be without).
+    /// Return whether the room's network has IPv6, which the kernel may lack.
     #[must_use]
     pub fn has_ipv6(&self) -> bool {
         self.network
@@ -130,32 +130,32 @@ impl Room {
             .is_some_and(|network| network.has_ipv6)
     }
 
-    /// Lays the room's files over the machine's: names and trust.
+    /// Mount the room's files over the machine's: names and trust.
     ///
-    /// Call it once, before a program is started; it may be called from another thread than [`Room::enter`].
+    /// Call this once, before any program starts, from any thread.
     ///
     /// # Errors
     ///
-    /// One line that names the file and what to do about it.
-    pub fn furnish(&mut self, furnishing: &Furnishing) -> Result<()> {
-        self.trusts_authorities = !furnishing.authorities.is_empty();
-        let request = Request::Furnish {
-            furnishing: furnishing.clone(),
-            names: self.names(furnishing),
+    /// One line with the file and what to do about it.
+    pub fn install_names_and_trust(&mut self, names_and_trust: &NamesAndTrust) -> Result<()> {
+        self.trusts_authorities = !names_and_trust.authorities.is_empty();
+        let request = Request::InstallNamesAndTrust {
+            names_and_trust: names_and_trust.clone(),
+            names: self.names(names_and_trust),
         };
         self.init.ask(&request, &[]).map(drop)
     }
 
-    /// Names come from the room's own name server, or from where the machine has them.
-    fn names(&self, furnishing: &Furnishing) -> NameFiles {
+    /// Return the room's own name server, or the machine's configuration of names.
+    fn names(&self, names_and_trust: &NamesAndTrust) -> NameFiles {
         let hostname = &self.options.hostname;
         match self.options.surroundings {
             Surroundings::Sealed => files::sealed_names(hostname),
             Surroundings::Machine => {
-                // A machine without one of these files has no names in it.
+                // A missing file counts as empty.
                 let machines = |path| fs::read_to_string(path).unwrap_or_default();
                 let hosts =
-                    files::hosts_besides(&furnishing.hosts, hostname, &machines("/etc/hosts"));
+                    files::merged_hosts(&names_and_trust.hosts, hostname, &machines("/etc/hosts"));
                 NameFiles {
                     hosts,
                     resolver: machines("/etc/resolv.conf"),
@@ -164,13 +164,13 @@ impl Room {
         }
     }
 
-    /// Measures the link from the subject's side, before the subject starts; none without a link, or when interrupted.
+    /// Measure the link from the subject's side before the subject starts. None without a link or after an interruption.
     ///
-    /// A link that is not what was asked for has a reason in its check; then [`Room::refuse`] gives the report.
+    /// The check of a link that missed its specification contains the reason; [`Room::refuse`] then makes the report.
     ///
     /// # Errors
     ///
-    /// When nothing can be measured at all.
+    /// When no measurement is possible.
     pub fn check_link(&mut self) -> Result<Option<LinkCheck>> {
         let (Some(link), Some(network)) = (&mut self.link, &mut self.network) else {
             return Ok(None);
@@ -179,7 +179,7 @@ impl Room {
         let namespace = network.subject_namespace().as_fd();
         let signals = &self.signals;
         link.check(namespace, &self.options.subject_cpus, &|| {
-            signals.have_come()
+            signals.is_pending()
         })
     }
 

@@ -1,4 +1,4 @@
-//! A room whose subject runs: waiting for its end.
+//! A room with a running subject, and waiting for its end.
 
 mod ending;
 mod serving;
@@ -22,12 +22,12 @@ use crate::protocol::{Cause, Event, Instants, Request};
 use crate::room::Room;
 use crate::tree_sampler::{TreeSampler, TreeSamples};
 
-/// A room whose subject runs. Dropping it ends everything in it.
+/// A room with a running subject. Dropping it ends every process in it.
 #[derive(Debug)]
 pub struct Running {
     room: Room,
     argv: Vec<OsString>,
-    /// The moment of the exec, or why there was none.
+    /// The time of the exec, or why it failed.
     start: std::result::Result<Instants, String>,
     before: MachineSnapshot,
     samplers: Option<Samplers>,
@@ -35,22 +35,22 @@ pub struct Running {
     stop: Stopper,
 }
 
-/// The terminal that the subject has, with the group of its processes.
+/// The terminal that the subject owns, and its foreground process group.
 #[derive(Debug)]
 pub(crate) struct Terminal {
     pub(crate) descriptor: OwnedFd,
     pub(crate) group: Pid,
 }
 
-/// Those who look at the subject while it runs.
+/// Samplers of the running subject.
 #[derive(Debug)]
 pub(crate) struct Samplers {
     pub(crate) tree: TreeSampler,
-    /// Absent where no control group accounts.
+    /// Absent without a control group that accounts for CPU time.
     pub(crate) cpu: Option<CpuSampler>,
 }
 
-/// What they saw.
+/// Samples of memory and CPU time.
 #[derive(Debug, Default)]
 struct Samples {
     tree: TreeSamples,
@@ -66,17 +66,17 @@ impl Samplers {
     }
 }
 
-/// The end of a subject, as the room's first process tells it, with what was read at that moment.
+/// The end of a subject, with the counters read at that moment.
 #[derive(Debug)]
 struct SubjectEnd {
     at: Instants,
     exit_code: Option<i32>,
     signal: Option<i32>,
     cause: Cause,
-    /// When it was asked to end, on the monotonic clock.
+    /// Time of SIGTERM, on the monotonic clock.
     asked_ns: Option<u64>,
-    is_deaf: bool,
-    /// Absent on the machine's own network, where nobody tells the subject's part.
+    ignored_sigterm: bool,
+    /// Absent on the machine's own network, where the subject's share cannot be separated.
     counters: Option<LinkCounters>,
     without_route: Option<u64>,
     after: MachineSnapshot,
@@ -105,18 +105,18 @@ impl Running {
         })
     }
 
-    /// A handle to end the subject from another thread.
+    /// Return a handle that ends the subject from another thread.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         self.stop.clone()
     }
 
-    /// Waits for the subject to end, by itself, by its deadline or by a signal to this process; then ends all that is left in
-    /// the room, and accounts.
+    /// Wait until the subject ends: by itself, at its deadline or by a signal to this process. Then end every other process of the
+    /// room and return the account.
     ///
     /// # Errors
     ///
-    /// When the room itself failed, so that there is nothing to report; nothing is left behind then either.
+    /// When the room itself failed and has no account. No process is left then either.
     pub fn wait(mut self) -> Result<Ending> {
         let Ok(started) = self.start else {
             return self.never_started(Outcome::FailedToStart);
@@ -147,9 +147,9 @@ impl Running {
             if poll(&mut descriptors, None).is_err() {
                 continue;
             }
-            let [told, signalled, stopped] =
+            let [readable, signalled, stopped] =
                 descriptors.map(|descriptor| !descriptor.revents().is_empty());
-            if told {
+            if readable {
                 let event = self.room.init.next_event()?;
                 if let Some(end) = self.subject_end(&event)? {
                     return Ok(end);
@@ -162,11 +162,11 @@ impl Running {
     }
 
     fn ask_to_end(&self) {
-        // A first process that is gone shows in the next look at its line.
+        // If the first process is gone, the next read of the channel fails.
         let _ = self.room.init.channel.send(&Request::Stop, &[]);
     }
 
-    /// What is to be known of the subject's end at that very moment, if this event tells of it.
+    /// Read the counters at the subject's end, if this event reports it.
     fn subject_end(&mut self, event: &Event) -> Result<Option<SubjectEnd>> {
         if matches!(event, Event::SubjectStopped) {
             self.suspend();
@@ -177,7 +177,7 @@ impl Running {
             signal,
             cause,
             asked_ns,
-            is_deaf,
+            ignored_sigterm,
         } = event
         else {
             return Ok(None);
@@ -191,7 +191,7 @@ impl Running {
             signal,
             cause,
             asked_ns,
-            is_deaf,
+            ignored_sigterm,
             without_route,
             counters: network.map(Network::counters).transpose()?,
             after,
@@ -199,39 +199,39 @@ impl Running {
         }))
     }
 
-    /// The machine as it is now; the CPU time of the link's thread, which counts from the subject's start, is none of the engine's.
+    /// Take a snapshot of the machine. The CPU time of the link's thread since the subject's start is excluded from the engine's.
     fn snapshot(&self) -> Result<MachineSnapshot> {
         let now = MachineSnapshot::take();
         Ok(match &self.room.link {
             None => now,
-            Some(link) => now.without(link.tell()?.cpu),
+            Some(link) => now.without(link.totals()?.cpu),
         })
     }
 
-    /// What the link did so far.
+    /// Return the account of the link so far.
     fn link(&mut self) -> Result<Option<LinkAccount>> {
         let (Some(link), Some(network)) = (&self.room.link, &mut self.room.network) else {
             return Ok(None);
         };
-        let told = link.tell()?;
-        Ok(Some(link.account(&told, network.unread()?)))
+        let totals = link.totals()?;
+        Ok(Some(link.account(&totals, network.unread()?)))
     }
 
-    /// The subject was stopped from the terminal. So is the group of this process, as a shell expects of a job, until the shell has
-    /// it go on; then so does the subject, in the foreground if this process is there.
+    /// Stop this process group after the subject was stopped from the terminal, as a shell expects of a job. When the shell continues
+    /// it, continue the subject, in the foreground if this process is in the foreground.
     fn suspend(&self) {
-        // Where no shell could have it go on, the kernel does not stop it.
+        // The kernel ignores the signal in an orphaned process group, which no shell could continue.
         let _ = kill_current_process_group(Signal::TSTP);
         if let Some(Terminal { descriptor, group }) = &self.terminal
             && tcgetpgrp(descriptor).is_ok_and(|foreground| foreground == getpgrp())
         {
             let _ = tcsetpgrp(descriptor, *group);
         }
-        // A first process that is gone shows in the next look at its line.
+        // If the first process is gone, the next read of the channel fails.
         let _ = self.room.init.channel.send(&Request::Continue, &[]);
     }
 
-    /// A subject in the terminal's foreground leaves it to nobody.
+    /// Return the terminal's foreground to this process group; a subject that ended in the foreground leaves it without one.
     fn take_terminal_back(&self) {
         if let Some(terminal) = &self.terminal {
             let _ = tcsetpgrp(&terminal.descriptor, getpgrp());
@@ -239,18 +239,18 @@ impl Running {
     }
 }
 
-/// Ends a subject early, as an interruption.
+/// Handle that ends a subject early, as an interruption.
 #[derive(Debug, Clone)]
 pub struct Stopper(Arc<OwnedFd>);
 
 impl Stopper {
-    /// Asks the subject to end: SIGTERM, two seconds, SIGKILL. Asked again, kills it at once.
+    /// Terminate the subject: SIGTERM, two seconds, SIGKILL. A second call kills it at once.
     pub fn stop(&self) {
-        // Refused only when it has been asked for 2^64 times already.
+        // Fails only if the counter of the descriptor overflows, after 2^64 calls.
         let _ = rustix::io::write(self.0.as_fd(), &1_u64.to_ne_bytes());
     }
 
-    /// Whether somebody has asked since the last look.
+    /// Return whether a stop was requested since the last call.
     fn take(&self) -> bool {
         rustix::io::read(self.0.as_fd(), &mut [0; 8]).is_ok()
     }

@@ -1,4 +1,4 @@
-//! Signals as readable descriptors: blocked, so that they interrupt nothing, and read when it suits.
+//! Signals as readable descriptors: blocked, and read when convenient.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,15 +8,15 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::error::{Result, Step};
 
-/// What asks the engine to stop.
+/// Signals that stop the engine.
 pub(crate) const STOPPING: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
-/// Blocked signals and the descriptor they can be read from.
+/// Blocked signals and the descriptor that delivers them.
 #[derive(Debug)]
 pub(crate) struct Signals(OwnedFd);
 
 impl Signals {
-    /// Blocks these signals in this thread, and in all it starts, and opens a descriptor for those of them that come.
+    /// Block these signals in this thread and its later threads; open a descriptor that delivers them.
     pub(crate) fn block(signals: &[i32]) -> Result<Self> {
         let set = block(signals).step(|| "blocking signals".to_owned())?;
         // SAFETY: the set is a live, initialised local.
@@ -26,12 +26,12 @@ impl Signals {
             return Err(io::Error::last_os_error())
                 .step(|| "opening a signal descriptor".to_owned());
         }
-        // SAFETY: signalfd has just made this descriptor, and nobody else knows it.
+        // SAFETY: signalfd has just made this descriptor, and no other code has it.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(descriptor) }))
     }
 
-    /// Whether one waits to be taken.
-    pub(crate) fn have_come(&self) -> bool {
+    /// Return whether a signal is pending.
+    pub(crate) fn is_pending(&self) -> bool {
         let at_once = Timespec {
             tv_sec: 0,
             tv_nsec: 0,
@@ -40,7 +40,7 @@ impl Signals {
         poll(&mut descriptors, Some(&at_once)).is_ok_and(|ready| ready > 0)
     }
 
-    /// Takes one signal that has come, if any.
+    /// Take one pending signal, if any.
     pub(crate) fn take(&self) -> Option<i32> {
         let mut buffer = [0; size_of::<libc::signalfd_siginfo>()];
         let length = rustix::io::read(&self.0, &mut buffer).ok()?;
@@ -56,10 +56,10 @@ impl AsFd for Signals {
     }
 }
 
-/// Lets every signal through again, as a program expects it at its start.
+/// Unblock every signal, as a program expects at its start.
 pub(crate) fn unblock_all() -> io::Result<()> {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the pointers are to the live local set, which sigemptyset initialises before anything reads it.
+    // SAFETY: the pointers are to the live local set, which sigemptyset initialises before it is read.
     let error = unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_SETMASK, set.as_ptr(), std::ptr::null_mut())
@@ -70,10 +70,10 @@ pub(crate) fn unblock_all() -> io::Result<()> {
     }
 }
 
-/// Blocks these signals in this thread and in all it starts from now on.
+/// Block these signals in this thread and its later threads.
 pub(crate) fn block(signals: &[i32]) -> io::Result<libc::sigset_t> {
     let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: the pointers are to the live local set, which sigemptyset initialises before anything reads it.
+    // SAFETY: the pointers are to the live local set, which sigemptyset initialises before it is read.
     unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         for &signal in signals {

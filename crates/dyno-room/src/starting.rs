@@ -1,4 +1,4 @@
-//! The subject of a room is started, or refused: from then on the room is a [`Running`].
+//! Starting or refusing the subject of a room, which turns it into a [`Running`].
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -19,14 +19,14 @@ use crate::running::{Running, Samplers, Terminal};
 use crate::tree_sampler::TreeSampler;
 
 impl Room {
-    /// Ends the room without a subject, since its link is not what was asked for.
+    /// End the room without a subject, because its link missed its specification.
     ///
     /// # Errors
     ///
-    /// When the link cannot be accounted for.
+    /// When the link's counters cannot be read.
     pub fn refuse(self, argv: Vec<OsString>) -> Result<Ending> {
         if let Some(link) = &self.link {
-            // What the check has sent is not the subject's.
+            // The packets of the check are not the subject's.
             link.begin()?;
         }
         let reason = self.link.as_ref().and_then(RoomLink::refusal);
@@ -34,11 +34,11 @@ impl Room {
         Running::refused(self, argv, Outcome::LinkLimited, reason)
     }
 
-    /// Starts the subject; returns when it has been executed, or could not be (which [`Running::wait`] then tells).
+    /// Start the subject; return when it was executed or could not be, which [`Running::wait`] then reports.
     ///
     /// # Errors
     ///
-    /// When the room itself fails.
+    /// When the room itself failed.
     pub fn start(mut self, subject: SubjectOptions) -> Result<Running> {
         let deadline_ns = subject
             .deadline
@@ -81,7 +81,7 @@ impl Room {
     }
 
     fn sample(&self, exec: Instants) -> Result<Samplers> {
-        // The room's own /proc, where nothing but the room is to be seen.
+        // The room's own /proc shows the room's processes only.
         let proc = PathBuf::from(format!("/proc/{}/root/proc", self.init.pid()));
         let keeper = self.peer.as_ref().map(|peer| peer.keeper);
         let reader = self.group.cpu_reader();
@@ -94,7 +94,7 @@ impl Room {
             .step(|| "starting the threads that sample the subject".to_owned())
     }
 
-    /// Ends the room without a subject, since its peer program is not ready.
+    /// End the room without a subject, because its peer program is not ready.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Room {
     }
 }
 
-/// A copy of this descriptor if it is the terminal in whose foreground this process is.
+/// Return a copy of this descriptor if it is a terminal with this process in its foreground.
 fn terminal_in_foreground(input: BorrowedFd) -> Option<OwnedFd> {
     let is_foreground = isatty(input) && tcgetpgrp(input).is_ok_and(|group| group == getpgrp());
     is_foreground

@@ -1,7 +1,7 @@
-//! Whose CPUs do the work of receiving: a packet's way through its receiver's stack, which the kernel else does where it was sent.
+//! Receive packet steering: process incoming packets on the receiver's CPUs. By default the kernel does so on the sender's.
 //!
-//! Receive packet steering (RPS) hands what comes to a device over to the CPUs of a mask. The masks lie in a file system that
-//! shows the devices of the network namespace in which it was mounted, so that a process of its own mounts it.
+//! Receive packet steering (RPS) hands the packets of a device to the CPUs of a mask. The masks are files of sysfs, which shows
+//! the devices of the network namespace in which it was mounted; a separate process mounts it.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -16,18 +16,18 @@ use crate::error::{Result, RoomError, Step};
 use crate::network_plan::{TO_PEER, TO_SUBJECT};
 use crate::process;
 
-/// Whether receiving is done on the receiver's CPUs.
+/// Whether packets are processed on the receiver's CPUs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ReceiveSteering {
-    /// It was asked for.
+    /// It was requested.
     pub asked: bool,
-    /// It is so at both ends.
+    /// It is active at both ends.
     pub done: bool,
-    /// Why not, where it was asked for.
+    /// Why it is not, if it was requested.
     pub reason: Option<String>,
 }
 
-/// Has each end of the link receive on its own CPUs. Only a process with a single thread can.
+/// Have each end of the link receive on its own CPUs. Requires a process with a single thread.
 pub(crate) fn steer(
     subject_namespace: BorrowedFd,
     engine: &CpuSet,
@@ -44,7 +44,7 @@ pub(crate) fn steer(
 }
 
 fn steer_in_child(subject_namespace: BorrowedFd, engine: &CpuSet, subject: &CpuSet) -> Result<()> {
-    let (mut told, mut tell) = io::pipe().step(|| "making a pipe".to_owned())?;
+    let (mut reader, mut writer) = io::pipe().step(|| "making a pipe".to_owned())?;
     let child = process::spawn(libc::CLONE_NEWNS, || {
         let outcome = keep_mounts_private()
             .and_then(|()| set_mask(TO_SUBJECT.name, engine))
@@ -54,19 +54,20 @@ fn steer_in_child(subject_namespace: BorrowedFd, engine: &CpuSet, subject: &CpuS
             })
             .and_then(|()| set_mask(TO_PEER.name, subject));
         if let Err(error) = outcome {
-            // Whoever started this process waits for its words.
-            let _ = tell.write_all(error.to_string().as_bytes());
+            // The parent reads the error from the pipe.
+            let _ = writer.write_all(error.to_string().as_bytes());
         }
     })
-    .step(|| "forking a process that steers packets".to_owned())?;
-    drop(tell);
+    .step(|| "forking a process that configures packet steering".to_owned())?;
+    drop(writer);
     let mut reason = String::new();
-    told.read_to_string(&mut reason)
-        .step(|| "waiting for packets to be steered".to_owned())?;
+    reader
+        .read_to_string(&mut reason)
+        .step(|| "waiting for the process that configures packet steering".to_owned())?;
     match (reason.is_empty(), process::reap_one(child)) {
         (true, Some(process::Ended::Code(0))) => Ok(()),
         (true, _) => Err(RoomError::Init(
-            "the process that steers packets ended unexpectedly".to_owned(),
+            "the process that configures packet steering ended unexpectedly".to_owned(),
         )),
         (false, _) => Err(RoomError::Init(reason)),
     }
@@ -77,10 +78,10 @@ fn keep_mounts_private() -> Result<()> {
         "/",
         MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
     )
-    .step(|| "keeping mounts to itself".to_owned())
+    .step(|| "making mounts private".to_owned())
 }
 
-/// Sets the mask of a device of this process's network namespace.
+/// Set the mask of a device of this process's network namespace.
 fn set_mask(device: &str, cpus: &CpuSet) -> Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount("sysfs", "/sys", "sysfs", flags, None)
@@ -92,7 +93,7 @@ fn set_mask(device: &str, cpus: &CpuSet) -> Result<()> {
         .map_err(|error| error.with_cure("run as root"))
 }
 
-/// Bits of a set of CPUs as the kernel reads them: hexadecimal, the highest first, a comma after each 32.
+/// Format a set of CPUs as a mask of the kernel: hexadecimal, the highest bits first, a comma after each 32.
 fn mask(cpus: &CpuSet) -> String {
     let mut words = vec![0_u32];
     for cpu in cpus.iter() {
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn masks_are_written_as_the_kernel_reads_them() {
+    fn masks_have_the_kernels_format() {
         for (cpus, expected) in [
             ("0", "00000001"),
             ("1,3", "0000000a"),

@@ -1,4 +1,4 @@
-//! The subject as the room's first process sees it: started in its place, asked to end, killed.
+//! The subject in the room's first process: start, termination, kill.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -9,22 +9,22 @@ use crate::capabilities::Network;
 use crate::cpu::CpuSet;
 use crate::error::{Result, Step};
 use crate::process;
-use crate::program::{Streams, be_first_victim, launch, lead_group, lead_session};
+use crate::program::{Streams, launch, lead_group, lead_session, set_oom_score_max};
 use crate::protocol::{Cause, Instants, Program};
 
-/// Where a subject runs.
+/// Network namespace, control groups and CPUs of a subject.
 #[derive(Debug)]
 pub(crate) struct SubjectPlace {
-    /// Its network namespace; absent where it stays in the machine's own.
+    /// Network namespace; absent on the machine's own network.
     pub(crate) namespace: Option<OwnedFd>,
-    /// Files of its control groups; whoever writes to one is in.
+    /// Files of its control groups; a process that writes to one joins the group.
     pub(crate) group_entries: Vec<OwnedFd>,
-    /// Its CPUs.
+    /// CPUs.
     pub(crate) cpus: CpuSet,
 }
 
 impl SubjectPlace {
-    /// Whose network it is.
+    /// Return which network the subject uses.
     pub(crate) fn network(&self) -> Network {
         match self.namespace {
             Some(_) => Network::OfTheRoom,
@@ -42,27 +42,27 @@ impl SubjectPlace {
                 .step(|| "entering the subject's network namespace".to_owned())?;
         }
         self.cpus.pin()?;
-        be_first_victim();
+        set_oom_score_max();
         Ok(())
     }
 }
 
-/// A subject that runs.
+/// A running subject.
 #[derive(Debug)]
 pub(crate) struct Subject {
     pid: Pid,
     started: Instants,
-    /// When to ask it to end; then, when to kill it. On the monotonic clock.
+    /// Time of the next SIGTERM or SIGKILL, on the monotonic clock.
     next_instant_ns: Option<u64>,
     cause: Cause,
-    /// When it was asked to end, on the monotonic clock.
+    /// Time of SIGTERM, on the monotonic clock.
     asked_ns: Option<u64>,
-    is_deaf: bool,
+    ignored_sigterm: bool,
     takes_terminal: bool,
 }
 
 impl Subject {
-    /// Starts a program in this place; returns after its exec.
+    /// Start a program in this place; return after its exec.
     pub(crate) fn start(
         program: &Program,
         streams: Streams,
@@ -92,7 +92,7 @@ impl Subject {
                 .map(|deadline| started.monotonic_ns.saturating_add(deadline)),
             cause: Cause::Own,
             asked_ns: None,
-            is_deaf: false,
+            ignored_sigterm: false,
             takes_terminal,
         })
     }
@@ -109,22 +109,22 @@ impl Subject {
         self.cause
     }
 
-    /// When it was asked to end, on the monotonic clock.
+    /// Return the time of SIGTERM, on the monotonic clock.
     pub(crate) fn asked_ns(&self) -> Option<u64> {
         self.asked_ns
     }
 
-    /// Whether it was asked in vain, and killed.
-    pub(crate) fn is_deaf(&self) -> bool {
-        self.is_deaf
+    /// Return whether it ignored SIGTERM and was killed.
+    pub(crate) fn ignored_sigterm(&self) -> bool {
+        self.ignored_sigterm
     }
 
-    /// When [`Subject::end`] is due next, on the monotonic clock.
+    /// Return when [`Subject::end`] is due next, on the monotonic clock.
     pub(crate) fn next_instant_ns(&self) -> Option<u64> {
         self.next_instant_ns
     }
 
-    /// Asks the subject and all of its process group to end; the second time, kills them.
+    /// Send SIGTERM to the subject's process group; the second time, SIGKILL.
     pub(crate) fn end(&mut self, cause: Cause, grace_ns: u64) {
         if self.cause == Cause::Own {
             let now_ns = Instants::now().monotonic_ns;
@@ -132,29 +132,29 @@ impl Subject {
             self.asked_ns = Some(now_ns);
             self.next_instant_ns = Some(now_ns.saturating_add(grace_ns));
             self.signal(Signal::TERM);
-            // A stopped process would not hear it.
+            // A stopped process would not receive SIGTERM.
             self.signal(Signal::CONT);
         } else {
             self.next_instant_ns = None;
-            self.is_deaf = true;
+            self.ignored_sigterm = true;
             self.signal(Signal::KILL);
         }
     }
 
-    /// Whether it is in the foreground of a terminal, from which it can be stopped (Ctrl-Z).
+    /// Return whether it is in the foreground of a terminal, from which Ctrl-Z can stop it.
     pub(crate) fn has_terminal(&self) -> bool {
         self.takes_terminal
     }
 
-    /// Has it go on after a stop.
-    pub(crate) fn go_on(&self) {
+    /// Continue it after a stop.
+    pub(crate) fn resume(&self) {
         self.signal(Signal::CONT);
     }
 
     fn signal(&self, signal: Signal) {
-        // The group is gone when the subject is; its end is being noticed then.
+        // The group is gone if the subject has just ended.
         let _ = kill_process_group(self.pid, signal);
-        // It may have left its group. Its number stays its own until its end is taken note of.
+        // It may have left its group. Its PID stays valid until it is reaped.
         if getpgid(Some(self.pid)).is_ok_and(|group| group != self.pid) {
             let _ = kill_process(self.pid, signal);
         }

@@ -1,14 +1,14 @@
-//! The name under which OpenSSL looks for an authority in a directory: `X509_NAME_hash` of its subject.
+//! OpenSSL's name of an authority in a directory: the `X509_NAME_hash` of its subject.
 //!
-//! OpenSSL hashes a canonical form of the name (`x509_name_canon` in `crypto/x509/x_name.c`): text values become UTF-8 in lower
-//! case with inner blanks folded to one and outer ones gone; the outermost header is left out. The hash is the first four bytes of
-//! its SHA-1, read as a little-endian number.
+//! OpenSSL hashes a canonical form of the name (`x509_name_canon` in `crypto/x509/x_name.c`): text values are converted to UTF-8 in
+//! lower case, inner blanks folded to one and outer ones removed; the outermost header is left out. The hash is the first four bytes
+//! of its SHA-1, read as a little-endian number.
 
 use sha1::{Digest, Sha1};
 
 use crate::der::{self, SEQUENCE, SET};
 
-/// What C calls blank.
+/// Whitespace of C's `isspace`.
 const BLANKS: [char; 6] = [' ', '\t', '\n', '\x0b', '\x0c', '\r'];
 
 const UTF8_STRING: u8 = 0x0c;
@@ -19,7 +19,7 @@ const VISIBLE_STRING: u8 = 0x1a;
 const UNIVERSAL_STRING: u8 = 0x1c;
 const BMP_STRING: u8 = 0x1e;
 
-/// The hash of a certificate's subject as in `<hash>.0`; `None` where the bytes are no certificate.
+/// Return the hash of a certificate's subject as in `<hash>.0`; `None` if the bytes are no certificate.
 pub(crate) fn subject_hash(certificate: &[u8]) -> Option<String> {
     let canonical = canonical_name(der::subject_of_certificate(certificate)?)?;
     let digest = Sha1::digest(&canonical);
@@ -45,14 +45,14 @@ fn canonical_name(mut names: &[u8]) -> Option<Vec<u8>> {
             der::put(&mut canonical_pair, SEQUENCE, &content);
             canonical_pairs.push(canonical_pair);
         }
-        // The canonical values may sort otherwise than the original ones.
+        // Canonical values may have another order than the original ones.
         canonical_pairs.sort();
         der::put(&mut output, SET, &canonical_pairs.concat());
     }
     Some(output)
 }
 
-/// The canonical form of a text value; `None` for other types, which stay as they are.
+/// Return the canonical form of a text value; `None` for other types, which stay unchanged.
 fn canonical_text(tag: u8, content: &[u8]) -> Option<String> {
     let text: String = match tag {
         UTF8_STRING | PRINTABLE_STRING | IA5_STRING | VISIBLE_STRING => {
@@ -108,8 +108,8 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_is_openssls() {
-        // Made by OpenSSL 3.0; the hashes are what `openssl x509 -hash` prints for them.
+    fn the_hash_equals_openssls() {
+        // Made by OpenSSL 3.0; the hashes are the output of `openssl x509 -hash`.
         for (certificate, expected) in [
             (&include_bytes!("../tests/data/plain.der")[..], "0a8f7342"),
             (include_bytes!("../tests/data/blanks.der"), "af92666c"),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_has_no_hash() {
+    fn invalid_bytes_have_no_hash() {
         assert_eq!(subject_hash(b"not a certificate"), None);
     }
 }

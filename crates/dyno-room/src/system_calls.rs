@@ -1,7 +1,7 @@
-//! A filter of system calls: what no subject needs, and what reaches the kernel that all rooms share, is refused with `EPERM`.
+//! A filter of system calls: `EPERM` for calls that no subject needs, or that reach the kernel shared by all rooms.
 //!
-//! It stands before the walls and replaces none of them: a room is as closed without it (`--no-seccomp`). Processes that trace
-//! others or mount something are subjects like others, and stay within their namespaces.
+//! The filter is an additional layer: without it (`--no-seccomp`) the room is just as closed. Subjects may trace other processes
+//! and mount file systems; they stay within their namespaces.
 
 use std::io;
 
@@ -12,19 +12,19 @@ const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const SECOND_ARGUMENT: u32 = 24;
 
-/// A program for another instruction set than this machine's own uses other numbers.
+/// A program for another instruction set uses other numbers.
 #[cfg(target_arch = "x86_64")]
 const NATIVE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const NATIVE: u32 = 0xc000_00b7;
-/// Numbers of x32, the third instruction set of these machines, have this bit.
+/// System call numbers of x32, the third instruction set of these machines, have this bit.
 #[cfg(target_arch = "x86_64")]
 const X32: u32 = 0x4000_0000;
-/// i386, on a kernel that runs its programs, too.
+/// i386, whose programs the kernel may run, too.
 #[cfg(target_arch = "x86_64")]
 const I386: u32 = 0x4000_0003;
 
-/// Programs for the kernel, its modules, its replacement, its counters, its keys.
+/// BPF programs, kernel modules, kexec, performance counters, keys.
 const REFUSED: [libc::c_long; 10] = [
     libc::SYS_bpf,
     libc::SYS_kexec_load,
@@ -37,15 +37,15 @@ const REFUSED: [libc::c_long; 10] = [
     libc::SYS_add_key,
     libc::SYS_request_key,
 ];
-/// The same of i386, where `kexec_file_load` does not exist (`arch/x86/entry/syscalls/syscall_32.tbl`).
+/// The same on i386, where `kexec_file_load` does not exist (`arch/x86/entry/syscalls/syscall_32.tbl`).
 #[cfg(target_arch = "x86_64")]
 const REFUSED_I386: [u32; 9] = [357, 283, 128, 350, 129, 336, 288, 286, 287];
 #[cfg(target_arch = "x86_64")]
 const IOCTL_I386: u32 = 54;
-/// Requests of a terminal that would type into it.
+/// Requests that insert input into a terminal.
 const REFUSED_IOCTLS: [u32; 2] = [0x5412, 0x541c];
 
-/// Instructions, as the kernel numbers them (`linux/bpf_common.h`): load a word, skip if it equals, decide, mask.
+/// Instructions, as numbered by the kernel (`linux/bpf_common.h`): load a word, skip unless equal, return, mask.
 const LOAD: u16 = 0x20;
 const IF_EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
@@ -53,7 +53,7 @@ const AND: u16 = 0x54;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
 
-/// Refuses these calls to this process and all that it starts.
+/// Refuse these calls to this process and its descendants.
 pub(crate) fn refuse() -> io::Result<()> {
     let filter = filter();
     let program = sock_fprog {
@@ -75,7 +75,7 @@ pub(crate) fn refuse() -> io::Result<()> {
     Ok(())
 }
 
-/// The program: by architecture, then by number; of `ioctl` by its request.
+/// Return the program: by architecture, then by call number; `ioctl` by its request.
 fn filter() -> Vec<sock_filter> {
     let native: Vec<u32> = REFUSED.iter().map(|call| number(*call)).collect();
     let mut program = vec![instruction(LOAD, ARCHITECTURE)];
@@ -92,7 +92,7 @@ fn filter() -> Vec<sock_filter> {
     program
 }
 
-/// Ends with a decision for each call.
+/// Return instructions that decide every call.
 fn calls(refused: &[u32], ioctl: u32) -> Vec<sock_filter> {
     let mut part = vec![instruction(LOAD, NUMBER)];
     #[cfg(target_arch = "x86_64")]
@@ -125,7 +125,7 @@ const fn instruction(code: u16, k: u32) -> sock_filter {
     }
 }
 
-/// Skips so many instructions unless what was loaded equals `k`.
+/// Skip so many instructions unless the loaded word equals `k`.
 fn unless_equal(k: u32, skipped: usize) -> sock_filter {
     sock_filter {
         code: IF_EQUAL,
@@ -139,7 +139,7 @@ fn unless_equal(k: u32, skipped: usize) -> sock_filter {
 mod tests {
     use super::*;
 
-    /// What the kernel would decide (the four instructions that are used).
+    /// Simulate the kernel's decision (with the four instructions in use).
     fn decision(architecture: u32, number: u32, request: u32) -> u32 {
         let program = filter();
         let (mut place, mut loaded) = (0, 0);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_reaches_the_kernel_is_refused() {
+    fn only_calls_that_reach_the_kernel_are_refused() {
         for call in REFUSED {
             assert_eq!(decision(NATIVE, number(call), 0), REFUSE, "{call}");
         }
@@ -183,7 +183,7 @@ mod tests {
 
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn other_instruction_sets_of_the_machine_are_no_way_round() {
+    fn other_instruction_sets_do_not_bypass_the_filter() {
         assert_eq!(decision(NATIVE, X32 | number(libc::SYS_bpf), 0), REFUSE);
         assert_eq!(decision(I386, 357, 0), REFUSE);
         assert_eq!(decision(I386, IOCTL_I386, REFUSED_IOCTLS[0]), REFUSE);

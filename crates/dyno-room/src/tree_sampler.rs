@@ -1,4 +1,4 @@
-//! Samples of the subject's tree, taken from outside: its proportional set size, its open descriptors.
+//! Samples of the subject's process tree, taken from outside: proportional set size and open descriptors.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,28 +16,28 @@ use crate::process::parse_parent;
 use crate::protocol::Instants;
 
 const FIRST_INTERVAL: Duration = Duration::from_millis(5);
-/// The usual distance of two samples; the first ones lie closer, so that a short life is seen too.
+/// Usual interval of samples; the first ones are closer, so that a short-lived process is sampled, too.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Walking a tree's pages takes time; at most one part in this many is spent on it.
+/// Reading a tree's pages takes time; at most one part in this many is spent on it.
 const COST_SHARE: u32 = 50;
-/// The room's first process, which is not the subject's.
+/// PID of the room's first process, which is not part of the subject.
 const INIT: i32 = 1;
-/// No process has this number.
-const NOBODY: i32 = 0;
+/// Not a valid PID.
+const NO_PROCESS: i32 = 0;
 const BYTES_PER_KIB: u64 = 1024;
 
-/// What was seen of a tree.
+/// Samples of a process tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TreeSamples {
     /// Nanoseconds since the subject's exec, bytes.
     pub(crate) memory: Vec<(u64, u64)>,
     /// Nanoseconds since the subject's exec, open descriptors.
     pub(crate) descriptors: Vec<(u64, u64)>,
-    /// The process that had the most of them, when it had.
+    /// The largest number of descriptors of one process.
     pub(crate) fullest: Option<OpenDescriptors>,
 }
 
-/// A thread that samples until it is told to stop.
+/// A thread that samples until it is stopped.
 #[derive(Debug)]
 pub(crate) struct TreeSampler {
     stop: Sender<()>,
@@ -46,14 +46,14 @@ pub(crate) struct TreeSampler {
 }
 
 impl TreeSampler {
-    /// Starts sampling all processes of this `/proc` but the room's first and the descendants of `excluded`.
+    /// Start sampling all processes of this `/proc` except the room's first process and the descendants of `excluded`.
     pub(crate) fn start(
         proc: PathBuf,
         excluded: Option<i32>,
         exec: Instants,
     ) -> std::io::Result<Self> {
         let (stop, stopped) = channel();
-        let excluded = Arc::new(AtomicI32::new(excluded.unwrap_or(NOBODY)));
+        let excluded = Arc::new(AtomicI32::new(excluded.unwrap_or(NO_PROCESS)));
         let tree = Tree {
             proc,
             excluded: Arc::clone(&excluded),
@@ -68,12 +68,12 @@ impl TreeSampler {
         })
     }
 
-    /// From now on the descendants of this process do not count.
+    /// Exclude the descendants of this process from now on.
     pub(crate) fn exclude(&self, root: i32) {
         self.excluded.store(root, Ordering::Relaxed);
     }
 
-    /// Stops and hands over the samples.
+    /// Stop and return the samples.
     pub(crate) fn finish(self) -> TreeSamples {
         let Self { stop, thread, .. } = self;
         drop(stop);
@@ -93,7 +93,7 @@ fn sample(tree: &Tree, exec: Instants, stopped: &Receiver<()>) -> TreeSamples {
                     .saturating_sub(exec.monotonic_ns)
             };
             let bytes = tree.bytes(&pids);
-            // A tree that has just ended has no pages left, and its zero says nothing.
+            // A tree that has just ended has no pages left; its zero is no measurement.
             if bytes > 0 {
                 samples.memory.push((elapsed_ns(), bytes));
                 samples.add_descriptors(elapsed_ns(), &tree.descriptors(&pids));
@@ -125,7 +125,7 @@ impl TreeSamples {
     }
 }
 
-/// The CPU time of this thread: what sampling costs, however long it had to wait for its CPU.
+/// Return the CPU time of this thread: the cost of sampling without the wait for a CPU.
 fn thread_cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
@@ -133,12 +133,12 @@ fn thread_cpu_time() -> Duration {
 /// The subject's processes.
 struct Tree {
     proc: PathBuf,
-    /// The root of what is not the subject's.
+    /// Root of the processes that are excluded.
     excluded: Arc<AtomicI32>,
 }
 
 impl Tree {
-    /// All processes that count.
+    /// Return the PIDs of the subject's processes.
     fn pids(&self) -> Option<Vec<i32>> {
         let pids: Vec<i32> = fs::read_dir(&self.proc)
             .ok()?
@@ -147,7 +147,7 @@ impl Tree {
             .filter(|&pid| pid != INIT)
             .collect();
         Some(match self.excluded.load(Ordering::Relaxed) {
-            NOBODY => pids,
+            NO_PROCESS => pids,
             root => {
                 let parents = pids
                     .iter()
@@ -157,7 +157,7 @@ impl Tree {
         })
     }
 
-    /// Their proportional set size.
+    /// Return their proportional set size.
     fn bytes(&self, pids: &[i32]) -> u64 {
         pids.iter()
             .filter_map(|pid| {
@@ -167,7 +167,7 @@ impl Tree {
             .sum()
     }
 
-    /// Their open descriptors.
+    /// Return their open descriptors.
     fn descriptors(&self, pids: &[i32]) -> Vec<OpenDescriptors> {
         pids.iter()
             .filter_map(|pid| descriptors::of(&self.proc.join(pid.to_string())))
@@ -179,11 +179,11 @@ fn parent(proc: &Path, pid: i32) -> Option<i32> {
     parse_parent(&fs::read_to_string(proc.join(format!("{pid}/stat"))).ok()?)
 }
 
-/// The processes that do not descend from `root`.
+/// Return the processes that do not descend from `root`.
 fn outside_of(root: i32, parents: &HashMap<i32, i32>) -> Vec<i32> {
     let is_outside = |&pid: &i32| {
         let mut ancestor = pid;
-        // No chain is longer than there are processes.
+        // No chain is longer than the number of processes.
         for _ in 0..=parents.len() {
             if ancestor == root {
                 return false;
@@ -198,7 +198,7 @@ fn outside_of(root: i32, parents: &HashMap<i32, i32>) -> Vec<i32> {
     parents.keys().copied().filter(is_outside).collect()
 }
 
-/// The line `Pss: N kB` of a `smaps_rollup` file.
+/// Parse the line `Pss: N kB` of a `smaps_rollup` file.
 fn parse_proportional_bytes(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_and_what_it_left_to_its_root_are_outside() {
+    fn a_tree_and_its_reparented_processes_are_excluded() {
         let parents = HashMap::from([(2, 1), (3, 2), (4, 3), (5, 1), (6, 5), (7, 0)]);
         let mut found = outside_of(2, &parents);
         found.sort_unstable();
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fullest_process_is_kept_and_all_are_summed() {
+    fn the_fullest_process_is_kept_and_all_are_added() {
         let open = |count| OpenDescriptors {
             count,
             limit: Some(100),
@@ -245,14 +245,14 @@ mod tests {
 
     #[test]
     fn this_process_has_memory_and_descriptors() {
-        // A folder that shows of all processes this one.
+        // A `/proc` that shows only this process.
         let own = std::process::id().to_string();
         let proc = std::env::temp_dir().join(format!("dyno-room-sampler-{own}"));
         let link = proc.join(&own);
         fs::create_dir_all(&proc).unwrap();
         let _ = fs::remove_file(&link);
         std::os::unix::fs::symlink(format!("/proc/{own}"), link).unwrap();
-        // It samples before it looks whether it is to stop.
+        // It samples once before it checks whether to stop.
         let sampler = TreeSampler::start(proc.clone(), None, Instants::now()).unwrap();
         let found = sampler.finish();
         fs::remove_dir_all(proc).unwrap();

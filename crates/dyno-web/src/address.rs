@@ -1,7 +1,7 @@
-//! Addresses of hosts, with the blocks in which the network itself misbehaves.
+//! Addresses of hosts, with blocks of addresses for faults of the connection.
 //!
-//! A server cannot know whom a silent connection is for: before the first byte there is only an address. So each fault
-//! of the connection owns a block of addresses, and a host with that fault lives in it.
+//! Before the first byte, a server knows only the address of a connection, not the host. So each fault of the connection has a
+//! block of addresses, in which all hosts with that fault lie.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,13 +11,13 @@ use crate::fault::Fault;
 pub const WEB_V4: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 0, 0, 0), 8);
 /// All IPv6 addresses of every web, with the prefix length.
 pub const WEB_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32);
-/// Where no packet is ever answered: the room drops what is sent here.
+/// Addresses where no packet is answered: the room drops what is sent here.
 pub const SILENT_V4: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 66, 0, 0), 16);
-/// As [`SILENT_V4`].
+/// Like [`SILENT_V4`].
 pub const SILENT_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2001, 0xdb8, 0x66, 0, 0, 0, 0, 0), 48);
-/// Where every port is closed: the room answers each attempt with a reset.
+/// Addresses where every port is closed: the room answers each attempt with a reset.
 pub const CLOSED_V4: (Ipv4Addr, u8) = (Ipv4Addr::new(10, 67, 0, 0), 16);
-/// As [`CLOSED_V4`].
+/// Like [`CLOSED_V4`].
 pub const CLOSED_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2001, 0xdb8, 0x67, 0, 0, 0, 0, 0), 48);
 
 /// A block of addresses with one behaviour.
@@ -25,11 +25,11 @@ pub const CLOSED_V6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2001, 0xdb8, 0x67, 0, 0, 
 pub enum Block {
     /// An ordinary origin server listens.
     Served,
-    /// This fault meets every connection.
+    /// Every connection has this fault.
     Faulty(Fault),
 }
 
-/// The second byte of 10.x (and third group of 2001:db8:x) that each fault of the connection owns.
+/// The second byte of 10.x (and the third group of 2001:db8:x) of each fault's block.
 const BLOCKS: [(u8, Fault); 4] = [
     (0x42, Fault::Blackhole),
     (0x43, Fault::Refused),
@@ -37,7 +37,7 @@ const BLOCKS: [(u8, Fault); 4] = [
     (0x45, Fault::ResetAfterAccept),
 ];
 
-/// The block that an address of the web lies in; `None` outside the web.
+/// The block of an address; `None` outside the web.
 pub(crate) fn block_of(address: IpAddr) -> Option<Block> {
     let place = match address {
         IpAddr::V4(address) => {
@@ -47,7 +47,7 @@ pub(crate) fn block_of(address: IpAddr) -> Option<Block> {
         IpAddr::V6(address) => {
             let [first, second, third, ..] = address.segments();
             let inside = [first, second] == [0x2001, 0xdb8];
-            // The groups read as the IPv4 bytes do in decimal: 2001:db8:66:: stands beside 10.66.0.0.
+            // The hexadecimal groups have the digits of the decimal IPv4 bytes: 2001:db8:66:: belongs to 10.66.0.0.
             inside.then(|| {
                 BLOCKS
                     .iter()
@@ -60,10 +60,10 @@ pub(crate) fn block_of(address: IpAddr) -> Option<Block> {
     Some(faulty.map_or(Block::Served, |(_, fault)| Block::Faulty(*fault)))
 }
 
-/// The IPv4 address that a word draws, inside the block of `fault` (the served space without one).
+/// The IPv4 address for a random word, in the block of `fault`, without one in the served space.
 pub(crate) fn v4(word: u64, fault: Option<Fault>) -> Ipv4Addr {
     let [third, fourth, choice, ..] = word.to_le_bytes();
-    let second = owned(fault).unwrap_or_else(|| {
+    let second = block_byte(fault).unwrap_or_else(|| {
         // 10.0.0.0/16 stays free for the room, 10.64.0.0/12 for the blocks.
         let place = 1 + choice % (255 - 16);
         if place < 64 { place } else { place + 16 }
@@ -71,21 +71,21 @@ pub(crate) fn v4(word: u64, fault: Option<Fault>) -> Ipv4Addr {
     Ipv4Addr::new(WEB_V4.0.octets()[0], second, third, fourth.clamp(1, 254))
 }
 
-/// The IPv6 address that a word draws, inside the block of `fault` (the served space without one).
+/// The IPv6 address for a random word, in the block of `fault`, without one in the served space.
 pub(crate) fn v6(word: u64, fault: Option<Fault>) -> Ipv6Addr {
     let sixteen = |shift: u32| u16::try_from((word >> shift) & 0xffff).expect("16 bits");
-    let third = owned(fault).map_or(0x1000 | (sixteen(48) & 0x0fff), group);
+    let third = block_byte(fault).map_or(0x1000 | (sixteen(48) & 0x0fff), group);
     Ipv6Addr::new(0x2001, 0xdb8, third, 0, 0, sixteen(32), sixteen(16), 1)
 }
 
-fn owned(fault: Option<Fault>) -> Option<u8> {
+fn block_byte(fault: Option<Fault>) -> Option<u8> {
     BLOCKS
         .iter()
         .find(|(_, owner)| Some(*owner) == fault)
         .map(|(byte, _)| *byte)
 }
 
-/// The hexadecimal group that reads like `byte` in decimal: 66 becomes 0x66.
+/// The hexadecimal group with the digits of `byte` in decimal: 66 becomes 0x66.
 const fn group(byte: u8) -> u16 {
     (byte / 10) as u16 * 16 + (byte % 10) as u16
 }
@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_host_lives_in_the_block_of_its_fault(word: u64, place in 0..=BLOCKS.len()) {
+        fn a_host_lies_in_the_block_of_its_fault(word: u64, place in 0..=BLOCKS.len()) {
             let fault = BLOCKS.get(place).map(|(_, fault)| *fault);
             let expected = Some(fault.map_or(Block::Served, Block::Faulty));
             prop_assert_eq!(block_of(v4(word, fault).into()), expected);

@@ -1,4 +1,4 @@
-//! Requests as a web sees them, answers as it gives them.
+//! Requests to a web, and its answers.
 
 use serde::Serialize;
 
@@ -9,37 +9,37 @@ use crate::framing::Framing;
 use crate::scheme::Scheme;
 use crate::units::Nanos;
 
-/// What matters of a request.
+/// The parts of a request that determine its answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'r> {
-    /// Which port it came in by.
+    /// The scheme of the port that received it.
     pub scheme: Scheme,
     /// The host name of the `Host` field: lower case, without port or final dot.
     pub host: &'r str,
     /// Path with query, as sent.
     pub target: &'r str,
-    /// What its `Accept-Encoding` allows.
+    /// Codings that its `Accept-Encoding` allows.
     pub accepted: Accepted,
 }
 
-/// What the content is.
+/// The content of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
-    /// None.
+    /// No content.
     Empty,
-    /// The beginning of the web's text, as long as the class says.
+    /// The beginning of the web's text, with the length of the class.
     Page(Class),
-    /// The beginning of the web's text, repeated where it is longer than that.
+    /// The beginning of the web's text, repeated where it is longer.
     Text {
-        /// How long.
+        /// Its length.
         bytes: u64,
     },
-    /// A document of its own.
+    /// A fixed document.
     Document(&'static str),
-    /// [`STREAM_LINE`] again and again, a chunk each.
+    /// [`STREAM_LINE`] repeated, one chunk each.
     Lines {
-        /// How often.
+        /// Number of lines.
         count: u64,
     },
 }
@@ -58,7 +58,7 @@ impl Content {
     }
 }
 
-/// A slow content: some bytes, a wait, some bytes, a wait.
+/// A slow content: pieces with a wait before each but the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Drip {
     /// Bytes of each piece, at least 1.
@@ -67,14 +67,14 @@ pub struct Drip {
     pub every: Nanos,
 }
 
-/// An answer, complete but for its bytes.
+/// An answer, without the bytes of its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Answer {
-    /// From the last byte of the request to the first of the answer.
+    /// Time from the last byte of the request to the first of the answer.
     pub delay: Nanos,
-    /// What goes wrong, of [`crate::Layer::Head`] or [`crate::Layer::Body`]. (A redirect loop is an ordinary answer with its name.)
+    /// The fault, of [`crate::Layer::Head`] or [`crate::Layer::Body`]. (A redirect loop is an ordinary answer with that fault's name.)
     pub fault: Option<Fault>,
-    /// An interim answer before this one.
+    /// Status of an interim answer before this one.
     pub interim: Option<u16>,
     /// The final status.
     pub status: u16,
@@ -84,9 +84,9 @@ pub struct Answer {
     pub content_type: &'static str,
     /// The content, before coding.
     pub content: Content,
-    /// The coding to send it in.
+    /// The coding to send it with.
     pub coding: Coding,
-    /// How its end is marked.
+    /// The framing of the content.
     pub framing: Framing,
     /// Whether trailer fields follow the last chunk.
     pub trailers: bool,
@@ -97,7 +97,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A quick, whole answer: what the others differ from.
+    /// An answer without delay and fault, the base of all others.
     pub(crate) fn new(status: u16, content: Content) -> Self {
         Self {
             delay: Nanos::ZERO,
@@ -124,7 +124,7 @@ impl Answer {
         }
     }
 
-    /// How long the answer takes by plan, from the request to its last byte, at no distance.
+    /// The planned time from the request to the last byte, without network delay.
     #[must_use]
     pub fn planned(&self) -> Nanos {
         let dripping = self.drip.map_or(Nanos::ZERO, |drip| {

@@ -37,12 +37,12 @@ impl Coding {
 pub struct Accepted(u8);
 
 impl Accepted {
-    /// Nothing but identity.
+    /// Identity only.
     pub const NONE: Self = Self(0);
 
-    /// Reads the value of an `Accept-Encoding` field; several fields are joined with [`Accepted::and`].
+    /// Parses the value of an `Accept-Encoding` field; several fields are joined with [`Accepted::and`].
     ///
-    /// A coding with `q=0` is not accepted; `*` accepts what is not named. `x-gzip` is gzip.
+    /// A coding with `q=0` is not accepted; `*` accepts every coding that is not named. `x-gzip` is gzip.
     #[must_use]
     pub fn parse(value: &[u8]) -> Self {
         let (mut accepted, mut named, mut any) = (0, 0, false);
@@ -77,7 +77,7 @@ impl Accepted {
         Self(accepted)
     }
 
-    /// Both sets together.
+    /// The union of both sets.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -89,7 +89,7 @@ impl Accepted {
         coding == Coding::Identity || self.0 & Self::bit(coding) != 0
     }
 
-    /// The coding that a server which prefers `preferred` sends: that, else gzip, else identity.
+    /// The coding sent by a server that prefers `preferred`: that, else gzip, else identity.
     #[must_use]
     pub fn choose(self, preferred: Coding) -> Coding {
         if self.accepts(preferred) {
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_are_read() {
+    fn fields_are_parsed() {
         let cases: [(&[u8], [bool; 3]); 9] = [
             (b"", [false, false, false]),
             (b"gzip", [true, false, false]),

@@ -1,4 +1,4 @@
-//! The documents of a web: one deterministic text, cut at 256 lengths, beside a few fixed documents.
+//! The documents of a web: one deterministic text, cut at 256 lengths, and a few fixed documents.
 
 use std::sync::OnceLock;
 
@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 use serde::Serialize;
 
-/// How many lengths a page can have.
+/// Number of page lengths.
 pub const CLASSES: usize = 256;
 const SHORTEST_PAGE: u64 = 256;
 /// The longest page, in bytes; also the length of [`text`].
@@ -14,7 +14,7 @@ const LONGEST_PAGE: u64 = 8 * 1024 * 1024;
 
 /// The content of `/plain`.
 pub const PLAIN_DOCUMENT: &str = "Hello, World!";
-/// The content of `/encoding/utf8`: the one text whose bytes are not its characters, nor its UTF-16 units.
+/// The content of `/encoding/utf8`: its numbers of bytes, characters and UTF-16 units all differ.
 pub const UTF8_DOCUMENT: &str =
     "Grüße, ∮ E⋅da = Q, Καλημέρα κόσμε, Здравствуй, мир, こんにちは世界, नमस्ते, שלום, 👋🏽🌍\n";
 /// One line of `/stream/N`.
@@ -24,7 +24,7 @@ pub const STREAM_LINE: &str = "{\"stream\": \"one line of a stream\"}
 /// The content of `/json`: 16 KiB of JSON whose `[0].numbers` is 123123.
 pub static JSON_DOCUMENT: std::sync::LazyLock<String> = std::sync::LazyLock::new(json_document);
 
-/// The JSON document as a web gives it where it is wrong: as long and as valid, with another number.
+/// A wrong JSON document: valid and of the same length, with another number.
 pub static WRONG_DOCUMENT: std::sync::LazyLock<String> =
     std::sync::LazyLock::new(|| JSON_DOCUMENT.replacen("123123", "321321", 1));
 
@@ -54,13 +54,13 @@ impl Class {
         Self(u8::try_from(nearest).expect("256 classes fit a byte"))
     }
 
-    /// The place among the classes, 0 to 255.
+    /// The index of the class, 0 to 255.
     #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 
-    /// How many bytes of [`text`] a page of this class has.
+    /// Length of a page of this class in bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         lengths()[self.index()]
@@ -86,10 +86,10 @@ fn lengths() -> &'static [u64; CLASSES] {
     })
 }
 
-/// The text that every page is a beginning of: ASCII, so that bytes are characters; `ratio` to 1 under gzip.
+/// The text whose beginnings are the pages: ASCII, so that bytes are characters; `ratio` to 1 under gzip.
 ///
-/// Made of words by a Zipf-like law, with earlier stretches repeated as templates repeat in real pages: how often is
-/// what sets the ratio. Equal for every seed, so that it can be prepared once. Takes about 20 ms.
+/// Its words follow a Zipf-like law, and earlier stretches are repeated like templates in real pages; the frequency of these
+/// repeats sets the ratio. The text is the same for every seed, so that it can be prepared once. Takes about 20 ms.
 #[must_use]
 pub fn text(ratio: u32) -> Vec<u8> {
     let length = usize::try_from(LONGEST_PAGE).expect("8 MiB fit any usize");
@@ -107,7 +107,7 @@ pub fn text(ratio: u32) -> Vec<u8> {
             let start = text.len() - back;
             text.extend_from_within(start..start + stretch);
         } else {
-            // Squaring twice a uniform draw leans towards the first words.
+            // The cube of a uniform draw favours the first words.
             let uniform = (draw >> 12) & 0xffff;
             let leaning = (((uniform * uniform) >> 16) * uniform) >> 16;
             let place = (usize::try_from(leaning).expect("16 bits") * words.len()) >> 16;
@@ -119,7 +119,7 @@ pub fn text(ratio: u32) -> Vec<u8> {
     text
 }
 
-/// Repeats among 1,024 steps that give a ratio, measured with gzip at level 6 (see the test).
+/// Repeats in 1,024 steps for a ratio, measured with gzip at level 6 (see the test).
 fn repeats_per_1024(ratio: u32) -> u64 {
     match ratio {
         0..=3 => 0,
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_is_ascii_with_the_ratio_asked_for() {
+    fn the_text_is_ascii_with_the_given_ratio() {
         for ratio in 4..=7 {
             let text = text(ratio);
             assert_eq!(text.len() as u64, LONGEST_PAGE);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wrong_document_differs_in_its_first_number_alone() {
+    fn the_wrong_document_differs_in_its_first_number_only() {
         let [right, mut wrong] = [&JSON_DOCUMENT, &WRONG_DOCUMENT]
             .map(|document| serde_json::from_str::<serde_json::Value>(document).unwrap());
         assert_eq!(JSON_DOCUMENT.len(), WRONG_DOCUMENT.len());

@@ -1,25 +1,25 @@
-//! Random draws that belong to a thing (a site, a host, a page): the same for ever, whatever was drawn before.
+//! Random draws of a site, host or page: they depend on nothing else, in particular on no other draw.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// One part in a billion: the grain of every share.
+/// A whole in billionths, the unit of every share.
 pub(crate) const BILLION: u64 = 1_000_000_000;
 
-/// The key that a seed gives to all draws.
+/// The key of all draws of a seed.
 #[derive(Debug, Clone)]
 pub(crate) struct SeedKey([u8; 32]);
 
 impl SeedKey {
     pub(crate) fn new(seed: u64) -> Self {
-        // The context names the version of the draws: a change of their meaning is a new context, never a silent one.
+        // The context names the version of the draws: if their meaning changes, so must the context.
         Self(blake3::derive_key(
             "httpdyno 2026 web draws v1",
             &seed.to_le_bytes(),
         ))
     }
 
-    /// The draws of one thing. `kind` keeps a site, a host, a page of one name apart.
+    /// The draws of a site, host or page. `kind` separates those with the same name.
     pub(crate) fn draws(&self, kind: Kind, name: &str, path: &str) -> Draws {
         let mut hasher = blake3::Hasher::new_keyed(&self.0);
         hasher.update(&[kind as u8]);
@@ -35,7 +35,7 @@ impl SeedKey {
     }
 }
 
-/// What a set of draws belongs to.
+/// The owner of a set of draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -47,7 +47,7 @@ pub(crate) enum Kind {
 
 const DRAWS: usize = 12;
 
-/// Twelve independent words; each purpose has a place of its own, so that a new purpose moves no old one.
+/// Twelve independent words, one place for each purpose, so that a new purpose does not change the others.
 #[derive(Debug, Clone)]
 pub(crate) struct Draws([u64; DRAWS]);
 
@@ -56,7 +56,7 @@ impl Draws {
         self.0[place]
     }
 
-    /// A share in billionths, uniform over `0..1_000_000_000`. (The bias of the remainder is below 1e-10.)
+    /// A share in billionths, uniform over `0..1_000_000_000`. (The bias of the modulus is below 1e-10.)
     pub(crate) fn share(&self, place: usize) -> u64 {
         self.0[place] % BILLION
     }
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn draws_belong_to_their_thing() {
+    fn draws_depend_on_kind_name_and_seed() {
         let key = SeedKey::new(7);
         let site = key.draws(Kind::Site, "example.org", "");
         assert_eq!(site.0, key.draws(Kind::Site, "example.org", "").0);
@@ -93,7 +93,7 @@ mod tests {
                     .happens(3, 250_000_000)
             })
             .count();
-        // 5,000 expected, standard deviation 61: four of them.
+        // 5,000 expected; bounds of four standard deviations of 61.
         assert!((4_756..=5_244).contains(&below), "{below}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a correct client reports for a URL.
+//! The correct result of a URL.
 
 mod walk;
 
@@ -8,13 +8,13 @@ use crate::units::Nanos;
 use crate::web::Web;
 
 impl Web {
-    /// What a correct client with this timeout reports for `url`, a line of a URL list.
+    /// The correct result of `url`, a line of a URL list, for a client with this timeout.
     #[must_use]
     pub fn expect(&self, url: &str, timeout: Nanos) -> Expectation {
         self.expect_on(&Terms::within(timeout), url)
     }
 
-    /// What a correct client on these terms reports for `url`, a line of a URL list.
+    /// The correct result of `url`, a line of a URL list, for a client with these settings.
     #[must_use]
     pub fn expect_on(&self, terms: &Terms<'_>, url: &str) -> Expectation {
         match parse(url) {

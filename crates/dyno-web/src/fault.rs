@@ -1,4 +1,4 @@
-//! The named ways in which a host misbehaves, each with one meaning on the wire.
+//! The named faults of a host, each with one meaning on the wire.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,13 +14,13 @@ macro_rules! faults {
             /// Every fault, in the order of the layers.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The name, as it stands in TOML, records and tables.
+            /// The name in TOML, records and tables.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Where on the way to an answer it strikes.
+            /// The layer in which the fault occurs.
             #[must_use]
             pub const fn layer(self) -> Layer {
                 match self { $(Self::$variant => Layer::$layer,)+ }
@@ -29,7 +29,7 @@ macro_rules! faults {
     };
 }
 
-/// Where on the way to an answer a fault strikes.
+/// The layer in which a fault occurs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Layer {
     /// The name servers.
@@ -51,9 +51,9 @@ faults! {
     ServFail = "servfail" in Name;
     /// The port is closed: an immediate reset of the connection attempt.
     Refused = "refused" in Connection;
-    /// Nothing ever answers at the address.
+    /// No packet to the address is ever answered.
     Blackhole = "blackhole" in Connection;
-    /// The connection is accepted; then nothing is read or sent.
+    /// The connection is accepted; then it is neither read from nor written to.
     StallAfterAccept = "stall_after_accept" in Connection;
     /// The connection is accepted, then reset at once.
     ResetAfterAccept = "reset_after_accept" in Connection;
@@ -73,15 +73,15 @@ faults! {
     EmptyReply = "empty_reply" in Head;
     /// The connection is reset instead of an answer.
     ResetBeforeHeaders = "reset_before_headers" in Head;
-    /// What is sent is not HTTP.
+    /// The answer is not HTTP.
     GarbageHead = "garbage_head" in Head;
     /// Every answer redirects to the same URL.
     RedirectLoop = "redirect_loop" in Head;
     /// A GOAWAY that excludes the request, then a close in good order; over HTTP/1.1, which has no such frame, as `empty_reply`.
     GoAway = "goaway" in Head;
-    /// Half of the content is sent; then nothing more.
+    /// Half of the content is sent; then nothing follows.
     StallBody = "stall_body" in Body;
-    /// The content comes a few bytes at a time, without end in sight.
+    /// The content arrives a few bytes at a time, practically without end.
     DripBody = "drip_body" in Body;
     /// Half of the content is sent, then the connection is reset.
     ResetMidBody = "reset_mid_body" in Body;
@@ -95,7 +95,7 @@ faults! {
 }
 
 impl Fault {
-    /// Whether the client hears nothing of the end: only its own timeout ends the wait.
+    /// Whether only the client's own timeout ends the exchange.
     #[must_use]
     pub(crate) const fn never_ends(self) -> bool {
         matches!(
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_are_those_of_a_model() {
+    fn names_are_unique_and_used_by_serde() {
         let names: BTreeSet<&str> = Fault::ALL.iter().map(|fault| fault.name()).collect();
         assert_eq!(names.len(), Fault::ALL.len());
         for fault in Fault::ALL {

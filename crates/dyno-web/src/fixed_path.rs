@@ -1,4 +1,4 @@
-//! Paths that every host answers alike, under httpbin's names where it has one.
+//! Paths with the same answer on every host, with httpbin's names where it has them.
 
 use crate::answer::{Answer, Content, Drip, Request};
 use crate::coding::Coding;
@@ -6,12 +6,12 @@ use crate::content::{PLAIN_DOCUMENT, UTF8_DOCUMENT};
 use crate::framing::Framing;
 use crate::units::Nanos;
 
-/// The most that a number in a path or a query may ask for.
+/// Maximum values of numbers in a path or a query.
 const MOST_BYTES: u64 = 1 << 30;
 const MOST_MS: u64 = 3_600_000;
 const MOST_LINES: u64 = 1_000_000;
 
-/// The answer to a fixed path; `None` for any other. `json_document` is asked for the document where one is due.
+/// The answer to a fixed path; `None` for any other. `json_document` supplies the JSON document.
 pub(crate) fn answer(
     request: &Request<'_>,
     json_document: impl Fn() -> &'static str,
@@ -113,13 +113,13 @@ fn lines(count: u64) -> Answer {
     }
 }
 
-/// `/drip?duration_ms=2000&numbytes=10`: so many bytes, spread evenly over so long.
+/// `/drip?duration_ms=2000&numbytes=10`: `numbytes` bytes, spread evenly over `duration_ms`.
 fn drip(query: &str) -> Option<Answer> {
     let bytes = parameter(query, "numbytes", MOST_BYTES).ok()?.unwrap_or(10);
     let duration_ms = parameter(query, "duration_ms", MOST_MS)
         .ok()?
         .unwrap_or(2_000);
-    // A timer finer than a millisecond is no timer here: longer contents come in larger pieces.
+    // Waits are at least a millisecond: long contents are sent in larger pieces.
     let pieces = bytes.clamp(1, duration_ms.max(1));
     let piece = bytes.div_ceil(pieces).max(1);
     let waits = bytes.div_ceil(piece).saturating_sub(1).max(1);
@@ -137,7 +137,7 @@ fn number(text: &str, most: u64) -> Option<u64> {
     text.parse().ok().filter(|&number| number <= most)
 }
 
-/// The coding that a query prefers; `None` when it names one that there is not.
+/// The coding in a query; `None` for an unknown one.
 fn coding(query: &str) -> Option<Coding> {
     let Some(name) = value(query, "coding") else {
         return Some(Coding::Identity);
@@ -146,7 +146,7 @@ fn coding(query: &str) -> Option<Coding> {
     all.find(|coding| coding.name() == name)
 }
 
-/// The number that a query gives `name`; an error when it is none, or out of range.
+/// The number `name` in a query; an error when it is not a number, or out of range.
 fn parameter(query: &str, name: &str, most: u64) -> Result<Option<u64>, ()> {
     match value(query, name) {
         Some(value) => number(value, most).map(Some).ok_or(()),
@@ -154,7 +154,7 @@ fn parameter(query: &str, name: &str, most: u64) -> Result<Option<u64>, ()> {
     }
 }
 
-/// What a query gives `name`, first of all.
+/// The first value of `name` in a query.
 fn value<'q>(query: &'q str, name: &str) -> Option<&'q str> {
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs.find(|(key, _)| *key == name).map(|(_, value)| value)
@@ -213,7 +213,7 @@ mod tests {
     use crate::content::{JSON_DOCUMENT, STREAM_LINE};
 
     #[test]
-    fn characters_are_not_bytes_in_the_one_document_for_that() {
+    fn the_utf8_document_has_different_counts_of_bytes_characters_and_units() {
         let (bytes, characters) = (UTF8_DOCUMENT.len(), UTF8_DOCUMENT.chars().count());
         let units = UTF8_DOCUMENT.encode_utf16().count();
         assert!(characters < units && units < bytes);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn other_paths_are_none() {
+    fn other_paths_are_not_fixed() {
         for target in ["/", "/plain/", "/index.html", "/bytes", "/json/x", "*", ""] {
             assert!(ask(target).is_none(), "{target}");
         }

@@ -1,15 +1,15 @@
-//! How the end of a content is marked.
+//! The framing of a content.
 
 use serde::{Deserialize, Serialize};
 
-/// How the end of the content is marked (RFC 9112, section 6).
+/// The framing of a content (RFC 9112, section 6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Framing {
-    /// By `Content-Length`.
+    /// With `Content-Length`.
     Length,
-    /// By the last chunk.
+    /// With chunks.
     Chunked,
-    /// By the end of the connection.
+    /// To the end of the connection.
     UntilClose,
 }

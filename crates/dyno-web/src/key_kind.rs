@@ -1,4 +1,4 @@
-//! The kinds of keys that certificates have.
+//! The kinds of certificate keys.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,13 +1,13 @@
-//! What each URL of a web answers, what a correct client gets: pure functions of a seed, a model, a request.
+//! A simulated web: its answers and the results of a correct client, as pure functions of seed, model and request.
 //!
-//! A [`Web`] is a [`Model`] (TOML, see `webs/`) with a seed. Ask it
+//! A [`Web`] is a [`Model`] (TOML, see `webs/`) with a seed. It has
 //!
-//! - [`Web::resolve`]: what the name servers say of a host name, how late;
-//! - [`Web::connection`]: what happens to a connection to an address;
-//! - [`Web::handshake`]: the certificate, versions, faults of a TLS handshake for a host name;
-//! - [`Web::answer`]: what the origin server answers to one request;
+//! - [`Web::resolve`]: the answer of the name servers for a host name, and its delay;
+//! - [`Web::connection`]: the behaviour of connections to an address;
+//! - [`Web::handshake`]: the certificate, versions and faults of a TLS handshake for a host name;
+//! - [`Web::answer`]: the answer of the origin server to a request;
 //! - [`Web::urls`]: the URLs of the web;
-//! - [`Web::expect`]: what a correct client reports for a URL.
+//! - [`Web::expect`]: the result of a correct client for a URL.
 //!
 //! Nothing here reads a clock, a file or a socket; nothing depends on floating-point functions of the platform.
 #![forbid(unsafe_code)]
@@ -43,7 +43,8 @@ pub use coding::{Accepted, Coding};
 pub use content::{
     CLASSES, Class, JSON_DOCUMENT, PLAIN_DOCUMENT, STREAM_LINE, WRONG_DOCUMENT, text,
 };
-pub use expectation::{Check, Expectation, Outcome, Terms, Version};
+pub use dyno_http::HttpVersion;
+pub use expectation::{Check, Expectation, Outcome, Terms};
 pub use fault::{Fault, Layer};
 pub use framing::Framing;
 pub use key_kind::KeyKind;

@@ -1,4 +1,4 @@
-//! Lines of a URL list: which are URLs, what a client makes of them.
+//! Lines of a URL list, parsed like a client parses them.
 
 use url::Url;
 
@@ -40,7 +40,7 @@ pub(crate) fn request_url(url: &Url) -> String {
     format!("{}://{host}{port}{target}", url.scheme())
 }
 
-/// Whether resolvers ask for such a name at all: letters, digits, hyphens inside (RFC 1123), underscores, which live on.
+/// Whether resolvers look a name up at all: letters, digits, hyphens inside (RFC 1123), and underscores, which occur in practice.
 pub(crate) fn is_resolvable(host: &str) -> bool {
     let is_label = |label: &str| {
         let edges = [label.chars().next(), label.chars().last()];

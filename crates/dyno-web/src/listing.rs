@@ -6,7 +6,7 @@ use crate::name;
 use crate::web::Web;
 
 impl Web {
-    /// The URLs that the web lists, in order; made-up hosts without end in sight, `[[host]]` entries once or by share.
+    /// The listed URLs in order: made-up hosts, practically without end, and `[[host]]` entries, once each or by their share.
     pub fn urls(&self) -> impl Iterator<Item = String> + '_ {
         let hosts = self.model.urls.hosts;
         let entries = self

@@ -1,4 +1,4 @@
-//! Log-normal samples from an integer table: exact, equal on every machine.
+//! Log-normal samples from an integer table: exact, and the same on every machine.
 
 use crate::normal_quantiles::UPPER_HALF;
 
@@ -9,7 +9,7 @@ pub struct LogNormal {
 }
 
 impl LogNormal {
-    /// `median` in the unit that the samples shall have; `sigma_q16` the standard deviation of the logarithm, times 65,536.
+    /// `median` is in the unit of the samples; `sigma_q16` is the standard deviation of the logarithm, times 65,536.
     #[must_use]
     pub fn new(median: u64, sigma_q16: u32) -> Self {
         let half = UPPER_HALF.len();
@@ -27,7 +27,7 @@ impl LogNormal {
         Self { values }
     }
 
-    /// The value that a uniform word falls on.
+    /// The value for a uniform random word.
     #[must_use]
     pub fn sample(&self, word: u64) -> u64 {
         self.values[usize::try_from(word >> 52).expect("twelve bits fit any usize")]
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_agree_with_the_formula() {
+    fn quantiles_match_the_formula() {
         let table = LogNormal::new(110_000, sigma(1.3));
         // exp(1.3 * z) at z = -1.2816, 0, 1.2816 (10, 50, 90 %).
         for (share, expected) in [(0.1, 20_790.0), (0.5, 110_000.0), (0.9, 582_030.0)] {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn no_spread_is_the_median() {
+    fn without_spread_every_value_is_the_median() {
         let table = LogNormal::new(42, 0);
         assert_eq!((table.sample(0), table.sample(u64::MAX)), (42, 42));
     }

@@ -1,4 +1,4 @@
-//! The model of a web: what its TOML says, checked.
+//! The model of a web, parsed from TOML and checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,31 +15,31 @@ mod number;
 
 pub(crate) use number::{Share, Sigma};
 
-/// A TOML text that is no model: one line that says what, where.
+/// A wrong model, described in one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// The TOML does not parse, has an unknown key or a value of the wrong kind.
+    /// The TOML does not parse, or has an unknown key or a value of the wrong kind.
     #[error("line {line}: {message}")]
     Syntax {
-        /// Where, counted from 1.
+        /// Line number, from 1.
         line: usize,
-        /// What.
+        /// Description.
         message: String,
     },
-    /// The TOML parses, but what it says cannot be.
+    /// The TOML parses, but its values are impossible.
     #[error("{0}")]
     Meaning(String),
 }
 
-/// What a web is like. Everything left out is absent: no fault, no delay, no redirect.
+/// The properties of a web. Omitted ones are absent: no fault, no delay, no redirect.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
-    /// What the web is called in records.
+    /// Name of the web in records.
     pub name: String,
-    /// The seed, unless the caller gives another.
+    /// Default seed.
     pub seed: u64,
-    /// The timeout that answers are planned for: honest ones end within 60 % of it.
+    /// The timeout that delays are planned for: honest answers end within 60 % of it.
     #[serde(default = "default_timeout_ms")]
     pub timeout_ms: u64,
     #[serde(default)]
@@ -60,37 +60,37 @@ pub struct Model {
     pub(crate) statuses: BTreeMap<String, Share>,
     #[serde(default)]
     pub(crate) content: ContentModel,
-    // Unsaid, it is not in the digest either: webs of before keep theirs.
+    // Omitted from the digest when absent, so that older webs keep their digests.
     #[serde(default, skip_serializing_if = "JsonModel::is_right")]
     pub(crate) json: JsonModel,
     #[serde(default, rename = "host")]
     pub(crate) hosts: Vec<HostEntry>,
 }
 
-/// Which URLs the web lists.
+/// The listed URLs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Urls {
     pub scheme: Scheme,
     pub path: String,
-    /// How many hosts of made-up names; 0 lists only the `[[host]]` entries.
+    /// Number of hosts with made-up names; 0 lists only the `[[host]]` entries.
     pub hosts: u64,
 }
 
-/// What the name servers do.
+/// The behaviour of the name servers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Names {
     pub delay: Delay,
     pub ipv6: Share,
     pub servfail_after_ms: u64,
-    /// Domains whose hosts, and all below them, always answer with a page of status 200: nothing goes wrong there by
-    /// chance. (Unsaid, it is not in the digest either: webs of before keep theirs.)
+    /// Domains whose hosts, including all subdomains, always answer with a page of status 200, without random faults.
+    /// (Omitted from the digest when absent, so that older webs keep their digests.)
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reliable: Vec<String>,
 }
 
-/// A log-normal delay with an upper bound; a median of 0 is no delay.
+/// A log-normal delay with an upper bound; a median of 0 means no delay.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Delay {
@@ -104,9 +104,9 @@ pub(crate) struct Delay {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Tls {
-    /// Share of hosts that speak no more than TLS 1.2.
+    /// Share of hosts limited to TLS 1.2.
     pub only_1_2: Share,
-    /// Share of hosts with an ECDSA P-256 leaf; the others have RSA.
+    /// Share of hosts with an ECDSA P-256 key; the others have RSA.
     pub ecdsa: Share,
 }
 
@@ -124,15 +124,15 @@ pub(crate) struct Http {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Redirects {
-    /// Share of sites whose home is at www.
+    /// Share of sites whose home page is at www.
     pub www: Share,
-    /// Share of sites whose home is at another host.
+    /// Share of sites whose home page is at another host.
     pub landing: Share,
-    /// Share of sites whose home is at www, under a path.
+    /// Share of sites whose home page is at www, under a path.
     pub chain: Share,
     /// Share of sites that redirect https to http.
     pub https_to_http: Share,
-    /// Whether every other site redirects http to https.
+    /// Whether all other sites redirect http to https.
     pub http_to_https: bool,
     /// Share of redirects with a permanent status (301, 308); the others have 302, 307, 303.
     pub permanent: Share,
@@ -142,7 +142,7 @@ pub(crate) struct Redirects {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Server {
-    /// From the request to the first byte of the answer.
+    /// Time from the request to the first byte of the answer.
     pub delay: Delay,
 }
 
@@ -151,19 +151,19 @@ pub(crate) struct Server {
 pub(crate) struct ContentModel {
     pub median_bytes: u64,
     pub sigma: Sigma,
-    /// Pages with an error status are this many times shorter.
+    /// Factor by which pages with an error status are shorter.
     pub error_divisor: u64,
-    /// What gzip makes of the text, `ratio` to 1.
+    /// Compression ratio of the text under gzip, `ratio` to 1.
     pub compression_ratio: u32,
-    /// Shares of the preferred coding; what is left is identity.
+    /// Shares of preferred codings; the rest is identity.
     pub codings: BTreeMap<Coding, Share>,
 }
 
-/// What becomes of the JSON document.
+/// The JSON document.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct JsonModel {
-    /// Share of URLs that give the document with a wrong number.
+    /// Share of URLs with a wrong number in the document.
     pub wrong_share: Share,
 }
 
@@ -174,17 +174,17 @@ impl JsonModel {
     }
 }
 
-/// One host by name: what is said here replaces what would be drawn.
+/// A host by name: its values replace random ones.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostEntry {
     pub name: String,
     #[serde(default)]
     pub fault: Option<Fault>,
-    /// The URL listed for the host; without it, the list's scheme and path.
+    /// The listed URL of the host [default: from the list's scheme and path].
     #[serde(default)]
     pub url: Option<String>,
-    /// In a web with made-up hosts: the share of the list that is this host.
+    /// In a web with made-up hosts: the share of this host in the list.
     #[serde(default)]
     pub share: Option<Share>,
     #[serde(default)]
@@ -212,10 +212,10 @@ pub(crate) struct HostEntry {
     pub delay_ms: Option<u64>,
     #[serde(default)]
     pub name_delay_ms: Option<u64>,
-    /// Speak no more than TLS 1.2.
+    /// Whether the host is limited to TLS 1.2.
     #[serde(default)]
     pub tls_1_2: Option<bool>,
-    /// Offer HTTP/2. (Unsaid, it is not in the digest either: webs of before keep theirs.)
+    /// Whether the host offers HTTP/2. (Omitted from the digest when absent, so that older webs keep their digests.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http2: Option<bool>,
     #[serde(default)]
@@ -225,11 +225,11 @@ pub(crate) struct HostEntry {
 }
 
 impl Model {
-    /// Reads a model from TOML.
+    /// Parses a model from TOML.
     ///
     /// # Errors
     ///
-    /// One line that says what is wrong: an unknown key with its line, shares beyond 1, a host named twice.
+    /// One line that describes the error: an unknown key with its line, shares beyond 1, a host named twice.
     pub fn from_toml(text: &str) -> Result<Self, ModelError> {
         let model: Self = toml::from_str(text).map_err(|error| ModelError::Syntax {
             line: error
@@ -241,27 +241,27 @@ impl Model {
         Ok(model)
     }
 
-    /// What gzip makes of the web's text, so many to 1: the argument of [`crate::text`].
+    /// Compression ratio of the web's text under gzip, to 1: the argument of [`crate::text`].
     #[must_use]
     pub fn compression_ratio(&self) -> u32 {
         self.content.compression_ratio
     }
 
-    /// The content codings that pages of the web are served in, identity among them.
+    /// The content codings of the web's pages, including identity.
     #[must_use]
     pub fn codings(&self) -> BTreeSet<Coding> {
         let of_hosts = self.hosts.iter().filter_map(|host| host.coding);
         let preferred = self.content.codings.keys().copied().chain(of_hosts);
         let mut codings: BTreeSet<Coding> = preferred.collect();
         if codings.iter().any(|&coding| coding != Coding::Identity) {
-            // What a request gets that does not accept the preferred one.
+            // Sent to clients that do not accept the preferred one.
             codings.insert(Coding::Gzip);
         }
         codings.insert(Coding::Identity);
         codings
     }
 
-    /// One text for one meaning: what the digest is made of.
+    /// A canonical text of the model, the input of the digest.
     pub(crate) fn canonical(&self) -> String {
         serde_json::to_string(self).expect("a model has string keys only")
     }

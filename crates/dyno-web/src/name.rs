@@ -1,8 +1,8 @@
-//! Names of a web's own hosts: made of syllables, unique, the same for ever.
+//! Names of made-up hosts: syllables, unique, independent of everything but the seed.
 
 use crate::draw::{Draws, Kind, SeedKey};
 
-/// 64 syllables: three name 262,144 hosts, four name 16.7 million.
+/// 64 syllables: three make 262,144 names, four 16.7 million.
 const SYLLABLES: [&str; 64] = [
     "ba", "be", "bi", "bo", "bu", "da", "de", "di", "do", "du", "fa", "fe", "fi", "fo", "fu", "ga",
     "ge", "gi", "go", "gu", "ka", "ke", "ki", "ko", "ku", "la", "le", "li", "lo", "lu", "ma", "me",
@@ -21,7 +21,7 @@ const TOP_LEVEL: [(&str, u64); 8] = [
     ("jp", 12),
 ];
 const THREE_SYLLABLES: u64 = 1 << 18;
-/// How many hosts can have a name of their own.
+/// Number of hosts with unique names.
 pub(crate) const MOST_HOSTS: u64 = 1 << 24;
 
 /// The name of host `index` of the web.
@@ -32,7 +32,7 @@ pub(crate) fn name(key: &SeedKey, index: u64) -> String {
     } else {
         (4, MOST_HOSTS, index)
     };
-    // An odd factor permutes a power of two, so that neighbours do not look alike, yet no two are equal.
+    // An odd factor permutes the residues of a power of two: neighbours differ, and all names are unique.
     let mut place = index.wrapping_mul(0x9e37_79b9_7f4a_7c15 | 1) % space;
     let mut name = String::with_capacity(16);
     for _ in 0..syllables {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_of_top_level_domains_are_whole() {
+    fn shares_of_top_level_domains_add_up() {
         assert_eq!(TOP_LEVEL.iter().map(|(_, share)| share).sum::<u64>(), 256);
     }
 }

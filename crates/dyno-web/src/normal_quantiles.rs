@@ -1,6 +1,6 @@
-//! Quantiles of the standard normal distribution, as integers, so that no machine's mathematics library has a say.
+//! Quantiles of the standard normal distribution as integers, independent of a machine's mathematics library.
 
-/// Upper half: entry `i` is the quantile at `0.5 + (i + 0.5) / 4096`, times 65,536. The lower half is its mirror image.
+/// Upper half: entry `i` is the quantile at `0.5 + (i + 0.5) / 4096`, times 65,536. The lower half is symmetric.
 ///
 /// Made with `statistics.NormalDist().inv_cdf` of Python 3.11 (Wichura, algorithm AS 241, 1988), rounded to integers.
 #[expect(clippy::unreadable_literal, reason = "a table of numbers, not numbers to read")]

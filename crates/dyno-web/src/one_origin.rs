@@ -1,4 +1,4 @@
-//! A web that one origin on a real machine plays: all that can be reached of it is that origin.
+//! A web that is served by one origin on a real machine, and nowhere else.
 
 use std::fmt;
 
@@ -13,26 +13,26 @@ pub struct OneOrigin {
     port: u16,
 }
 
-/// Why a text names no origin.
+/// Why a text is not the URL of an origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OneOriginError {
-    /// It is no URL.
+    /// It is not a URL.
     #[error("{0:?} is no URL; write it like http://other:8080")]
     NoUrl(String),
     /// It is a URL of another scheme.
     #[error("{0}: only http is spoken between two machines; write it like http://other:8080")]
     NoHttp(String),
-    /// It names more than an origin.
+    /// It has more than host and port.
     #[error("{0}: name the machine and the port only, like http://other:8080")]
     TooMuch(String),
 }
 
 impl OneOrigin {
-    /// Reads the URL of an origin.
+    /// Parses the URL of an origin.
     ///
     /// # Errors
     ///
-    /// If it is none, is not of plain HTTP, or has more than host and port.
+    /// If it is not a URL, is not plain HTTP, or has more than host and port.
     pub fn parse(text: &str) -> Result<Self, OneOriginError> {
         let no_url = || OneOriginError::NoUrl(text.to_owned());
         if !text.contains("://") {
@@ -56,7 +56,7 @@ impl OneOrigin {
         })
     }
 
-    /// Its host: a name, or an address without brackets.
+    /// The host: a name, or an address without brackets.
     #[must_use]
     pub fn host(&self) -> String {
         match &self.host {
@@ -66,7 +66,7 @@ impl OneOrigin {
         }
     }
 
-    /// Its name, unless an address stands in its place.
+    /// The host name; `None` for an address.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match &self.host {
@@ -75,13 +75,13 @@ impl OneOrigin {
         }
     }
 
-    /// Its port.
+    /// The port.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// What stands in the `Host` field of its requests: the port unless it is HTTP's own.
+    /// The `Host` field of requests: with the port unless it is HTTP's default.
     #[must_use]
     pub fn authority(&self) -> String {
         if self.port == Scheme::Http.port() {
@@ -91,7 +91,7 @@ impl OneOrigin {
         }
     }
 
-    /// Whether a URL is one of its own.
+    /// Whether a URL belongs to this origin.
     pub(crate) fn has(&self, url: &Url) -> bool {
         url.scheme() == Scheme::Http.name()
             && url.host().is_some_and(|host| host.to_owned() == self.host)
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_of_origins_are_read() {
+    fn urls_of_origins_parse() {
         let cases = [
             ("http://other:8080", "http://other:8080"),
             ("HTTP://OTHER:8080/", "http://other:8080"),

@@ -1,4 +1,4 @@
-//! What the origin server answers to one request.
+//! The answers of the origin server.
 
 use crate::answer::{Answer, Content, Drip, Request};
 use crate::coding::Coding;
@@ -13,7 +13,7 @@ use crate::site::{Home, Site, site_of};
 use crate::units::Nanos;
 use crate::web::Web;
 
-/// Places of a page's draws.
+/// Places in a page's draws.
 mod place {
     pub(super) const STATUS: usize = 0;
     pub(super) const CONTENT: usize = 1;
@@ -24,12 +24,12 @@ mod place {
     pub(super) const WRONG_DOCUMENT: usize = 6;
 }
 
-/// The piece of a body that never ends: a byte every half second.
+/// The pieces of an endless body: a byte every half second.
 const ENDLESS_DRIP: Drip = Drip {
     bytes: 1,
     every: Nanos::from_millis(500),
 };
-/// Its length: six days of such pieces.
+/// Length of an endless body: six days of such pieces.
 const ENDLESS_BYTES: u64 = 1 << 20;
 
 impl Web {
@@ -67,7 +67,7 @@ impl Web {
         redirect.unwrap_or_else(|| self.page(request, entry))
     }
 
-    /// The JSON document that a URL gives, its query included: a client that asks again finds the same.
+    /// The JSON document of a URL, its query included; it is the same for every request.
     fn json_document(&self, request: &Request<'_>) -> &'static str {
         let share = self.model().json.wrong_share.0;
         let draws = || self.key.draws(Kind::Page, request.host, request.target);
@@ -141,7 +141,7 @@ impl Web {
         };
         let content = match (status, entry.and_then(|entry| entry.content_bytes)) {
             (204 | 304, _) => Content::Empty,
-            // A length of a class can be served in every coding.
+            // Pages with the length of a class can be served in every coding.
             (_, Some(bytes)) if Class::nearest(bytes).bytes() == bytes => {
                 Content::Page(Class::nearest(bytes))
             }
@@ -187,7 +187,7 @@ impl Web {
         let mut place = draws.share(place::STATUS);
         for (status, share) in &self.model().statuses {
             if place < share.0 {
-                return status.parse().expect("checked when the model was read");
+                return status.parse().expect("checked by Model::check");
             }
             place -= share.0;
         }
@@ -206,7 +206,7 @@ impl Web {
     }
 }
 
-/// `page`, spoilt: plain content with a marked end, so that the fault alone is at fault.
+/// Adds a fault to `page`, without coding and with a length, so that nothing else can make a client fail.
 fn faulty(page: Answer, fault: Fault) -> Answer {
     let whole = Answer {
         coding: Coding::Identity,

@@ -1,11 +1,11 @@
-//! The distributions of a model, ready to sample.
+//! The distributions of a model, prepared for sampling.
 
 use crate::content::Class;
 use crate::log_normal::LogNormal;
 use crate::model::{Delay, Model};
 use crate::units::Nanos;
 
-/// The model's distributions, ready to sample.
+/// The distributions of a model.
 #[derive(Debug, Clone)]
 pub(crate) struct Samplers {
     name_delay: Bounded,
@@ -14,7 +14,7 @@ pub(crate) struct Samplers {
     content: LogNormal,
 }
 
-/// A distribution of microseconds, cut at a bound.
+/// A distribution of microseconds with an upper bound.
 #[derive(Debug, Clone)]
 struct Bounded {
     micros: LogNormal,

@@ -1,4 +1,4 @@
-//! The schemes of URLs, with their ports.
+//! The schemes of URLs and their ports.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ impl Scheme {
         }
     }
 
-    /// The port of URLs that name none.
+    /// The default port.
     #[must_use]
     pub const fn port(self) -> u16 {
         match self {

@@ -1,7 +1,8 @@
-//! Hosts as the seed draws them: their addresses, handshakes, faults, where the home of their site is.
+//! Randomly drawn properties of hosts: addresses, handshakes, faults, the location of a site's home page.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use dyno_http::HttpVersion;
 use serde::Serialize;
 
 use crate::address::{self, Block};
@@ -11,7 +12,7 @@ use crate::key_kind::KeyKind;
 use crate::units::Nanos;
 use crate::web::Web;
 
-/// What the name servers say of a name.
+/// The answer of the name servers for a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resolved {
@@ -28,29 +29,29 @@ pub enum Resolved {
     ServFail,
 }
 
-/// An answer of the name servers, with how late it comes.
+/// An answer of the name servers, and its delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Resolution {
-    /// What they say.
+    /// The answer.
     pub resolved: Resolved,
-    /// After how long.
+    /// The delay.
     pub delay: Nanos,
 }
 
-/// How a TLS handshake for a host name goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// The properties of a TLS handshake for a host name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Handshake {
-    /// The fault that strikes, of [`Layer::Handshake`].
+    /// The fault, of [`Layer::Handshake`].
     pub fault: Option<Fault>,
     /// Whether TLS 1.3 is not offered.
     pub only_1_2: bool,
-    /// The leaf's key.
+    /// The kind of the certificate's key.
     pub key: KeyKind,
-    /// Whether the host offers HTTP/2 by ALPN.
-    pub http2: bool,
+    /// The newest version of HTTP that the host offers by ALPN; it offers HTTP/1.1 and each one between, too.
+    pub newest: HttpVersion,
 }
 
-/// Where the home of a site is, for whoever asks for its bare name over https.
+/// The home page of a site, relative to a request for its bare name over https.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Home {
     Here,
@@ -60,7 +61,7 @@ pub(crate) enum Home {
     Plain,
 }
 
-/// Places of a site's draws.
+/// Places in a site's draws.
 mod place {
     pub(super) const FAULT: usize = 0;
     pub(super) const HOME: usize = 1;
@@ -68,7 +69,7 @@ mod place {
     pub(super) const ONLY_1_2: usize = 3;
     pub(super) const ECDSA: usize = 4;
     pub(super) const HTTP2: usize = 5;
-    // Of a host's draws.
+    // In a host's draws.
     pub(super) const V4: usize = 0;
     pub(super) const V6: usize = 1;
     pub(super) const HAS_V6: usize = 2;
@@ -76,7 +77,7 @@ mod place {
     pub(super) const REDIRECT_DELAY: usize = 4;
 }
 
-/// The site that a host belongs to: its name less a first label `www` or `landing`.
+/// The site of a host: its name without a leading `www.` or `landing.`.
 pub(crate) fn site_of(host: &str) -> &str {
     ["www.", "landing."]
         .iter()
@@ -84,7 +85,7 @@ pub(crate) fn site_of(host: &str) -> &str {
         .unwrap_or(host)
 }
 
-/// A site with its draws: all its hosts share a fate.
+/// A site with its draws, which all its hosts share.
 pub(crate) struct Site<'w> {
     web: &'w Web,
     draws: Draws,
@@ -131,7 +132,7 @@ impl<'w> Site<'w> {
         let permanent = self
             .draws
             .happens(place::PERMANENT, self.web.model.redirects.permanent.0);
-        // One in eight redirects keeps the method by its status; one in sixteen temporary ones is a 303.
+        // One in eight redirects has a status that keeps the method; one in sixteen temporary ones is a 303.
         match (permanent, self.draws.word(place::PERMANENT) >> 60) {
             (true, 0 | 1) => 308,
             (true, _) => 301,
@@ -143,7 +144,7 @@ impl<'w> Site<'w> {
 }
 
 impl Web {
-    /// The fault of a host, of whichever layer.
+    /// The fault of a host, in any layer.
     #[must_use]
     pub fn fault(&self, host: &str) -> Option<Fault> {
         match self.entry(host) {
@@ -153,7 +154,7 @@ impl Web {
         }
     }
 
-    /// What the name servers say of `host` (lower case, no final dot).
+    /// The answer of the name servers for `host` (lower case, no final dot).
     #[must_use]
     pub fn resolve(&self, host: &str) -> Resolution {
         let entry = self.entry(host);
@@ -190,13 +191,13 @@ impl Web {
         }
     }
 
-    /// What happens to a connection to `address`, before its first byte; `None` outside the web.
+    /// The behaviour of connections to `address` before the first byte; `None` outside the web.
     #[must_use]
     pub fn connection(address: IpAddr) -> Option<Block> {
         address::block_of(address)
     }
 
-    /// How a TLS handshake that asks for `host` goes.
+    /// The properties of a TLS handshake for `host`.
     #[must_use]
     pub fn handshake(&self, host: &str) -> Handshake {
         let entry = self.entry(host);
@@ -216,13 +217,18 @@ impl Web {
                     KeyKind::Rsa
                 }
             }),
-            http2: entry
+            newest: if entry
                 .and_then(|entry| entry.http2)
-                .unwrap_or_else(|| site.draws.happens(place::HTTP2, self.model.http.http2.0)),
+                .unwrap_or_else(|| site.draws.happens(place::HTTP2, self.model.http.http2.0))
+            {
+                HttpVersion::Http2
+            } else {
+                HttpVersion::Http11
+            },
         }
     }
 
-    /// How late a host sends a redirect.
+    /// The delay of a host's redirects.
     pub(crate) fn redirect_delay(&self, host: &str) -> Nanos {
         let draws = self.key.draws(Kind::Host, host, "");
         self.samplers

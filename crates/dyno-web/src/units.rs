@@ -1,4 +1,4 @@
-//! Units as types, so that milliseconds never meet bytes.
+//! Units as types, so that times and sizes cannot be confused.
 
 use std::ops::{Add, AddAssign};
 use std::time::Duration;
@@ -10,22 +10,22 @@ use serde::Serialize;
 pub struct Nanos(pub u64);
 
 impl Nanos {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
-    /// From whole milliseconds.
+    /// Converts whole milliseconds.
     #[must_use]
     pub const fn from_millis(milliseconds: u64) -> Self {
         Self(milliseconds * 1_000_000)
     }
 
-    /// From microseconds, the grain of every planned delay.
+    /// Converts microseconds, the resolution of every planned delay.
     #[must_use]
     pub const fn from_micros(microseconds: u64) -> Self {
         Self(microseconds * 1_000)
     }
 
-    /// As the standard library's duration.
+    /// Converts to the standard library's duration.
     #[must_use]
     pub const fn duration(self) -> Duration {
         Duration::from_nanos(self.0)
@@ -38,7 +38,7 @@ impl Nanos {
         Self(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// What is left after `other`, or zero.
+    /// The difference to `other`, at least zero.
     #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))

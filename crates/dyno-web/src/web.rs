@@ -1,4 +1,4 @@
-//! A web, and what is known of it as a whole: its model, seed, digest.
+//! A web: its model, seed and digest.
 
 use std::collections::{HashMap, HashSet};
 
@@ -6,18 +6,18 @@ use crate::draw::SeedKey;
 use crate::model::{HostEntry, Model};
 use crate::samplers::Samplers;
 
-/// A web: a model with its seed, ready to be asked.
+/// A web: a model with its seed.
 #[derive(Debug, Clone)]
 pub struct Web {
     pub(crate) model: Model,
     seed: u64,
     pub(crate) key: SeedKey,
     pub(crate) samplers: Samplers,
-    /// Places of the `[[host]]` entries by name.
+    /// Indices of the `[[host]]` entries by name.
     entries: HashMap<String, usize>,
     reliable: HashSet<String>,
     /// The entry of every host in a reliable domain.
-    answering: HostEntry,
+    reliable_entry: HostEntry,
 }
 
 impl Web {
@@ -38,7 +38,7 @@ impl Web {
             samplers,
             entries,
             reliable: model.names.reliable.iter().cloned().collect(),
-            answering: HostEntry {
+            reliable_entry: HostEntry {
                 status: Some(200),
                 ..HostEntry::default()
             },
@@ -46,15 +46,15 @@ impl Web {
         }
     }
 
-    /// What the model says of a host: its `[[host]]` entry, or that of every reliable one.
+    /// The `[[host]]` entry of a host, or the common entry of reliable hosts.
     pub(crate) fn entry(&self, host: &str) -> Option<&HostEntry> {
         if let Some(&place) = self.entries.get(host) {
             return Some(&self.model.hosts[place]);
         }
-        self.is_reliable(host).then_some(&self.answering)
+        self.is_reliable(host).then_some(&self.reliable_entry)
     }
 
-    /// Whether a host is in a reliable domain: its name, or what follows one of its dots, is one.
+    /// Whether a host is in a reliable domain: its name, or a suffix after one of its dots, is one.
     fn is_reliable(&self, host: &str) -> bool {
         let below = host.match_indices('.').map(|(dot, _)| &host[dot + 1..]);
         !self.reliable.is_empty()
@@ -63,19 +63,19 @@ impl Web {
                 .any(|domain| self.reliable.contains(domain))
     }
 
-    /// The model that this web plays.
+    /// The model of this web.
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// The seed that every answer follows from.
+    /// The seed of every answer.
     #[must_use]
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// A digest (32 hex digits) of model with seed: two webs with one digest answer alike.
+    /// A digest (32 hex digits) of model and seed: webs with the same digest give the same answers.
     #[must_use]
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();

@@ -1,9 +1,11 @@
-//! `webs/top-sites.toml` against the published figures it is fitted to, within the error of its sample.
+//! Comparison of `webs/top-sites.toml` with the published figures, within the sampling error.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::BTreeMap;
 
-use dyno_web::{Accepted, Coding, KeyKind, Model, Nanos, Outcome, Request, Resolved, Scheme, Web};
+use dyno_web::{
+    Accepted, Coding, HttpVersion, KeyKind, Model, Nanos, Outcome, Request, Resolved, Scheme, Web,
+};
 
 const SAMPLE: usize = 40_000;
 
@@ -50,7 +52,7 @@ fn crawl(web: &Web) -> Crawl {
     }
 }
 
-/// Asserts that a share lies within four standard errors of what it should be.
+/// Asserts that a share lies within four standard errors of the expected one.
 #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
 fn near(what: &str, count: usize, of: usize, share: f64) {
     let seen = count as f64 / of as f64;
@@ -63,7 +65,7 @@ fn near(what: &str, count: usize, of: usize, share: f64) {
 }
 
 #[test]
-fn outcomes_are_those_published() {
+fn outcomes_match_the_published_ones() {
     let crawl = crawl(&top_sites());
     println!(
         "{:?} mean {:.1} ms, {:.0} bytes",
@@ -122,7 +124,7 @@ fn outcomes_are_those_published() {
 }
 
 #[test]
-fn hosts_are_those_published() {
+fn hosts_match_the_published_ones() {
     let web = top_sites();
     let (mut v6, mut resolved, mut only_1_2, mut ecdsa, mut http2) = (0, 0, 0, 0, 0);
     for url in web.urls().take(SAMPLE) {
@@ -134,7 +136,7 @@ fn hosts_are_those_published() {
         let handshake = web.handshake(host);
         only_1_2 += usize::from(handshake.only_1_2);
         ecdsa += usize::from(handshake.key == KeyKind::Ecdsa);
-        http2 += usize::from(handshake.http2);
+        http2 += usize::from(handshake.newest == HttpVersion::Http2);
     }
     near("IPv6", v6, resolved, 0.316);
     near("TLS 1.2 only", only_1_2, SAMPLE, 0.113);
@@ -142,9 +144,9 @@ fn hosts_are_those_published() {
     near("HTTP/2", http2, SAMPLE, 0.766);
 }
 
-/// Page weights on the wire, for a client that accepts every coding, beside those of the Web Almanac 2025 (desktop HTML).
+/// Compares page weights on the wire, for a client that accepts every coding, with those of the Web Almanac 2025 (desktop HTML).
 #[test]
-fn weights_on_the_wire_are_near_those_published() {
+fn weights_on_the_wire_match_the_published_ones() {
     let web = top_sites();
     let accepted = Accepted::parse(b"gzip, br, zstd");
     let (mut weights, mut codings) = (Vec::new(), BTreeMap::<Coding, usize>::new());

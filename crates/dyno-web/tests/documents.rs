@@ -1,4 +1,4 @@
-//! The document that each server subject ships: the one that every web has at `/json`.
+//! The document shipped with each server subject: that of `/json` in every web.
 
 use std::fs;
 use std::path::Path;

@@ -1,12 +1,12 @@
-//! The published test vector: 100 URLs with all that the web says of them (times in
-//! nanoseconds, the request accepting gzip, br, zstd, a timeout of 5 s), so that it can never change by accident.
+//! The published test vector: 100 URLs with all properties that the web gives them (times in nanoseconds, a request that accepts
+//! gzip, br, zstd, a timeout of 5 s). It detects accidental changes.
 //!
-//! A change of these lines with the same model is a change of every web in the world that has been measured: it needs a new
-//! context in `draw.rs` and a line in CHANGELOG.md. A change of `webs/top-sites.toml` has a digest of its own, and needs that
-//! line alone. To write them anew: `UPDATE_VECTOR=1 cargo test -p dyno-web --test vector`.
+//! A change of these lines with the same model changes every web that has ever been measured: it needs a new context in `draw.rs`
+//! and a line in CHANGELOG.md. A change of `webs/top-sites.toml` has its own digest, and needs only that line. To regenerate the
+//! vector: `UPDATE_VECTOR=1 cargo test -p dyno-web --test vector`.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-use dyno_web::{Accepted, Model, Nanos, Request, Scheme, Web};
+use dyno_web::{Accepted, HttpVersion, Model, Nanos, Request, Scheme, Web};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vector.jsonl");
 const REAL_NAMES: [&str; 20] = [
@@ -56,10 +56,16 @@ fn describe(web: &Web, url: &str) -> String {
         Scheme::Http
     };
     let accepted = Accepted::parse(b"gzip, br, zstd");
+    let handshake = web.handshake(host);
     let line = serde_json::json!({
         "url": url,
         "resolve": web.resolve(host),
-        "handshake": web.handshake(host),
+        "handshake": {
+            "fault": handshake.fault,
+            "only_1_2": handshake.only_1_2,
+            "key": handshake.key,
+            "http2": handshake.newest == HttpVersion::Http2,
+        },
         "answer": web.answer(&Request { scheme, host, target, accepted }),
         "expect": web.expect(url, Nanos::from_millis(5_000)),
     });

@@ -1,4 +1,4 @@
-//! The shipped webs: each reads, none leaves a correct client in doubt, `contract` has every fault.
+//! The shipped webs: each parses, none has undecided results, `contract` has every fault.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ fn webs() -> impl Iterator<Item = Web> {
 }
 
 #[test]
-fn the_grey_band_is_empty() {
+fn no_url_has_an_undecided_result() {
     for web in webs() {
         let timeout = Nanos::from_millis(web.model().timeout_ms);
         for url in web.urls().take(20_000) {
@@ -39,7 +39,7 @@ fn the_grey_band_is_empty() {
 }
 
 #[test]
-fn contract_has_every_fault_and_nothing_by_chance() {
+fn contract_has_every_fault_and_nothing_random() {
     let web = webs().find(|web| web.model().name == "contract").unwrap();
     let timeout = Nanos::from_millis(1_000);
     let causes: BTreeSet<&str> = web
@@ -58,7 +58,7 @@ fn contract_has_every_fault_and_nothing_by_chance() {
 }
 
 #[test]
-fn names_of_examples_answer_in_every_web() {
+fn example_names_answer_in_every_web() {
     let names = [
         "example.com",
         "example.net",
@@ -89,7 +89,7 @@ fn names_of_examples_answer_in_every_web() {
 }
 
 #[test]
-fn a_reliable_domain_has_what_is_below_it_and_nothing_else() {
+fn a_reliable_domain_includes_its_subdomains_only() {
     let text = "name = 'x'\nseed = 1\n[names]\nreliable = ['example.com']\n[faults]\nrefused = 1\n\
         [[host]]\nname = 'gone.example.com'\nfault = 'nxdomain'\n";
     let web = Web::new(Model::from_toml(text).unwrap(), None);
@@ -108,12 +108,12 @@ fn a_reliable_domain_has_what_is_below_it_and_nothing_else() {
 
 #[test]
 fn plain_has_no_fault_and_no_delay() {
-    nothing_but_answers("plain");
+    has_only_successful_answers("plain");
 }
 
 #[test]
 fn wrong_documents_are_one_in_a_thousand_and_nothing_else_is_wrong() {
-    nothing_but_answers("wrong-documents");
+    has_only_successful_answers("wrong-documents");
     let web = webs()
         .find(|web| web.model().name == "wrong-documents")
         .unwrap();
@@ -125,11 +125,11 @@ fn wrong_documents_are_one_in_a_thousand_and_nothing_else_is_wrong() {
         .map(|number| web.expect_on(&checking, &format!("http://cost.example/json?n={number}")))
         .filter(|expectation| !matches!(expectation.outcome, Outcome::Status { .. }))
         .count();
-    // 10 expected, standard deviation 3.2: three of them.
+    // 10 expected; bounds of three standard deviations of 3.2.
     assert!((1..=20).contains(&wrong), "{wrong}");
 }
 
-fn nothing_but_answers(name: &str) {
+fn has_only_successful_answers(name: &str) {
     let web = webs().find(|web| web.model().name == name).unwrap();
     for url in web.urls().take(5_000) {
         let expectation = web.expect(&url, Nanos::from_millis(5_000));

@@ -1,4 +1,4 @@
-//! `calibrator`: a server that is known to take as long as it is told.
+//! `calibrator`: a server with known service times.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -16,19 +16,19 @@ use crate::quantity::standard_duration;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The address to serve at
+    /// Address to serve at
     #[arg(long, default_value = "127.0.0.1", global = true)]
     address: IpAddr,
-    /// The port; 0 takes a free one
+    /// Port; 0 takes a free one
     #[arg(long, default_value_t = 0, global = true)]
     port: u16,
-    /// The CPU to serve with
+    /// CPU to serve with
     #[arg(long, value_name = "CPU", global = true)]
     cpus: Option<CpuSet>,
-    /// Where to write what happened (JSON)
+    /// Write the record of the requests here (JSON)
     #[arg(long, value_name = "FILE", global = true)]
     report: Option<PathBuf>,
-    /// End when standard input ends, too
+    /// Also end at the end of standard input
     #[arg(long, global = true)]
     until_eof: bool,
     #[command(subcommand)]
@@ -37,25 +37,25 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Chosen {
-    /// Serve each request for a time that follows a law, any number of them at once
+    /// Serve every request after a time drawn from a law, any number at once
     Law(Times),
-    /// The same, but for a stall: answers that come due in it are given at its end
+    /// The same, with a stall: answers due during it are sent at its end
     Stall {
         #[command(flatten)]
         times: Times,
-        /// When it begins, from the first request on
+        /// Start of the stall, counted from the first request
         #[arg(long, value_name = "TIME", value_parser = standard_duration)]
         at: Duration,
-        /// How long it lasts
+        /// Length of the stall
         #[arg(long, value_name = "TIME", value_parser = standard_duration, default_value = "1s")]
         length: Duration,
-        /// How long after its beginning the next one begins [default: there is one]
+        /// Time from the start of one stall to the start of the next [default: one stall only]
         #[arg(long, value_name = "TIME", value_parser = standard_duration)]
         every: Option<Duration>,
     },
-    /// Serve one request after the other, so many in a second
+    /// Serve one request after the other at a fixed rate
     Rate {
-        /// How many
+        /// Requests per second
         #[arg(long, value_name = "N")]
         per_second: f64,
     },
@@ -64,13 +64,13 @@ enum Chosen {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 struct Times {
-    /// Always this time
+    /// A constant time
     #[arg(long, value_name = "TIME", value_parser = standard_duration)]
     constant: Option<Duration>,
-    /// An exponential law of this mean
+    /// An exponential law with this mean
     #[arg(long, value_name = "MEAN", value_parser = standard_duration)]
     exponential: Option<Duration>,
-    /// A log-normal law: its median, and the standard deviation of the logarithm
+    /// A log-normal law: median, and standard deviation of the logarithm
     #[arg(long, value_name = "MEDIAN:SIGMA", value_parser = log_normal)]
     log_normal: Option<Law>,
     /// One of two times: the usual one, the slow one, and the share of the slow one
@@ -150,7 +150,7 @@ impl Chosen {
             Self::Rate { per_second } => {
                 ensure!(
                     (0.001..=1e6).contains(per_second),
-                    "--per-second: {per_second} cannot be kept; write 0.001 to 1000000"
+                    "--per-second: {per_second} is out of range; write 0.001 to 1000000"
                 );
                 Behaviour::Rate { per_s: *per_second }
             }
@@ -158,7 +158,7 @@ impl Chosen {
     }
 }
 
-/// Serves until SIGINT or SIGTERM, and until the end of standard input if that is wanted.
+/// Serves until SIGINT or SIGTERM, with `--until-eof` also until the end of standard input.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     if let Some(cpus) = &arguments.cpus {
         cpus.check_within(&CpuSet::allowed()?, "calibrator")?;
@@ -167,7 +167,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let address = SocketAddr::new(arguments.address, arguments.port);
     let calibrator = Calibrator::listen(address, arguments.behaviour.behaviour()?)?;
     println!("http://{}/", calibrator.address());
-    let record = calibrator.serve(until_told(arguments.until_eof))?;
+    let record = calibrator.serve(stop_requested(arguments.until_eof))?;
     match &arguments.report {
         Some(path) => write(path, &record),
         None => Ok(0),
@@ -181,7 +181,7 @@ fn write(path: &Path, record: &Record) -> Result<u8> {
     Ok(0)
 }
 
-async fn until_told(until_eof: bool) {
+async fn stop_requested(until_eof: bool) {
     let end_of_input = async {
         if !until_eof || end_of_input().await.is_err() {
             std::future::pending::<()>().await;
@@ -191,7 +191,7 @@ async fn until_told(until_eof: bool) {
         signal(SignalKind::terminate()),
         signal(SignalKind::interrupt()),
     ) else {
-        // Without a handler a signal ends the process by itself.
+        // Without a handler a signal ends the process.
         return end_of_input.await;
     };
     tokio::select! {
@@ -201,13 +201,13 @@ async fn until_told(until_eof: bool) {
     }
 }
 
-/// Waits in a thread of its own, so that what is served does not wait with it.
+/// Waits for the end of standard input in a thread of its own, so that the server is not blocked.
 async fn end_of_input() -> Result<(), oneshot::error::RecvError> {
     let (ended, end) = oneshot::channel();
     std::thread::spawn(move || {
-        // However it ends, there is nobody any more.
+        // An error ends the input like its end does.
         drop(std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
-        // A receiver that has gone waits for nothing.
+        // Without a receiver the signal is not needed.
         let _ = ended.send(());
     });
     end.await

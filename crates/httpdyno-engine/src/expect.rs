@@ -1,4 +1,4 @@
-//! `expect`: what a correct client must report for each URL of standard input.
+//! `expect`: the correct result of each URL on standard input.
 
 use std::io::{BufRead, Write};
 use std::num::NonZero;
@@ -6,7 +6,7 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
-use dyno_web::{Check, Expectation, Nanos, OneOrigin, Outcome, Terms, Version};
+use dyno_web::{Check, Expectation, HttpVersion, Nanos, OneOrigin, Outcome, Terms};
 use serde::Serialize;
 
 use crate::quantity;
@@ -16,16 +16,16 @@ use crate::web_source::WebArguments;
 pub struct Arguments {
     #[command(flatten)]
     web: WebArguments,
-    /// The client's timeout, in seconds (or with a unit: 800ms)
+    /// Timeout of the client, in seconds (or with a unit: 800ms)
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = quantity::duration)]
     timeout: Nanos,
-    /// The URL of the one origin that plays the web on a real machine; what leads away from it is an error
+    /// URL of the one origin that serves the web on a real machine; a redirect away from it is an error
     #[arg(long, value_name = "URL", value_parser = OneOrigin::parse)]
     against: Option<OneOrigin>,
-    /// What the client was told to check: json expects an error of whatever is not the right JSON document
+    /// Content check of the client: with json, anything but the right JSON document is an error
     #[arg(long, value_enum)]
     check: Option<CheckName>,
-    /// The one version of HTTP that the client was told to speak: with 2, a host without it is an error
+    /// HTTP version of the client: with 2, a host without HTTP/2 is an error
     #[arg(long, value_enum, value_name = "VERSION")]
     http_version: Option<VersionName>,
 }
@@ -56,7 +56,7 @@ const COLUMNS: [&str; 9] = [
     "planned_ms",
 ];
 
-/// One row: absent is empty.
+/// One row; an absent value is empty.
 #[derive(Debug, Serialize)]
 struct Row<'u> {
     url: &'u str,
@@ -98,10 +98,10 @@ impl<'u> Row<'u> {
     }
 }
 
-/// Lines that one thread works on at a time: a second of input at most, a few MiB of output.
+/// Lines of one thread's batch: at most a second of work and a few MiB of output.
 const BATCH: usize = 20_000;
 
-/// Prints a row of CSV a line of input, in order; empty lines are no URLs.
+/// Prints a CSV row for each line of input, in order; empty lines are skipped.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let web = arguments.web.load()?;
     let threads = thread::available_parallelism().map_or(1, NonZero::get);
@@ -111,8 +111,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         timeout: arguments.timeout,
         check: arguments.check.map(|CheckName::Json| Check::Json),
         version: arguments.http_version.map(|version| match version {
-            VersionName::Http1 => Version::Http1,
-            VersionName::Http2 => Version::Http2,
+            VersionName::Http1 => HttpVersion::Http11,
+            VersionName::Http2 => HttpVersion::Http2,
         }),
         origin: arguments.against.as_ref(),
     };
@@ -139,7 +139,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
                 .collect();
             running
                 .into_iter()
-                .map(|thread| thread.join().expect("a web answers every URL"))
+                .map(|thread| thread.join().expect("expecting a URL never panics"))
                 .collect::<Vec<_>>()
         });
         for table in tables {
@@ -148,7 +148,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
 }
 
-/// The next lines with a URL, without their ends; none at the end of the input.
+/// The next lines with a URL, without line ends; empty at the end of the input.
 fn read_batch(input: &mut impl BufRead) -> Result<Vec<String>> {
     let mut batch = Vec::with_capacity(BATCH);
     let mut line = Vec::new();

@@ -1,4 +1,4 @@
-//! `lines`: what a client printed, as typed rows.
+//! `lines`: parses a client's output into typed rows.
 
 mod printed;
 mod row;
@@ -18,15 +18,15 @@ const EXAMPLE_CHARACTERS: usize = 120;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The client was killed: a last line without its line feed may have lost digits, and is left out
+    /// The client was killed: ignore a last line without line feed, which may be truncated
     #[arg(long)]
     cut_short: bool,
 }
 
-/// Prints a row for each line of standard input that is a sample, then what is none; empty lines are neither.
+/// Prints a row for each sample on standard input, then the lines that are not samples; empty lines are skipped.
 ///
-/// Of what is none there is a row for each of the first lines, cut to a readable length, in place of a URL, and a last row with their
-/// count in place of the line.
+/// The first lines that are not samples have a row each, with the line cut to a readable length instead of a URL. A last row has
+/// their count instead of the line number.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let input = BufReader::with_capacity(BUFFER_BYTES, std::io::stdin().lock());
     let mut output = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock());

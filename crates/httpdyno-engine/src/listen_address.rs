@@ -1,11 +1,11 @@
-//! `--listen ADDRESS[:PORT]`: where an origin serves plain HTTP.
+//! `--listen ADDRESS[:PORT]`: the address of an origin's plain HTTP.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-/// The port where none is named.
+/// The default port.
 pub const PORT: u16 = 8080;
 
-/// Reads an address with or without a port: `0.0.0.0`, `192.0.2.7:80`, `[::]:8080`, `::`.
+/// Parses an address with or without a port: `0.0.0.0`, `192.0.2.7:80`, `[::]:8080`, `::`.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     let bracketed = text
         .strip_prefix('[')
@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_have_a_port_or_get_one() {
+    fn an_address_without_a_port_gets_the_default() {
         let cases = [
             ("0.0.0.0", "0.0.0.0:8080"),
             ("192.0.2.7:80", "192.0.2.7:80"),

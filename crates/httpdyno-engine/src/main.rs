@@ -3,7 +3,6 @@
 
 mod against;
 mod calibrator;
-mod complaint;
 mod control;
 mod descriptors;
 mod doctor;
@@ -14,6 +13,7 @@ mod lines;
 mod link;
 mod listen_address;
 mod load;
+mod messages;
 mod origin;
 mod preparation;
 mod progress;
@@ -34,12 +34,12 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use dyno_room::RoomError;
 
-use crate::complaint::{ENGINE_FAILED, FULL, Mistyped, USAGE, complain, one_line};
+use crate::messages::{ENGINE_FAILED, FULL, USAGE, UsageError, one_line, print_message};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The engine of httpdyno: a sealed room with an internet of its own, and what that internet answers.
+/// The engine of httpdyno: a sealed room with an internet of its own, and the answers of that internet.
 #[derive(Debug, Parser)]
 #[command(
     name = "httpdyno-engine",
@@ -59,49 +59,49 @@ enum Verb {
     Room(Box<room::Arguments>),
     /// Serve a web on this machine's own network
     Origin(origin::Arguments),
-    /// Say who answers at another machine's address, and how far it is (JSON)
+    /// Print the identity of another machine's origin, and the round-trip time to it (JSON)
     Reach(against::Arguments),
-    /// Send requests to a server and measure how fast it answers, and how long its answers take
+    /// Send requests to a server, and measure its throughput and its response times
     Load(Box<load::Arguments>),
-    /// Prove that a server keeps its contract, run a load generator against it, watch it meanwhile, prove it again (JSON)
+    /// Verify a server, run a load generator against it and watch it, verify it again (JSON)
     Drive(drive::Arguments),
     /// Print the URLs of a web, one a line
     Urls(urls::Arguments),
-    /// Say what a correct client must report for each URL of standard input (CSV)
+    /// Print the correct result of each URL on standard input (CSV)
     Expect(expect::Arguments),
-    /// Read what a client printed on standard input: a row for each sample, then what is none (CSV)
+    /// Parse a client's output on standard input: a row for each sample, then the lines that are not samples (CSV)
     Lines(lines::Arguments),
-    /// Fetch the URLs of standard input, a row of code, time and length each
+    /// Fetch the URLs on standard input; print a row of code, time and length for each
     Fetch(Box<fetch::Arguments>),
-    /// Say which web it is: name, seed, digest (JSON)
+    /// Print the identity of a web: name, seed, digest (JSON)
     Web(web_identity::Arguments),
-    /// Say what a text means as a link, and which links have a name
+    /// Print the values of links, or list the presets
     Link(link::Arguments),
-    /// Serve with a known behaviour: what load generators are held against
+    /// Serve with a known behaviour, to check load generators
     Calibrator(calibrator::Arguments),
-    /// Say what this machine can do for a room (JSON)
+    /// Print the capabilities of this machine for a room (JSON)
     Doctor,
 }
 
-/// Lets this process use small pages only.
+/// Disables huge pages for this process.
 ///
-/// Where the kernel hands out huge ones, the first touch of each clears 2 MiB: some ten milliseconds in a virtual machine, in the
-/// middle of a measurement. Children would inherit it: only for verbs that start none.
+/// The kernel clears 2 MiB when a huge page is first touched, which takes some ten milliseconds in a virtual machine, in the middle
+/// of a measurement. Child processes inherit the setting: only for verbs that start none.
 fn use_small_pages() {
     // A kernel without huge pages has nothing to switch off.
     rustix::thread::disable_transparent_huge_pages(true).ok();
 }
 
 fn main() -> ExitCode {
-    let verb = match usage::parsed::<Arguments>() {
+    let verb = match usage::parse::<Arguments>() {
         Ok(arguments) => arguments.verb,
         Err(status) => return status,
     };
-    descriptors::make_room();
+    descriptors::reserve();
     if !matches!(verb, Verb::Room(_) | Verb::Drive(_)) {
         use_small_pages();
     }
-    let prints = !matches!(
+    let prints_results = !matches!(
         verb,
         Verb::Room(_) | Verb::Drive(_) | Verb::Origin(_) | Verb::Calibrator(_)
     );
@@ -122,33 +122,34 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(status) => ExitCode::from(status),
-        Err(error) if prints && is_broken_pipe(&error) => ExitCode::SUCCESS,
-        // The status of a room is its subject's, which may be any small number.
-        Err(error) if prints && is_full(&error) => {
-            complain(format_args!("{}; free some space", one_line(&*error)));
+        Err(error) if prints_results && is_broken_pipe(&error) => ExitCode::SUCCESS,
+        // The status of a room is its subject's, which may be any small number, so a full disk has no status of its own there.
+        Err(error) if prints_results && is_full(&error) => {
+            print_message(format_args!("{}; free some space", one_line(&*error)));
             ExitCode::from(FULL)
         }
         Err(error) => {
-            complain(one_line(&*error));
-            let is_mistake = error.is::<Mistyped>()
+            print_message(one_line(&*error));
+            let is_mistake = error.is::<UsageError>()
                 || matches!(error.downcast_ref(), Some(RoomError::Invalid { .. }));
             ExitCode::from(if is_mistake { USAGE } else { ENGINE_FAILED })
         }
     }
 }
 
-/// Whether the reader of our output has gone (`| head`), which is its right.
+/// Whether the reader of the output has gone (`| head`), which is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    kinds(error).any(|kind| kind == ErrorKind::BrokenPipe)
+    io_error_kinds(error).any(|kind| kind == ErrorKind::BrokenPipe)
 }
 
-/// Whether a disk, or what a user may have of it, is full.
+/// Whether a disk or a quota is full.
 fn is_full(error: &anyhow::Error) -> bool {
-    kinds(error).any(|kind| matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
+    io_error_kinds(error)
+        .any(|kind| matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }
 
-/// What the system said, wherever in an error it is.
-fn kinds(error: &anyhow::Error) -> impl Iterator<Item = ErrorKind> {
+/// The kinds of the I/O errors in a chain of causes.
+fn io_error_kinds(error: &anyhow::Error) -> impl Iterator<Item = ErrorKind> {
     error.chain().filter_map(|cause| {
         let direct = cause.downcast_ref::<io::Error>().map(io::Error::kind);
         direct.or_else(|| match cause.downcast_ref::<csv::Error>()?.kind() {

@@ -9,81 +9,81 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use dyno_load::open_files;
+use dyno_io::open_files;
 use dyno_origin::{Authority, Bounds, Options, Origin, Record, Running};
 use dyno_room::CpuSet;
 use dyno_web::Web;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::complaint::Mistyped;
-use crate::control::{self, Allowed, Desk};
+use crate::control::{self, Allowed, ControlService};
 use crate::listen_address::{PORT, listen_address};
+use crate::messages::UsageError;
 use crate::preparation;
-use crate::progress::{Done, Progress};
+use crate::progress::{Counters, Progress};
 use crate::quantity;
 use crate::usage::HELP;
 use crate::web_identity;
 use crate::web_source::WebArguments;
 
-/// How often and how long is waited until nobody asks anything any more.
+/// Poll interval and limit while other threads still use the origin.
 const MOST_PAUSES: u32 = 2_000;
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Default of --max-connections.
 const MOST_CONNECTIONS: usize = 65_536;
-/// Open files that are no connections.
+/// Open files that are not connections.
 const OTHER_FILES: usize = 64;
-/// URLs and DNS questions that are remembered, to count those that come again.
+/// URLs and DNS questions that are remembered, to count repeated ones.
 const NAMES: usize = 65_536;
-/// DNS queries whose answers wait for their moment.
+/// DNS queries with a delayed answer.
 const DELAYED_QUERIES: usize = 16_384;
 
-/// What the options come after.
+/// Printed before the options.
 const EXAMPLE: &str =
     "Example: httpdyno origin --web plain --port 8080   on http://127.0.0.1:8080/";
-/// What follows the options.
+/// Printed after the options.
 const MORE: &str = "\
 More examples
-  httpdyno origin --web plain --listen 0.0.0.0                to other machines
-  httpdyno origin --tls-port 8443 --authority authority.pem   HTTPS, too";
+    httpdyno origin --web plain --listen 0.0.0.0                serve other machines
+    httpdyno origin --tls-port 8443 --authority authority.pem   serve HTTPS, too";
 
 #[derive(Debug, Args)]
 #[command(help_template = HELP, before_help = EXAMPLE, after_help = MORE)]
 pub struct Arguments {
     #[command(flatten)]
     web: WebArguments,
-    /// Where to serve plain HTTP: an address of this machine with or without a port, 0.0.0.0 for all of them; port 0 takes
-    /// a free one; may be given several times [default: 127.0.0.1:8080]
+    /// Address of plain HTTP, with or without a port: 0.0.0.0 for all addresses of this machine, port 0 for a free one; may be
+    /// repeated [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = listen_address)]
     listen: Vec<SocketAddr>,
-    /// The port to serve this machine alone at: short for --listen 127.0.0.1:N with --control off
+    /// Serve this machine only, on this port: short for --listen 127.0.0.1:N --control off
     #[arg(long, value_name = "N")]
     port: Option<u16>,
-    /// Who may measure against it from another machine: any, off, or addresses separated by commas [default: any with
-    /// --listen, else off]
+    /// Machines that may measure against this origin: any, off, or addresses separated by commas [default: any with --listen, else
+    /// off]
     #[arg(long, value_name = "WHO")]
     control: Option<Allowed>,
-    /// The port of HTTP over TLS
+    /// Port of HTTP over TLS
     #[arg(long)]
     tls_port: Option<u16>,
-    /// The port of the name server, over UDP and TCP
+    /// Port of the name server, UDP and TCP
     #[arg(long)]
     dns_port: Option<u16>,
-    /// Where to write the certificate that clients must trust (PEM)
+    /// Write the certificate that clients must trust here (PEM)
     #[arg(long, value_name = "FILE")]
     authority: Option<PathBuf>,
-    /// How many connections may be open; one more closes the one that has been silent for longest [default: 65536, or what
-    /// the limit of open files leaves]
+    /// Maximum number of open connections; a further one closes the one that has been idle for longest [default: 65536, or
+    /// fewer under the limit of open files]
     #[arg(long, value_name = "N")]
     max_connections: Option<NonZeroUsize>,
-    /// How long a connection may be silent before it is closed
+    /// Close a connection that has been idle for this long
     #[arg(long, value_name = "TIME", default_value = "75s", value_parser = quantity::standard_duration)]
     idle_timeout: Duration,
-    /// CPUs to serve with, one thread each [default: one thread; for measuring from another machine on the first CPU]
+    /// CPUs to serve with, one thread each [default: one thread; on the first CPU where other machines may measure]
     #[arg(long, value_name = "CPUS")]
     cpus: Option<CpuSet>,
-    /// Where to write what the origin saw (JSON)
+    /// Write the counters of the origin here (JSON)
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// An open file descriptor to write progress to (JSON lines)
@@ -92,10 +92,10 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    fn listen(&self) -> Result<Vec<SocketAddr>, Mistyped> {
+    fn listen(&self) -> Result<Vec<SocketAddr>, UsageError> {
         match (self.port, self.listen.first()) {
-            (Some(port), Some(address)) => Err(Mistyped::new(format_args!(
-                "--port {port}: --listen says where to serve, too; write the port there: --listen {}",
+            (Some(port), Some(address)) => Err(UsageError::new(format_args!(
+                "--port {port} conflicts with --listen; write the port there: --listen {}",
                 SocketAddr::new(address.ip(), port)
             ))),
             (port, None) => Ok(vec![SocketAddr::from((
@@ -108,14 +108,14 @@ impl Arguments {
 
     fn allowed(&self) -> Allowed {
         let default = if self.listen.is_empty() {
-            Allowed::Nobody
+            Allowed::Off
         } else {
-            Allowed::Everybody
+            Allowed::Any
         };
         self.control.clone().unwrap_or(default)
     }
 
-    /// What `threads` keep at most, each.
+    /// The limits of each of `threads` threads.
     fn bounds(&self, threads: usize) -> Bounds {
         let possible = open_files::raise().map_or(MOST_CONNECTIONS, |files| {
             usize::try_from(files)
@@ -130,7 +130,7 @@ impl Arguments {
         }
     }
 
-    /// Its threads' CPUs: whoever measures against it is told how busy they were.
+    /// CPUs of the threads; pinned where other machines may measure, since their trials report how busy the CPUs were.
     fn cpus(&self, allowed: &Allowed) -> Result<Option<CpuSet>> {
         let available = CpuSet::allowed()?;
         match &self.cpus {
@@ -138,7 +138,7 @@ impl Arguments {
                 cpus.check_within(&available, "origin")?;
                 Ok(Some(cpus.clone()))
             }
-            None if *allowed == Allowed::Nobody => Ok(None),
+            None if *allowed == Allowed::Off => Ok(None),
             None => Ok(available.iter().next().map(|cpu| CpuSet::from([cpu]))),
         }
     }
@@ -150,7 +150,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let progress = Progress::new(arguments.progress)?;
     let (listen, allowed) = (arguments.listen()?, arguments.allowed());
     let cpus = arguments.cpus(&allowed)?;
-    let (control, visitors) = mpsc::channel();
+    let (control, connections) = mpsc::channel();
     let cpus_served: Vec<usize> = cpus.iter().flat_map(CpuSet::iter).collect();
     let running = Origin::start(Options {
         bounds: Some(arguments.bounds(cpus_served.len().max(1))),
@@ -158,10 +158,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         dns: ports_at(&listen, arguments.dns_port),
         cpus: cpus_served,
         faulty_blocks: false,
-        control: (allowed != Allowed::Nobody).then_some(control),
+        control: (allowed != Allowed::Off).then_some(control),
         http: listen,
         cache: preparation::cache(),
-        making: preparation::making,
+        making: preparation::announce_compression,
         ..Options::new(web.clone(), authority.clone())
     })?;
     if let Some(path) = &arguments.authority {
@@ -171,23 +171,23 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     announce(&web, &running);
     running.begin();
     let running = Arc::new(running);
-    if let Some(cpus) = cpus.filter(|_| allowed != Allowed::Nobody) {
-        let desk = Desk::new(web.clone(), &running, cpus);
+    if let Some(cpus) = cpus.filter(|_| allowed != Allowed::Off) {
+        let service = ControlService::new(web.clone(), &running, cpus);
         eprintln!("{}", invitation(&allowed));
-        thread::spawn(move || control::serve(visitors, desk, allowed));
+        thread::spawn(move || control::serve(connections, service, allowed));
     }
     let watch = progress.watch(watcher(running.clone()));
     wait_for_signal()?;
     watch.end();
-    let record = alone(running)?.stop();
-    preparation::own_up(&record.report.lateness_ns);
+    let record = sole_owner(running)?.stop();
+    preparation::warn_if_late(&record.report.lateness_ns);
     if let Some(path) = &arguments.report {
         write_report(path, &web, &record)?;
     }
     Ok(0)
 }
 
-/// A port on each address of those.
+/// The given port on each of the addresses.
 fn ports_at(listen: &[SocketAddr], port: Option<u16>) -> Vec<SocketAddr> {
     let mut hosts: Vec<IpAddr> = listen.iter().map(SocketAddr::ip).collect();
     hosts.dedup();
@@ -195,18 +195,18 @@ fn ports_at(listen: &[SocketAddr], port: Option<u16>) -> Vec<SocketAddr> {
     port.map(at).into_iter().flatten().collect()
 }
 
-/// What watches the origin's progress.
-fn watcher(running: Arc<Running>) -> impl Fn() -> Done + Send + 'static {
+/// Reads the origin's progress.
+fn watcher(running: Arc<Running>) -> impl Fn() -> Counters + Send + 'static {
     move || {
         let snapshot = running.snapshot();
-        Done {
+        Counters {
             requests: snapshot.answers,
             sent_bytes: snapshot.sent_bytes,
         }
     }
 }
 
-/// Writes what the origin saw.
+/// Writes the counters of the origin.
 fn write_report(path: &Path, web: &Web, record: &Record) -> Result<()> {
     let report = json!({
         "version": 1,
@@ -239,13 +239,11 @@ fn invitation(allowed: &Allowed) -> String {
         }
         _ => "another machine".to_owned(),
     };
-    format!(
-        "to be measured against from {who}: --against http://THIS-MACHINE:PORT; end with Ctrl-C"
-    )
+    format!("measure from {who} with: --against http://THIS-MACHINE:PORT; end with Ctrl-C")
 }
 
-/// Waits for those who are just asking something of an origin, which takes them a moment.
-fn alone(mut running: Arc<Running>) -> Result<Running> {
+/// Takes the origin back once no other thread uses it, which takes a moment.
+fn sole_owner(mut running: Arc<Running>) -> Result<Running> {
     for _ in 0..MOST_PAUSES {
         match Arc::try_unwrap(running) {
             Ok(running) => return Ok(running),
@@ -253,7 +251,7 @@ fn alone(mut running: Arc<Running>) -> Result<Running> {
         }
         thread::sleep(PAUSE);
     }
-    bail!("the origin is still watched")
+    bail!("the origin is still in use")
 }
 
 fn wait_for_signal() -> Result<()> {
@@ -290,33 +288,29 @@ mod tests {
     }
 
     #[test]
-    fn a_port_alone_is_one_of_this_machine() {
+    fn a_port_alone_serves_this_machine_only() {
         let cases = [
-            ("", "127.0.0.1:8080", Allowed::Nobody),
-            ("--port 81", "127.0.0.1:81", Allowed::Nobody),
-            ("--port 0", "127.0.0.1:0", Allowed::Nobody),
-            (
-                "--port 81 --control any",
-                "127.0.0.1:81",
-                Allowed::Everybody,
-            ),
-            ("--listen 127.0.0.1:81", "127.0.0.1:81", Allowed::Everybody),
+            ("", "127.0.0.1:8080", Allowed::Off),
+            ("--port 81", "127.0.0.1:81", Allowed::Off),
+            ("--port 0", "127.0.0.1:0", Allowed::Off),
+            ("--port 81 --control any", "127.0.0.1:81", Allowed::Any),
+            ("--listen 127.0.0.1:81", "127.0.0.1:81", Allowed::Any),
         ];
         for (words, address, allowed) in cases {
             let arguments = typed(words);
             let listen = arguments.listen().unwrap();
-            let said: Vec<String> = listen.iter().map(ToString::to_string).collect();
-            assert_eq!(said, [address], "{words}");
+            let texts: Vec<String> = listen.iter().map(ToString::to_string).collect();
+            assert_eq!(texts, [address], "{words}");
             assert_eq!(arguments.allowed(), allowed, "{words}");
         }
     }
 
     #[test]
-    fn two_places_for_a_port_are_one_too_many() {
+    fn port_and_listen_conflict() {
         let refused = typed("--port 81 --listen 0.0.0.0").listen().unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "--port 81: --listen says where to serve, too; write the port there: --listen 0.0.0.0:81"
+            "--port 81 conflicts with --listen; write the port there: --listen 0.0.0.0:81"
         );
     }
 }

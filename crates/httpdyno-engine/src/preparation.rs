@@ -1,16 +1,16 @@
-//! What an origin of this engine has ready when it begins to serve, and what it says of itself when it ends.
+//! The cache of an origin's contents, and the message of a late origin.
 
 use std::env;
 use std::path::PathBuf;
 
 use dyno_origin::{Cache, Lateness};
 
-use crate::complaint::complain;
+use crate::messages::print_message;
 
-/// How late one answer in a hundred may begin before that is worth a line.
+/// Lateness of 1 % of the answers above which a message is printed.
 const TOLERATED_NS: u64 = 20_000_000;
 
-/// Where origins keep what takes seconds to make: below the folder that `httpdyno` keeps its builds in.
+/// The cache of contents that take seconds to make, below the folder of `httpdyno`'s builds.
 pub fn cache() -> Cache {
     let absolute = |name: &str, below: &str| {
         let path = PathBuf::from(env::var_os(name)?);
@@ -21,33 +21,35 @@ pub fn cache() -> Cache {
         .map_or_else(Cache::none, |folder| Cache::at(folder.join("httpdyno/web")))
 }
 
-/// Says that it takes a while, and why.
-pub fn making(cache: &Cache) {
+/// Prints that compressing takes a while.
+pub fn announce_compression(cache: &Cache) {
     let kept = match cache.folder() {
-        Some(folder) => format!("kept in {} for the next time", folder.display()),
-        None => "again each time, because neither XDG_CACHE_HOME nor HOME says where to keep them"
-            .to_owned(),
+        Some(folder) => format!("stored in {} for the next time", folder.display()),
+        None => {
+            "again each time, because neither XDG_CACHE_HOME nor HOME names a folder to store them"
+                .to_owned()
+        }
     };
-    complain(format_args!(
-        "coding the pages of the web in gzip, brotli and zstd, which takes about a second; {kept}"
+    print_message(format_args!(
+        "compressing the pages of the web with gzip, brotli and zstd, which takes about a second; {kept}"
     ));
 }
 
-/// Says so if the origin itself was late: the times that a client saw are then the machine's, too.
-pub fn own_up(lateness: &Lateness) {
-    if let Some(line) = confession(lateness) {
-        complain(line);
+/// Prints a message if the origin itself was late: the times that a client saw then include the machine's delay.
+pub fn warn_if_late(lateness: &Lateness) {
+    if let Some(line) = lateness_message(lateness) {
+        print_message(line);
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "milliseconds")]
-fn confession(lateness: &Lateness) -> Option<String> {
+fn lateness_message(lateness: &Lateness) -> Option<String> {
     (lateness.p99 > TOLERATED_NS).then(|| {
         format!(
-            "the web itself was late: one answer in a hundred by {:.0} ms or more, of {}; measure again while nothing else \
-             runs here, or ask for less at once",
-            lateness.p99 as f64 / 1e6,
+            "the web server was late: 1 % of {} answers by {:.0} ms or more; measure again on an idle machine, or lower the \
+             concurrency",
             lateness.count,
+            lateness.p99 as f64 / 1e6,
         )
     })
 }
@@ -57,19 +59,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_origin_owns_up_to_more_than_20_ms() {
+    fn a_lateness_above_20_ms_is_reported() {
         let late = |p99| Lateness {
             count: 300,
             p99,
             ..Lateness::default()
         };
-        assert_eq!(confession(&late(TOLERATED_NS)), None);
-        let said = confession(&late(1_400_000_000)).unwrap();
+        assert_eq!(lateness_message(&late(TOLERATED_NS)), None);
+        let line = lateness_message(&late(1_400_000_000)).unwrap();
         assert!(
-            said.starts_with(
-                "the web itself was late: one answer in a hundred by 1400 ms or more, of 300;"
-            ),
-            "{said}"
+            line.starts_with("the web server was late: 1 % of 300 answers by 1400 ms or more;"),
+            "{line}"
         );
     }
 }

@@ -9,20 +9,20 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
-use crate::complaint::Mistyped;
+use crate::messages::UsageError;
 
 const EVERY: Duration = Duration::from_millis(200);
 
-/// How far the origin is.
+/// Work of the origin so far.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Done {
+pub struct Counters {
     /// Requests answered.
     pub requests: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
 }
 
-/// Where a trial stands.
+/// Phase of a trial.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Phase {
@@ -40,28 +40,28 @@ struct Line {
     sent_bytes: u64,
 }
 
-/// Opens the descriptor that the caller has made for progress.
+/// Opens the descriptor that the caller has passed for progress.
 pub fn open(descriptor: u32) -> Result<File> {
-    // By its name, since taking a bare number for a file is not safe in the sense of the language. At the end, where it is a file.
+    // By name, since safe Rust cannot take ownership of a bare number. Appends where it is a file.
     let opened = File::options()
         .append(true)
         .open(format!("/proc/self/fd/{descriptor}"));
     match opened {
-        Err(error) if error.kind() == ErrorKind::NotFound => bail!(Mistyped::new(format_args!(
+        Err(error) if error.kind() == ErrorKind::NotFound => bail!(UsageError::new(format_args!(
             "--progress {descriptor}: this descriptor is not open; open it, as in {descriptor}>progress.jsonl"
         ))),
         opened => opened.with_context(|| format!("--progress {descriptor}: cannot write to it")),
     }
 }
 
-/// The channel to whoever watches; nobody watching is no error.
+/// The channel of progress; without a reader nothing is written, and that is not an error.
 pub struct Progress {
     file: Option<File>,
     requests_expected: Option<u64>,
 }
 
 impl Progress {
-    /// Opens the descriptor that the caller has made for us.
+    /// Opens the descriptor that the caller has passed.
     pub fn new(descriptor: Option<u32>) -> Result<Self> {
         Ok(Self {
             file: descriptor.map(open).transpose()?,
@@ -69,48 +69,48 @@ impl Progress {
         })
     }
 
-    /// How many requests the whole trial takes, once that is known.
+    /// Sets the number of requests of the whole trial, once it is known.
     pub fn expect(&mut self, requests: Option<u64>) {
         self.requests_expected = requests;
     }
 
-    /// Says that the room is being prepared.
+    /// Reports that the room is being prepared.
     pub fn preparing(&mut self) {
-        self.write(Phase::Preparing, Duration::ZERO, Done::default());
+        self.write(Phase::Preparing, Duration::ZERO, Counters::default());
     }
 
-    /// Reports what `done` says five times a second, until the watch is ended.
-    pub fn watch(self, done: impl Fn() -> Done + Send + 'static) -> Watch {
+    /// Reports `counters` five times a second, until the watch is ended.
+    pub fn watch(self, counters: impl Fn() -> Counters + Send + 'static) -> Watch {
         let (end, ended) = mpsc::channel::<()>();
         let thread = thread::spawn(move || {
             let (mut progress, start) = (self, Instant::now());
             while ended.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
-                progress.write(Phase::Running, start.elapsed(), done());
+                progress.write(Phase::Running, start.elapsed(), counters());
             }
-            progress.write(Phase::Done, start.elapsed(), done());
+            progress.write(Phase::Done, start.elapsed(), counters());
         });
         Watch { end, thread }
     }
 
-    fn write(&mut self, phase: Phase, elapsed: Duration, done: Done) {
+    fn write(&mut self, phase: Phase, elapsed: Duration, counters: Counters) {
         let Some(file) = &mut self.file else { return };
         let line = Line {
             phase,
             elapsed_ns: u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX),
-            requests: done.requests,
+            requests: counters.requests,
             requests_expected: self.requests_expected,
-            sent_bytes: done.sent_bytes,
+            sent_bytes: counters.sent_bytes,
         };
         let mut text = serde_json::to_string(&line).unwrap_or_default();
         text.push('\n');
         if file.write_all(text.as_bytes()).is_err() {
-            // Whoever watched has gone; the trial goes on.
+            // The reader has gone; the trial continues.
             self.file = None;
         }
     }
 }
 
-/// A watch under way.
+/// A thread that reports progress.
 pub struct Watch {
     end: Sender<()>,
     thread: JoinHandle<()>,

@@ -1,10 +1,10 @@
-//! Quantities as people write them: `600s`, `40ms`, `2GiB`, `1500`.
+//! Parsers of quantities: `600s`, `40ms`, `2GiB`, `1500`.
 
 use std::time::Duration;
 
 use dyno_web::Nanos;
 
-/// Reads a time: a decimal number of seconds, or one with `ns`, `us`, `ms`, `s`, `m` (or `min`), `h`, `d`.
+/// Parses a time: a decimal number of seconds, or one with `ns`, `us`, `ms`, `s`, `m` (or `min`), `h`, `d`.
 pub fn duration(text: &str) -> Result<Nanos, String> {
     const UNITS: [(&str, u64); 9] = [
         ("ns", 1),
@@ -23,12 +23,12 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
         .ok_or_else(|| format!("{text:?} is no time: write 5, 2.5s, 800ms or 10m"))
 }
 
-/// As [`duration`], for the standard library's type.
+/// Like [`duration`], for the standard library's type.
 pub fn standard_duration(text: &str) -> Result<Duration, String> {
     duration(text).map(Nanos::duration)
 }
 
-/// Reads a size: bytes, or a number with `KiB`, `MiB`, `GiB` (powers of two) or `KB`, `MB`, `GB` (powers of ten).
+/// Parses a size: bytes, or a number with `KiB`, `MiB`, `GiB` (powers of two) or `KB`, `MB`, `GB` (powers of ten).
 pub fn bytes(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, u64); 7] = [
         ("KiB", 1 << 10),
@@ -44,7 +44,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("{text:?} is no size: write 512MiB, 2GiB or a number of bytes"))
 }
 
-/// As [`bytes`], for the memory of a program: less than 1 MiB is none that one starts in.
+/// Like [`bytes`], for the memory of a program; refuses less than 1 MiB, in which no program starts.
 pub fn memory(text: &str) -> Result<u64, String> {
     match bytes(text)? {
         little if little < 1 << 20 => Err(format!(
@@ -62,7 +62,7 @@ fn split<'t>(text: &'t str, units: &[(&str, u64)], default: u64) -> (&'t str, u6
     found.unwrap_or((text, default))
 }
 
-/// A decimal number times a factor, exactly, cut at whole units.
+/// A decimal number times a factor, exact, rounded down to whole units.
 fn scaled(number: &str, factor: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read() {
+    fn times_parse() {
         let cases = [
             ("5", Some(5_000_000_000)),
             ("2.5", Some(2_500_000_000)),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read() {
+    fn sizes_parse() {
         let cases = [
             ("2GiB", Some(2 << 30)),
             ("1.5KiB", Some(1_536)),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_memory_has_room_for_a_program() {
+    fn a_memory_limit_is_at_least_1_mib() {
         for (text, expected) in [
             ("1MiB", Some(1 << 20)),
             ("2GiB", Some(2 << 30)),

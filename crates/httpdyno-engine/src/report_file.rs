@@ -1,4 +1,4 @@
-//! The file that a report is written to: opened before the run, written after it.
+//! The file of a report: opened before the run, written after it.
 
 use std::fs::File;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// A file that can be written, as was seen before a run that may take hours.
+/// An open file; it proves before a long run that the report can be written.
 #[derive(Debug)]
 pub struct ReportFile {
     file: File,
@@ -14,7 +14,7 @@ pub struct ReportFile {
 }
 
 impl ReportFile {
-    /// Opens it; what an earlier run left in it stays until this one is over.
+    /// Opens the file; its content stays until the run is over.
     pub fn open(path: &Path) -> Result<Self> {
         let opened = File::options()
             .write(true)
@@ -27,9 +27,9 @@ impl ReportFile {
         })
     }
 
-    /// Writes the report, and a last line end, in place of whatever was there.
+    /// Replaces the content with the report and a line end.
     pub fn write(mut self, report: String) -> Result<()> {
-        // A pipe has no length to set, and nothing in it that would be left over.
+        // A pipe has no length to set, and keeps no content.
         self.file.set_len(0).ok();
         let written = self.file.write_all((report + "\n").as_bytes());
         written.with_context(|| named(&self.path))
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earlier_report_stays_until_there_is_a_new_one() {
+    fn the_earlier_report_stays_until_the_new_one_is_written() {
         let mut kept = File::from(memfd_create("report", MemfdFlags::CLOEXEC).unwrap());
         kept.write_all(b"an earlier, longer report\n").unwrap();
         let path = format!("/proc/self/fd/{}", kept.as_raw_fd());
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_told_at_once() {
+    fn a_missing_folder_is_refused_at_once() {
         let error = ReportFile::open(Path::new("/proc/self/fd/nowhere/report")).unwrap_err();
         assert_eq!(
             format!("{error:#}"),

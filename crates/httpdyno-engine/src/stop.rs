@@ -1,4 +1,4 @@
-//! A flag that SIGINT, SIGTERM and SIGHUP set, for verbs that have something to write before they end.
+//! A stop flag set by SIGINT, SIGTERM and SIGHUP, for verbs that write results before they end.
 
 use std::process::exit;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use std::thread;
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The first signal that came; 0: none.
-static CAME: AtomicU8 = AtomicU8::new(0);
+/// The first signal received; 0: none.
+static FIRST_SIGNAL: AtomicU8 = AtomicU8::new(0);
 
 const HANGUP: u8 = 1;
 const INTERRUPT: u8 = 2;
 const TERMINATE: u8 = 15;
 
-/// A flag that SIGINT, SIGTERM and SIGHUP set; a second signal ends the process as usual.
+/// Returns a flag that SIGINT, SIGTERM and SIGHUP set; a second signal ends the process.
 ///
-/// A signal that was ignored from outside (nohup) stays ignored.
+/// A signal that the parent process ignores (nohup) stays ignored.
 pub fn stop_at_signals() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -48,7 +48,7 @@ pub fn stop_at_signals() -> Result<Arc<AtomicBool>> {
                     }
                 })
             };
-            CAME.store(wait(), Ordering::Relaxed);
+            FIRST_SIGNAL.store(wait(), Ordering::Relaxed);
             flag.store(true, Ordering::Relaxed);
             exit(128 + i32::from(wait()));
         })
@@ -56,9 +56,9 @@ pub fn stop_at_signals() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// The number of the first signal that came.
-pub fn signal_that_came() -> Option<u8> {
-    match CAME.load(Ordering::Relaxed) {
+/// The number of the first signal received.
+pub fn received_signal() -> Option<u8> {
+    match FIRST_SIGNAL.load(Ordering::Relaxed) {
         0 => None,
         number => Some(number),
     }
@@ -73,7 +73,7 @@ async fn next(signal: &mut Option<Signal>) {
     }
 }
 
-/// The signals that this process ignores, the first in the lowest bit; none where the kernel does not say it.
+/// The signals that this process ignores as a bit mask, signal 1 in the lowest bit; 0 where the kernel does not show it.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,4 +1,4 @@
-//! `urls`: the URLs of a web, one a line.
+//! `urls`: prints the URLs of a web, one a line.
 
 use std::io::{BufWriter, Write};
 
@@ -11,7 +11,7 @@ use crate::web_source::WebArguments;
 pub struct Arguments {
     #[command(flatten)]
     web: WebArguments,
-    /// How many
+    /// Maximum number of URLs to print
     #[arg(long, value_name = "NUMBER")]
     limit: Option<usize>,
 }

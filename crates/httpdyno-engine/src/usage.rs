@@ -1,4 +1,4 @@
-//! What the parser of options refuses, in one line like every other mistake.
+//! Errors of the option parser, each in one line.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -8,32 +8,32 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
-use crate::complaint::{USAGE, complain, is_typed};
+use crate::messages::{USAGE, is_public_command, print_message};
 
-/// The help of each verb that is typed: what it does and an example come before the options.
+/// Help template of the public verbs: description and example stand before the options.
 pub const HELP: &str = "\
 {usage-heading} {usage}
 
 {about-with-newline}
 {before-help}{all-args}{after-help}";
 
-/// Reads what was typed; gives the status to end with where it cannot be read.
-pub fn parsed<P: Parser>() -> Result<P, ExitCode> {
+/// Parses the command line; returns the exit status where it is wrong, or where help was printed.
+pub fn parse<P: Parser>() -> Result<P, ExitCode> {
     P::try_parse().map_err(|error| {
         let verb = std::env::args_os().nth(1);
-        let Some(line) = line(&error, &verb.unwrap_or_default()) else {
-            // Help and version are no mistakes.
+        let Some(line) = error_line(&error, &verb.unwrap_or_default()) else {
+            // Help and version are not errors.
             error.exit()
         };
-        complain(line);
+        print_message(line);
         ExitCode::from(USAGE)
     })
 }
 
-/// What is wrong, and where it stands how it is written; nothing when help or the version was asked for.
-fn line(error: &Error, verb: &OsString) -> Option<String> {
+/// The error in one line, with a pointer to the help; `None` where help or the version was asked for.
+fn error_line(error: &Error, verb: &OsString) -> Option<String> {
     let verb = verb.to_string_lossy();
-    let said = match error.kind() {
+    let message = match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => return None,
@@ -42,25 +42,25 @@ fn line(error: &Error, verb: &OsString) -> Option<String> {
         ErrorKind::UnknownArgument => unknown_argument(error, &verb),
         ErrorKind::MissingRequiredArgument => missing(error, &verb),
         ErrorKind::ArgumentConflict => format!(
-            "{}: cannot be given beside {}",
-            named(error, ContextKind::InvalidArg),
-            named(error, ContextKind::PriorArg)
+            "{}: conflicts with {}",
+            option_name(error, ContextKind::InvalidArg),
+            option_name(error, ContextKind::PriorArg)
         ),
         _ => first_line(error),
     };
-    // Who typed none of its options cannot read about them either.
-    let more = if !is_typed() {
+    // The help describes only verbs that are typed by people.
+    let more = if !is_public_command() {
         String::new()
-    } else if said.ends_with('?') {
+    } else if message.ends_with('?') {
         format!(" See: httpdyno {verb} -h")
     } else {
         format!("; see: httpdyno {verb} -h")
     };
-    Some(said + &more)
+    Some(message + &more)
 }
 
 fn refused_value(error: &Error) -> String {
-    let name = named(error, ContextKind::InvalidArg);
+    let name = option_name(error, ContextKind::InvalidArg);
     let value = text(error, ContextKind::InvalidValue);
     let reason = error.source().map(ToString::to_string).unwrap_or_default();
     if reason.contains(&value) {
@@ -73,7 +73,7 @@ fn refused_value(error: &Error) -> String {
 }
 
 fn unknown_value(error: &Error) -> String {
-    let name = named(error, ContextKind::InvalidArg);
+    let name = option_name(error, ContextKind::InvalidArg);
     let value = text(error, ContextKind::InvalidValue);
     if value.is_empty() {
         return format!("{name}: its value is missing");
@@ -85,7 +85,7 @@ fn unknown_value(error: &Error) -> String {
 fn unknown_argument(error: &Error, verb: &str) -> String {
     let typed = text(error, ContextKind::InvalidArg);
     if !typed.starts_with('-') && verb == "fetch" {
-        // A list that is there is meant to be read; its name is no URL.
+        // An existing file is a list to be read, and no URL.
         let command = if Path::new(&typed).is_file() {
             format!("httpdyno fetch < {typed}")
         } else {
@@ -110,7 +110,7 @@ fn unknown_argument(error: &Error, verb: &str) -> String {
 }
 
 fn missing(error: &Error, verb: &str) -> String {
-    let missing = named(error, ContextKind::InvalidArg);
+    let missing = option_name(error, ContextKind::InvalidArg);
     match verb {
         "room" if missing != "--stdin" => {
             "room: name the command: httpdyno room -- curl https://example.org/".to_owned()
@@ -126,8 +126,8 @@ fn first_line(error: &Error) -> String {
     first.strip_prefix("error: ").unwrap_or(first).to_owned()
 }
 
-/// An option without what stands for its value: `--rate <RATE>` is `--rate`.
-fn named(error: &Error, kind: ContextKind) -> String {
+/// The name of an option without its value: `--rate <RATE>` becomes `--rate`.
+fn option_name(error: &Error, kind: ContextKind) -> String {
     let whole = text(error, kind);
     let options = whole.split(", ").map(|one| {
         let name = one.split(' ').next().unwrap_or(one);
@@ -151,10 +151,10 @@ mod tests {
     use super::*;
     use crate::Arguments;
 
-    fn said(words: &[&str]) -> String {
+    fn refusal_of(words: &[&str]) -> String {
         let typed = ["httpdyno-engine"].iter().chain(words);
         let error = Arguments::try_parse_from(typed).unwrap_err();
-        line(&error, &OsString::from(words[0])).unwrap()
+        error_line(&error, &OsString::from(words[0])).unwrap()
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
                 &["fetch", "http://example.org/"],
                 "fetch reads URLs from standard input: echo http://example.org/ | httpdyno fetch",
             ),
-            // A file of this crate, where its tests run.
+            // A file of this crate, the working directory of its tests.
             (
                 &["fetch", "Cargo.toml"],
                 "fetch reads URLs from standard input: httpdyno fetch < Cargo.toml",
@@ -208,17 +208,17 @@ mod tests {
             ),
             (
                 &["link", "--presets", "4g"],
-                "--presets: cannot be given beside SPEC",
+                "--presets: conflicts with SPEC",
             ),
             (
                 &["load", "--body", "a", "--body-file", "b", "http://a/"],
-                "--body: cannot be given beside --body-file",
+                "--body: conflicts with --body-file",
             ),
         ];
         for (words, expected) in cases {
-            assert_eq!(said(words), expected, "{words:?}");
+            assert_eq!(refusal_of(words), expected, "{words:?}");
         }
-        // Whoever is on the machine's network has nobody else, and nobody who stamps what arrives.
+        // On the machine's network there is no web and no peer of the room, and no origin that records arrivals.
         for other in [
             "--web=plain",
             "--seed=1",
@@ -230,22 +230,22 @@ mod tests {
             "--arrivals=file",
             "--trust-file=file",
         ] {
-            let refused = said(&["room", "--network", "host", other, "--", "true"]);
+            let refused = refusal_of(&["room", "--network", "host", other, "--", "true"]);
             let (name, _) = other.split_once('=').unwrap();
-            assert_eq!(refused, format!("--network: cannot be given beside {name}"));
+            assert_eq!(refused, format!("--network: conflicts with {name}"));
         }
-        // The parsers of values speak for themselves.
-        let rate = said(&["load", "--rate", "x", "http://a/"]);
+        // The parser of a value explains what is wrong with it.
+        let rate = refusal_of(&["load", "--rate", "x", "http://a/"]);
         assert!(rate.starts_with("--rate: \"x\" is no rate"), "{rate}");
     }
 
     #[test]
-    fn help_is_no_mistake() {
+    fn help_is_no_error() {
         let error = Arguments::try_parse_from(["httpdyno-engine", "room", "--help"]).unwrap_err();
-        assert_eq!(line(&error, &OsString::from("room")), None);
+        assert_eq!(error_line(&error, &OsString::from("room")), None);
     }
 
-    /// The words of the one command of httpdyno in an example: no pipe, no redirection, no comment.
+    /// The words of the httpdyno command in an example, without pipes, redirections and comments.
     fn typed(example: &str) -> Vec<String> {
         let without = example.trim().split("   ").next().unwrap();
         let words = shlex::split(without).unwrap();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_examples_of_the_help_can_be_typed() {
+    fn the_examples_of_the_help_parse() {
         let engine = Arguments::command();
         for verb in ["room", "origin", "load", "fetch", "link"] {
             let verb_itself = engine.find_subcommand(verb).unwrap();

@@ -1,4 +1,4 @@
-//! `web`: which web it is, as JSON.
+//! `web`: prints the identity of a web as JSON.
 
 use anyhow::Result;
 use clap::Args;
@@ -13,12 +13,12 @@ pub struct Arguments {
     web: WebArguments,
 }
 
-/// What names a web in reports and on standard output: equal digests answer alike.
+/// The identity of a web in reports and on standard output; webs with the same digest give the same answers.
 pub fn identity(web: &Web) -> Value {
     json!({ "name": web.model().name, "seed": web.seed(), "digest": web.digest() })
 }
 
-/// Prints the identity, with the timeout that the web's answers are planned for.
+/// Prints the identity, and the timeout that the web's delays are planned for.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let web = arguments.web.load()?;
     let mut identity = identity(&web);

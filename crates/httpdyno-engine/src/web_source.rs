@@ -1,4 +1,4 @@
-//! Where a web comes from: the ones built in, or a file.
+//! The source of a web: a built-in name or a file.
 
 use std::path::Path;
 
@@ -6,9 +6,9 @@ use anyhow::Result;
 use clap::Args;
 use dyno_web::{Model, Web};
 
-use crate::complaint::Mistyped;
+use crate::messages::UsageError;
 
-/// The webs that ship with the engine, so that a name is enough.
+/// The webs that ship with the engine.
 const BUILT_IN: [(&str, &str); 4] = [
     ("top-sites", include_str!("../../../webs/top-sites.toml")),
     ("plain", include_str!("../../../webs/plain.toml")),
@@ -19,19 +19,19 @@ const BUILT_IN: [(&str, &str); 4] = [
     ),
 ];
 
-/// Which web, of which seed.
+/// A web and its seed.
 #[derive(Debug, Clone, Args)]
 pub struct WebArguments {
     /// A built-in web (top-sites, plain, contract, wrong-documents) or a TOML file
     #[arg(long, value_name = "WEB", default_value = "top-sites")]
     pub web: String,
-    /// The seed that every answer follows from, instead of the web's own
+    /// Seed of every answer, instead of the web's own
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
 }
 
 impl WebArguments {
-    /// Reads the model and makes the web; what is wrong with it is a mistake of whoever typed it.
+    /// Reads the model and makes the web; a wrong model is a usage error.
     pub fn load(&self) -> Result<Web> {
         let built_in = BUILT_IN
             .iter()
@@ -42,21 +42,21 @@ impl WebArguments {
             None => self.read()?,
         };
         let model = Model::from_toml(&text).map_err(|error| {
-            Mistyped::new(format_args!("--web {}: {error}; mend the file", self.web))
+            UsageError::new(format_args!("--web {}: {error}; mend the file", self.web))
         })?;
         Ok(Web::new(model, self.seed))
     }
 
-    fn read(&self) -> Result<String, Mistyped> {
+    fn read(&self) -> Result<String, UsageError> {
         let names = BUILT_IN.map(|(name, _)| name).join(", ");
         if !Path::new(&self.web).exists() {
-            return Err(Mistyped::new(format_args!(
+            return Err(UsageError::new(format_args!(
                 "--web {}: there is no such file or web; webs are {names}, or the path of a TOML file",
                 self.web
             )));
         }
         std::fs::read_to_string(&self.web).map_err(|error| {
-            Mistyped::new(format_args!(
+            UsageError::new(format_args!(
                 "--web {}: {error}; name another file",
                 self.web
             ))

@@ -2,7 +2,7 @@
 
 use crate::{Error, Limits, Problem, Tolerance, scan::is_token};
 
-/// A chunk-size line that may come in pieces.
+/// Parser of a chunk-size line that may arrive in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ChunkLine {
     place: Place,
@@ -11,8 +11,8 @@ pub(super) struct ChunkLine {
     size_length: usize,
 }
 
-/// The size and the end of the line at `at`, if all of it is there, and nothing but digits: the way nearly all lines are, read
-/// several times as fast as by [`ChunkLine`].
+/// Return the size and the end of the line at `at` if it is complete and has only digits. Nearly all lines do, and this is several
+/// times as fast as [`ChunkLine`].
 #[inline]
 pub(super) fn plain(bytes: &[u8], at: usize, limits: &Limits) -> Option<(u64, usize)> {
     let mut size = 0;
@@ -40,13 +40,13 @@ const fn digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// What the next byte belongs to.
+/// Position within the line's grammar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Place {
     #[default]
     FirstDigit,
     Digit,
-    /// White space after the size, before a semicolon.
+    /// After the size and white space, before a semicolon.
     AfterSize,
     /// After a semicolon, before the name.
     BeforeName,
@@ -65,17 +65,17 @@ enum Place {
 }
 
 impl ChunkLine {
-    /// The size, once the line is whole.
+    /// Return the size once the line is complete.
     pub fn size(&self) -> Option<u64> {
         (self.place == Place::End).then_some(self.size)
     }
 
-    /// Bytes between the size and the line end.
+    /// Return the number of bytes between the size and the line end.
     pub fn extension_bytes(&self) -> usize {
         self.length - self.size_length - 2
     }
 
-    /// Takes bytes from `at` on, to the end of the line at most. Says where it stopped.
+    /// Consume bytes from `at` on, at most to the end of the line; return the position after them.
     pub fn take(&mut self, bytes: &[u8], at: usize, limits: &Limits) -> Result<usize, Error> {
         for (offset, byte) in bytes[at..].iter().enumerate() {
             if self.length == limits.chunk_line_bytes {
@@ -150,7 +150,7 @@ impl ChunkLine {
 }
 
 impl Place {
-    /// The "bad white space" that recipients must accept around extensions.
+    /// Skip the "bad white space" that recipients must accept around extensions.
     fn after_blank(self) -> Self {
         match self {
             Self::Digit => Self::AfterSize,

@@ -1,4 +1,4 @@
-//! The body decoder: bytes off the wire in, ranges of content out.
+//! The body decoder: takes bytes of the connection and returns ranges of content.
 
 use std::ops::Range;
 
@@ -9,14 +9,14 @@ use super::{
 };
 use crate::{Error, Fields, Limits, Problem};
 
-/// Finds the content in the bytes of one body, however they are cut.
+/// Finds the content in the bytes of one body, in pieces of any size.
 ///
-/// Content is never copied: a [`Step`] says where it lies in the bytes that were given.
+/// Content is never copied: a [`Step`] has its position in the given bytes.
 #[derive(Debug, Clone)]
 pub struct Decoder {
     state: State,
     limits: Limits,
-    /// Bytes of the body taken so far, framing included: what error offsets count from.
+    /// Bytes of the body consumed so far, including framing; error offsets count from its start.
     taken: u64,
     extension_bytes: usize,
     trailers: Trailers,
@@ -24,14 +24,14 @@ pub struct Decoder {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// So many bytes are left, and the body ends with them.
+    /// The body ends after so many bytes.
     Length(u64),
     UntilClose,
     /// At the start of a chunk line.
     LineStart,
     /// Within a chunk line.
     Line(ChunkLine),
-    /// So many bytes of the chunk are left.
+    /// So many bytes of the chunk remain.
     Data(u64),
     DataCarriageReturn,
     DataLineFeed,
@@ -40,21 +40,21 @@ enum State {
     Refused(Error),
 }
 
-/// What one call of [`Decoder::decode`] came to.
+/// Result of one call of [`Decoder::decode`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Bytes that were used up. All that were given, unless the body ended or a second piece of content begins behind these.
+    /// Bytes consumed: all given ones, unless the body ended or a second piece of content begins after them.
     pub consumed: usize,
-    /// Where content lies in the bytes given; within the consumed ones, perhaps empty.
+    /// Range of the content within the consumed bytes; may be empty.
     pub content: Range<usize>,
     /// Whether the body has ended: bytes after the consumed ones are not part of it.
     pub done: bool,
 }
 
-/// What one call of [`Decoder::drain`] came to.
+/// Result of one call of [`Decoder::drain`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drained {
-    /// Bytes that were used up: all that were given, unless the body ended.
+    /// Bytes consumed: all given ones, unless the body ended.
     pub consumed: usize,
     /// Bytes of content among them.
     pub content_bytes: u64,
@@ -63,7 +63,7 @@ pub struct Drained {
 }
 
 impl Decoder {
-    /// A decoder for one body. Allocates nothing unless trailers come.
+    /// Make a decoder for one body. It allocates memory only for trailers.
     #[must_use]
     pub fn new(framing: Framing, limits: &Limits) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Decoder {
         }
     }
 
-    /// Starts over with the next body of the connection, keeping the memory of trailers.
+    /// Start the next body of the connection; keep the memory of trailers.
     pub fn restart(&mut self, framing: Framing) {
         self.state = State::new(framing);
         self.taken = 0;
@@ -83,13 +83,13 @@ impl Decoder {
         self.trailers.clear();
     }
 
-    /// Whether the body has ended.
+    /// Return whether the body has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// Bytes of content left, where the framing says so.
+    /// Return the remaining bytes of content, if the framing gives them.
     #[must_use]
     pub const fn remaining(&self) -> Option<u64> {
         match self.state {
@@ -99,19 +99,19 @@ impl Decoder {
         }
     }
 
-    /// The fields that came after the last chunk; empty before the body is done.
+    /// Return the fields after the last chunk; none before the body has ended.
     ///
-    /// They are not merged into the head's: a field that matters there has no say here.
+    /// They are not merged into the head's fields, where they could change the meaning of the message.
     #[must_use]
     pub fn trailers(&self) -> Fields<'_> {
         self.trailers.fields()
     }
 
-    /// Takes bytes of the body, up to the end of the first piece of content and the framing behind it.
+    /// Consume bytes of the body up to the end of the first piece of content and of the framing after it.
     ///
     /// # Errors
     ///
-    /// Invalid chunked coding, or more of it than the limits allow. The decoder repeats an error from then on.
+    /// Invalid chunked coding, or chunked coding beyond the limits. The decoder repeats the error from then on.
     #[inline]
     pub fn decode(&mut self, bytes: &[u8]) -> Result<Step, Error> {
         let (consumed, content) = match self.state {
@@ -134,7 +134,7 @@ impl Decoder {
         })
     }
 
-    /// One step within chunked coding: bytes used up, and where content lies.
+    /// Do one step of chunked coding; return the bytes consumed and the range of content.
     #[inline]
     fn chunked(&mut self, bytes: &[u8]) -> Result<(usize, Range<usize>), Error> {
         let mut at = 0;
@@ -170,11 +170,11 @@ impl Decoder {
         Ok((at, content))
     }
 
-    /// As [`Self::decode`] over all pieces, for when only their length matters.
+    /// Decode all pieces of content like [`Self::decode`] and return only their length.
     ///
     /// # Errors
     ///
-    /// As [`Self::decode`].
+    /// See [`Self::decode`].
     pub fn drain(&mut self, bytes: &[u8]) -> Result<Drained, Error> {
         let (mut consumed, mut content_bytes) = (0, 0);
         loop {
@@ -191,11 +191,11 @@ impl Decoder {
         }
     }
 
-    /// The connection has ended: whether the body is whole.
+    /// Record the end of the connection; return whether the body is complete.
     ///
     /// # Errors
     ///
-    /// [`Problem::BodyCutShort`] where the framing promised more, or the error that was found before.
+    /// [`Problem::BodyCutShort`] if the framing requires more bytes, or the earlier error.
     pub fn end_of_input(&mut self) -> Result<(), Error> {
         match self.state {
             State::Done | State::UntilClose => {
@@ -210,7 +210,7 @@ impl Decoder {
         }
     }
 
-    /// Takes bytes from `at` on that are no content, in one of the states that are about those. Says where it stopped.
+    /// Consume bytes of framing from `at` on; return the position after them.
     fn framing_bytes(&mut self, bytes: &[u8], at: usize) -> Result<usize, Error> {
         match (&mut self.state, bytes[at]) {
             (State::Line(line), _) => {
@@ -248,7 +248,7 @@ impl Decoder {
         }
     }
 
-    /// Makes an error's offset count from the start of the body, and the error stay.
+    /// Convert an error's offset to count from the start of the body, and keep the error.
     #[cold]
     fn refuse(&mut self, error: Error) -> Error {
         let error = Error {
@@ -285,7 +285,7 @@ impl State {
     }
 }
 
-/// The next content from `at` on, when so many bytes of it are left.
+/// Return the next range of content from `at` on, given the number of remaining bytes.
 #[inline]
 fn piece(at: usize, bytes: &[u8], left: u64) -> Range<usize> {
     let available = bytes.len() - at;

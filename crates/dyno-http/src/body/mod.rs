@@ -1,4 +1,4 @@
-//! Bodies: how they are framed, and the decoder that finds their content among the bytes on the wire.
+//! Bodies: their framing, and the decoder that finds their content in the bytes of the connection.
 
 mod chunk_line;
 mod decoder;
@@ -6,7 +6,7 @@ mod trailers;
 
 pub use decoder::{Decoder, Drained, Step};
 
-/// How the length of a body is known (RFC 9112, 6.3).
+/// How the length of a body is determined (RFC 9112, 6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {
     /// There is no body.
@@ -17,6 +17,6 @@ pub enum Framing {
     Chunked,
     /// All bytes until the connection ends. Responses only.
     UntilClose,
-    /// There is no body, and what follows is no HTTP: after 101, and after 2xx in answer to CONNECT.
+    /// There is no body, and the connection no longer carries HTTP: after 101, and after 2xx to CONNECT.
     Tunnel,
 }

@@ -6,11 +6,12 @@ use crate::{
     scan,
 };
 
-/// Collects a trailer section; the only bytes of a message that are copied, since they may come in pieces. Mostly there are none.
+/// Collects a trailer section. These are the only bytes of a message that are copied, because they may arrive in pieces. Most bodies have
+/// no trailers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trailers {
     bytes: Vec<u8>,
-    /// Length of the whole lines in `bytes`.
+    /// Length of the complete lines in `bytes`.
     checked: usize,
     count: usize,
     whole: bool,
@@ -32,7 +33,7 @@ impl Trailers {
         }
     }
 
-    /// Takes bytes from `at` on, to the end of a line at most. Says where it stopped, and whether the section is whole.
+    /// Consume bytes from `at` on, at most to the end of a line; return the position after them, and whether the section is complete.
     pub fn take(
         &mut self,
         bytes: &[u8],
@@ -57,8 +58,8 @@ impl Trailers {
         let before = self.bytes.len();
         self.bytes.extend_from_slice(&bytes[at..end]);
         if line_feed < bytes.len() {
-            // The error may lie before these bytes, in those of an earlier call: then the offset wraps, and wraps back when
-            // the decoder adds what it has taken before.
+            // The error may be in the bytes of an earlier call: then the offset wraps, and wraps back when the decoder adds the bytes
+            // consumed before.
             self.check_line(limits).map_err(|error| Error {
                 offset: (error.offset + at as u64).wrapping_sub(before as u64),
                 ..error
@@ -67,7 +68,7 @@ impl Trailers {
         Ok((end, self.whole))
     }
 
-    /// Checks the last line, which is whole. Offsets of errors count from the start of the section.
+    /// Check the last complete line. Error offsets count from the start of the section.
     fn check_line(&mut self, limits: &Limits) -> Result<(), Error> {
         match line(&self.bytes, self.checked)? {
             Line::Field { .. } if self.count == limits.fields => Err(Error::new(

@@ -1,7 +1,7 @@
-//! The same bytes to hyper and to this crate: what both accept they understand alike, and this crate accepts nothing that hyper refuses
-//! but later minor versions.
+//! Comparison with hyper: messages that both accept have the same content, and this crate accepts nothing that hyper refuses
+//! except later minor versions.
 //!
-//! Where this crate is stricter on purpose, the case says why.
+//! Cases in which this crate is deliberately stricter give the reason.
 
 mod message;
 mod ours;
@@ -11,7 +11,7 @@ use dyno_http::Method;
 use message::Reading;
 use proptest::{collection::vec, prelude::*};
 
-/// Requests that both take, to the same messages.
+/// Requests that both accept with equal content.
 const SAME_REQUESTS: &[&str] = &[
     "",
     "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -34,7 +34,7 @@ const SAME_REQUESTS: &[&str] = &[
     "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\nA: b\r\nA: c\r\n\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n",
 ];
 
-/// Requests that both refuse, after the same messages.
+/// Requests that both refuse after the same messages.
 const REFUSED_REQUESTS: &[&str] = &[
     "GET",
     "GET / HTTP/1.1\r\nHost: a\r\n",
@@ -67,7 +67,7 @@ const REFUSED_REQUESTS: &[&str] = &[
     "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\n\r\n",
 ];
 
-/// Requests that hyper takes and this crate does not, and why not.
+/// Requests that only hyper accepts, and why this crate refuses them.
 const STRICTER_REQUESTS: &[(&str, &str)] = &[
     (
         "GET / HTTP/1.1\r\n\r\n",
@@ -143,7 +143,7 @@ const STRICTER_REQUESTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Responses that both take, to the same message; with the method of the request.
+/// Responses that both accept with equal content; with the method of the request.
 const SAME_RESPONSES: &[(&str, &str)] = &[
     ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
     ("GET", "HTTP/1.1 200 \r\nContent-Length: 5\r\n\r\nhello"),
@@ -202,7 +202,7 @@ const REFUSED_RESPONSES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Responses that hyper takes and this crate does not, and why not.
+/// Responses that only hyper accepts, and why this crate refuses them.
 const STRICTER_RESPONSES: &[(&str, &str, &str)] = &[
     (
         "GET",
@@ -233,7 +233,7 @@ const STRICTER_RESPONSES: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn what_both_accept_they_understand_alike() {
+fn messages_that_both_accept_are_equal() {
     for wire in SAME_REQUESTS {
         let found = ours::requests(wire.as_bytes());
         assert!(!found.refused, "{wire:?}");
@@ -247,7 +247,7 @@ fn what_both_accept_they_understand_alike() {
 }
 
 #[test]
-fn what_hyper_refuses_is_refused() {
+fn messages_that_hyper_refuses_are_refused() {
     for wire in REFUSED_REQUESTS {
         let found = ours::requests(wire.as_bytes());
         assert!(found.refused, "{wire:?}");
@@ -261,7 +261,7 @@ fn what_hyper_refuses_is_refused() {
 }
 
 #[test]
-fn what_only_hyper_accepts_is_refused_for_a_reason() {
+fn messages_that_only_hyper_accepts_are_refused_for_a_reason() {
     for (wire, reason) in STRICTER_REQUESTS {
         assert!(
             ours::requests(wire.as_bytes()).refused,
@@ -269,7 +269,7 @@ fn what_only_hyper_accepts_is_refused_for_a_reason() {
         );
         assert!(
             !theirs::requests(wire.as_bytes()).refused,
-            "hyper refuses {wire:?} too: no difference any more"
+            "hyper refuses {wire:?} too: remove the case"
         );
     }
     for (method, wire, reason) in STRICTER_RESPONSES {
@@ -279,14 +279,14 @@ fn what_only_hyper_accepts_is_refused_for_a_reason() {
         );
         assert!(
             !theirs::response(method, wire.as_bytes()).refused,
-            "hyper refuses {wire:?} too: no difference any more"
+            "hyper refuses {wire:?} too: remove the case"
         );
     }
 }
 
 #[test]
-fn a_later_minor_version_is_to_this_crate_what_the_latest_is_to_hyper() {
-    // RFC 9110, 2.5: it should be processed as that; hyper does not know it.
+fn a_later_minor_version_equals_the_latest_one_in_hyper() {
+    // RFC 9110, 2.5: a later minor version is processed as the latest known one; hyper refuses it.
     let (later, latest) = ("GET / HTTP/1.2\r\nHost: a\r\n\r\n", SAME_REQUESTS[1]);
     assert!(theirs::requests(later.as_bytes()).refused);
     assert_eq!(
@@ -302,7 +302,7 @@ fn our_response(method: &str, wire: &[u8]) -> Reading {
     )
 }
 
-/// A body with the fields that frame it, mostly agreeing.
+/// Generate a body with its framing fields, mostly consistent.
 fn body() -> impl Strategy<Value = String> {
     let chunks = proptest::sample::select(vec![
         "5\r\nhello\r\n",
@@ -330,7 +330,7 @@ fn body() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Pieces that make field lines, mostly valid ones.
+/// Generate pieces of field lines, mostly valid.
 fn fields() -> impl Strategy<Value = String> {
     let lines = vec![
         "Accept: x\r\n",
@@ -384,14 +384,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn every_request_that_is_accepted_here_is_the_same_to_hyper(wire in requests()) {
+    fn every_request_accepted_here_is_equal_in_hyper(wire in requests()) {
         let (ours, theirs) = (ours::requests(&wire), theirs::requests(&wire));
         prop_assert!(theirs.messages.starts_with(&ours.messages), "{:#?}\n{:#?}", ours, theirs);
         prop_assert!(ours.refused || ours == theirs, "{:#?}\n{:#?}", ours, theirs);
     }
 
     #[test]
-    fn every_response_that_is_accepted_here_is_the_same_to_hyper(wire in responses(), method in proptest::sample::select(vec!["GET", "HEAD"])) {
+    fn every_response_accepted_here_is_equal_in_hyper(wire in responses(), method in proptest::sample::select(vec!["GET", "HEAD"])) {
         let (ours, theirs) = (our_response(method, &wire), theirs::response(method, &wire));
         prop_assert!(ours.refused || ours == theirs, "{:#?}\n{:#?}", ours, theirs);
     }

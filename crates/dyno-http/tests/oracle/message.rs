@@ -1,6 +1,6 @@
-//! What a reading of a byte stream comes to, in terms that both sides have.
+//! Parsed messages in a form common to both implementations.
 
-/// A message as it was understood.
+/// A parsed message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// Method, authority and path of a request; status code of a response.
@@ -10,7 +10,7 @@ pub struct Message {
     pub trailers: FieldList,
 }
 
-/// All messages of a connection that were understood to their end, and whether one after them was refused or cut short.
+/// All complete messages of a connection, and whether a later one was refused or cut short.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reading {
     pub messages: Vec<Message>,
@@ -20,8 +20,8 @@ pub struct Reading {
 /// Name and value of each field.
 pub type FieldList = Vec<(String, Vec<u8>)>;
 
-/// Names in lower case, sorted; values of one name in their order: all that hyper keeps. Lengths that agree count once, as hyper's
-/// server shows them.
+/// Sort fields by name in lower case and keep the order of values of one name, as hyper does. Equal lengths count once, as in
+/// hyper's server.
 pub fn sorted<'f>(fields: impl Iterator<Item = (&'f str, &'f [u8])>) -> FieldList {
     let mut fields: Vec<_> = fields
         .map(|(name, value)| (name.to_ascii_lowercase(), value.to_vec()))

@@ -1,4 +1,4 @@
-//! A connection as this crate reads it.
+//! Parsing of a connection by this crate.
 
 use dyno_http::{
     Fields, Limits, Method, Parse,
@@ -13,7 +13,7 @@ fn fields(fields: Fields<'_>) -> FieldList {
     sorted(fields.iter().map(|field| (field.name, field.value)))
 }
 
-/// Content and trailers of the body that `wire` starts with, and its length. `None`: refused or cut short.
+/// Return content and trailers of the body at the start of `wire`, and its length. `None`: refused or cut short.
 fn body(framing: Framing, wire: &[u8]) -> Option<(Vec<u8>, FieldList, usize)> {
     let mut decoder = Decoder::new(framing, &Limits::default());
     let (mut content, mut at) = (Vec::new(), 0);
@@ -26,7 +26,7 @@ fn body(framing: Framing, wire: &[u8]) -> Option<(Vec<u8>, FieldList, usize)> {
     Some((content, fields(decoder.trailers()), at))
 }
 
-/// Everything that a server would take for requests.
+/// Parse the requests that a server would accept.
 pub fn requests(mut wire: &[u8]) -> Reading {
     let mut reading = Reading::default();
     while !wire.is_empty() && wire != b"\r\n" {
@@ -66,7 +66,7 @@ pub fn requests(mut wire: &[u8]) -> Reading {
     reading
 }
 
-/// The response that a client would take for the answer to one request.
+/// Parse the response that a client would accept for one request.
 pub fn response(method: Method<'_>, mut wire: &[u8]) -> Reading {
     let refused = Reading {
         refused: true,

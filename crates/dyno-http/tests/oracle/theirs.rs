@@ -1,4 +1,4 @@
-//! A connection as hyper reads it, over a pipe in memory.
+//! Parsing of a connection by hyper, over an in-memory pipe.
 
 use std::{
     convert::Infallible,
@@ -20,7 +20,7 @@ use tokio::{
 
 use crate::message::{FieldList, Message, Reading, sorted};
 
-/// More than any case writes, so that neither side waits for the other to read.
+/// More than any case writes, so that neither side blocks.
 const PIPE: usize = 1 << 20;
 
 fn fields(map: &HeaderMap) -> FieldList {
@@ -30,7 +30,7 @@ fn fields(map: &HeaderMap) -> FieldList {
     )
 }
 
-/// Reads the body to its end. `None`: refused or cut short.
+/// Read the body to its end. `None`: refused or cut short.
 async fn message(start: String, head: HeaderMap, body: Incoming) -> Option<Message> {
     let body = body.collect().await.ok()?;
     let trailers = body.trailers().map(fields).unwrap_or_default();
@@ -42,7 +42,7 @@ async fn message(start: String, head: HeaderMap, body: Incoming) -> Option<Messa
     })
 }
 
-/// Everything that hyper's server takes for requests.
+/// Parse the requests that hyper's server accepts.
 pub fn requests(wire: &[u8]) -> Reading {
     Builder::new_current_thread()
         .build()
@@ -79,7 +79,7 @@ pub fn requests(wire: &[u8]) -> Reading {
         })
 }
 
-/// The response that hyper's client takes for the answer to one request.
+/// Parse the response that hyper's client accepts for one request.
 pub fn response(method: &str, wire: &[u8]) -> Reading {
     Builder::new_current_thread()
         .build()
@@ -117,13 +117,13 @@ fn to_connect(mut request: Request<Empty<Bytes>>) -> Request<Empty<Bytes>> {
     request
 }
 
-/// Writes the answer once the request has come, since hyper takes earlier bytes for a protocol error.
+/// Write the answer after the request has arrived: hyper treats earlier bytes as a protocol error.
 async fn answer(mut server: DuplexStream, wire: &[u8]) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(server.read_u8().await.expect("a request"));
     }
-    // hyper may hang up on an answer that it refuses.
+    // hyper may close the connection after an answer that it refuses.
     let _ = server.write_all(wire).await;
     let _ = server.shutdown().await;
 }

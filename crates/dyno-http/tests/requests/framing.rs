@@ -1,4 +1,4 @@
-//! Where a request's content ends, and whether its connection goes on after it.
+//! Framing of requests, and persistence of connections.
 
 use dyno_http::{Limits, Parse, Problem, body::Framing, request};
 
@@ -14,7 +14,7 @@ fn framing(version: &str, fields: &str) -> Result<Framing, Problem> {
 }
 
 #[test]
-fn a_length_is_one_number_or_refused() {
+fn a_length_is_a_single_number() {
     use Problem::{ContradictoryContentLength, InvalidContentLength};
     for (version, expected, all) in [
         (
@@ -76,7 +76,7 @@ fn a_length_is_one_number_or_refused() {
 }
 
 #[test]
-fn chunked_is_the_only_transfer_coding_and_stands_alone() {
+fn chunked_is_the_only_transfer_coding_and_excludes_a_length() {
     use Problem::{
         InvalidTransferEncoding, LengthAndTransferEncoding, TransferEncodingInVersion10,
         UnsupportedTransferCoding,
@@ -142,7 +142,7 @@ fn chunked_is_the_only_transfer_coding_and_stands_alone() {
 }
 
 #[test]
-fn a_connection_is_kept_as_version_and_options_say() {
+fn persistence_follows_version_and_options() {
     for (version, fields, keep) in [
         ("1.1", "", true),
         ("1.0", "", false),

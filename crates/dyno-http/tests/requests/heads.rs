@@ -5,7 +5,7 @@ use dyno_http::{Limits, Method, Parse, Problem, Version, body::Framing, request,
 use crate::{accepted, refused};
 
 #[test]
-fn a_head_says_what_was_sent() {
+fn a_head_has_the_sent_values() {
     let head = accepted(
         b"POST /a/b?c=d&e HTTP/1.1\r\nhOsT: example.org:8080\r\nX-Empty:\r\nContent-Length:\t 12 \t\r\n\
           Accept: text/html, */*;q=0.1\r\nExpect: 100-Continue\r\nX-Obs: \xe9\xff\r\nx-empty: not first\r\n\r\n",
@@ -57,7 +57,7 @@ fn one_empty_line_before_a_request_is_skipped() {
 }
 
 #[test]
-fn bytes_behind_the_head_are_left_alone() {
+fn bytes_after_the_head_are_not_consumed() {
     let pipelined = b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: b\r\n\r\n";
     let Ok(Parse::Complete { head, bytes }) = request::parse(pipelined, &Limits::default()) else {
         panic!("the first is whole");
@@ -67,7 +67,7 @@ fn bytes_behind_the_head_are_left_alone() {
 }
 
 #[test]
-fn a_later_minor_version_is_read_as_the_latest_known() {
+fn a_later_minor_version_is_parsed_as_the_latest_known() {
     for minor in 0..10 {
         let bytes = format!("GET / HTTP/1.{minor}\r\nHost: a\r\n\r\n");
         let known = [Version::Http10, Version::Http11][minor.min(1)];
@@ -76,7 +76,7 @@ fn a_later_minor_version_is_read_as_the_latest_known() {
 }
 
 #[test]
-fn methods_are_known_by_their_exact_name() {
+fn methods_match_by_their_exact_name() {
     for (name, method) in [
         ("GET", Method::Get),
         ("HEAD", Method::Head),
@@ -94,7 +94,7 @@ fn methods_are_known_by_their_exact_name() {
 }
 
 #[test]
-fn invalid_heads_are_refused_at_the_byte_that_is_wrong() {
+fn invalid_heads_are_refused_at_the_invalid_byte() {
     use Problem::{
         BareCarriageReturn, BareLineFeed, FoldedLine, InvalidFieldName, InvalidFieldValue,
         InvalidMethod, InvalidTarget, InvalidVersion, MissingColon, SpaceBeforeColon,

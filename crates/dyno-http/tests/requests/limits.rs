@@ -1,4 +1,4 @@
-//! How long a head may be, head after head; what an error says.
+//! Limits of a head, successive heads, and texts of errors.
 
 use dyno_http::{
     Limits, Parse, Problem,
@@ -55,7 +55,7 @@ fn limits_are_inclusive() {
 }
 
 #[test]
-fn a_parser_goes_from_one_head_to_the_next() {
+fn a_parser_continues_with_the_next_head() {
     let mut parser = Parser::new(Limits::default());
     let wire = b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n";
     let (mut start, mut targets) = (0, Vec::new());
@@ -70,7 +70,7 @@ fn a_parser_goes_from_one_head_to_the_next() {
 }
 
 #[test]
-fn errors_say_what_and_where() {
+fn errors_give_the_problem_and_its_offset() {
     let error =
         request::parse(b"GET / HTTP/1.1\r\nHost : a\r\n\r\n", &Limits::default()).unwrap_err();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Which request heads are accepted and what they say; which are refused, for what, at which byte.
+//! Request heads: accepted ones and their values; refused ones with the problem and its offset.
 
 mod framing;
 mod heads;

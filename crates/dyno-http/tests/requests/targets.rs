@@ -1,4 +1,4 @@
-//! What a request is for, and which host is asked.
+//! Request targets and hosts.
 
 use dyno_http::{Limits, Parse, Problem, Tolerance, request, target::Form};
 
@@ -98,7 +98,7 @@ fn invalid_targets_are_refused() {
 }
 
 #[test]
-fn targets_of_lax_user_agents_can_be_tolerated() {
+fn targets_of_lax_user_agents_can_be_accepted() {
     let tolerance = Tolerance {
         unescaped_target: true,
         ..Tolerance::NONE
@@ -133,7 +133,7 @@ fn targets_of_lax_user_agents_can_be_tolerated() {
 }
 
 #[test]
-fn host_is_one_and_valid() {
+fn host_is_single_and_valid() {
     use Problem::{DuplicateHost, InvalidHost, MissingHost};
     let parse = |version: &str, target: &str, fields: &str| {
         let bytes = format!("GET {target} HTTP/{version}\r\n{fields}\r\n");

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use dyno_load::load::{Check, Shape};
+use dyno_load::{Check, Shape};
 use dyno_origin::{Authority, Cache, Options, Origin, Running};
 use dyno_web::{Model, Web};
 use hdrhistogram::Histogram;

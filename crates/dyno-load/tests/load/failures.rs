@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use dyno_client::Protocol;
 use serde_json::{Value, json};
 
 use crate::server::{HELLO, Server, read_request, reset, wait_for_the_end};
@@ -37,7 +38,7 @@ fn floods(start: &'static [u8], again: &'static [u8]) -> impl Fn(TcpStream) + Se
     }
 }
 
-/// A socket that listens and whose queue is full: who connects to it waits.
+/// A socket that listens and whose queue is full: a client that connects to it waits.
 struct Full {
     socket: socket2::Socket,
     _queued: socket2::Socket,
@@ -67,8 +68,11 @@ impl Full {
     }
 }
 
-fn check(name: &str, url: &str, http2: bool) -> Value {
-    let shape = dyno_load::load::Shape { http2, ..shape() };
+fn check(name: &str, url: &str, protocol: Protocol) -> Value {
+    let shape = dyno_load::Shape {
+        protocol,
+        ..shape()
+    };
     let due = json!({ name: REQUESTS });
     let mut report = Value::Null;
     for timeout_ms in TIMEOUTS_MS {
@@ -87,8 +91,8 @@ fn check(name: &str, url: &str, http2: bool) -> Value {
 }
 
 /// As `check`, for what comes before a request can be sent: each is a connection that could not be had.
-fn check_connecting(name: &str, url: &str, http2: bool) {
-    let report = check(name, url, http2);
+fn check_connecting(name: &str, url: &str, protocol: Protocol) {
+    let report = check(name, url, protocol);
     assert_eq!(number(&report, "/connections/opened"), 0, "{name}");
     assert!(
         number(&report, "/connections/failed") >= REQUESTS,
@@ -170,21 +174,21 @@ fn each_misbehaviour_has_its_name() {
         ),
     ];
     for (name, behave) in cases {
-        check(name, &Server::start(behave).url(), false);
+        check(name, &Server::start(behave).url(), Protocol::Http1);
     }
 }
 
 #[test]
 fn nobody_listens() {
-    // The port is taken, so that nobody else gets it, and does not listen.
+    // The port is taken, so that no other program gets it, and does not listen.
     let taken = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
     taken.bind(&any.into()).unwrap();
     let address = taken.local_addr().unwrap().as_socket().unwrap();
-    for http2 in [false, true] {
-        check_connecting("ConnectionRefused", &format!("http://{address}/"), http2);
+    for protocol in Protocol::ALL {
+        check_connecting("ConnectionRefused", &format!("http://{address}/"), protocol);
     }
-    // Nobody waits for an hour to be told so.
+    // A run of an hour ends early, too.
     for rate in [None, Some(100)] {
         let mut stage = get(&[format!("http://{address}/")]).endless();
         if let Some(rate) = rate {
@@ -198,7 +202,7 @@ fn nobody_listens() {
 
 #[test]
 fn nobody_accepts() {
-    check_connecting("ConnectTimeout", &Full::listening().url(), false);
+    check_connecting("ConnectTimeout", &Full::listening().url(), Protocol::Http1);
 }
 
 #[test]
@@ -226,32 +230,32 @@ fn who_connects_when_the_run_ends_is_open() {
 fn tls_fails_by_its_names() {
     let secure = |server: &Server| format!("https://{}/", server.address);
     let silent = Server::start(wait_for_the_end);
-    check_connecting("TlsTimeout", &secure(&silent), false);
+    check_connecting("TlsTimeout", &secure(&silent), Protocol::Http1);
     let talks_first = Server::start(|mut stream| {
         stream
             .write_all(b"220 mail.test ESMTP\r\n")
             .unwrap_or_default();
         wait_for_the_end(stream);
     });
-    check("TlsProtocol", &secure(&talks_first), false);
+    check("TlsProtocol", &secure(&talks_first), Protocol::Http1);
     let speaks_one = Server::start(|mut stream| {
         stream
             .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
             .unwrap_or_default();
         wait_for_the_end(stream);
     });
-    check("Http2Protocol", &speaks_one.url(), true);
+    check("Http2Protocol", &speaks_one.url(), Protocol::Http2);
     let closes = Server::start(|mut stream| {
         let mut hello = [0; 16 << 10];
         std::io::Read::read(&mut stream, &mut hello).unwrap_or_default();
     });
-    check("ClosedBeforeAnswer", &secure(&closes), false);
+    check("ClosedBeforeAnswer", &secure(&closes), Protocol::Http1);
 }
 
 #[test]
 fn no_such_name() {
     // The system's resolver refuses it itself: no name server, which may be far away or not there, is asked for it.
-    check("HostNotFound", "http://-.test/", false);
+    check("HostNotFound", "http://-.test/", Protocol::Http1);
 }
 
 #[test]
@@ -261,8 +265,8 @@ fn a_server_that_refuses_everything_is_not_hammered() {
     });
     let report = get(&[server.url()]).requests(16).run();
     assert_eq!(number(&report, "/errors_total"), 16, "{report}");
-    // Two lanes that rest 10, 20, 40, ... ms after their second failure: of 8 attempts the last comes after 630 ms. Where one
-    // lane makes more of them, it rests longer.
+    // Two request loops that rest 10, 20, 40, ... ms after their second failure: of 8 attempts the last comes after 630 ms. Where one
+    // request loop makes more of them, it rests longer.
     assert!(elapsed_ns(&report) >= 630_000_000, "{report}");
 }
 

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::thread;
 
 use bytes::Bytes;
-use dyno_load::load::Shape;
+use dyno_client::Protocol;
+use dyno_load::Shape;
 use h2::Reason;
 use h2::server;
 use serde_json::json;
@@ -14,7 +15,7 @@ use crate::stage::{accounted, number, shape, shaped};
 /// More than the window of a stream.
 const LONG: usize = 3 << 20;
 
-/// What a server does beside answering.
+/// What a server does in addition to answering.
 #[derive(Debug, Clone, Copy)]
 enum Habit {
     None,
@@ -89,7 +90,7 @@ async fn serve(stream: tokio::net::TcpStream, habit: Habit) {
 
 fn load(habit: Habit, requests: u64) -> serde_json::Value {
     let two = Shape {
-        http2: true,
+        protocol: Protocol::Http2,
         ..shape()
     };
     let mut stage = shaped(&[format!("http://{}/", start(habit))], &two).requests(requests);
@@ -156,7 +157,7 @@ fn a_connection_that_ends_is_opened_again() {
 #[test]
 fn silence_ends_with_the_deadline() {
     let two = Shape {
-        http2: true,
+        protocol: Protocol::Http2,
         ..shape()
     };
     let url = [format!("http://{}/", start(Habit::Silent))];
@@ -175,7 +176,7 @@ fn silence_ends_with_the_deadline() {
 fn a_server_that_is_gone_without_a_word_is_connected_to_again() {
     const ANSWERED: usize = 10;
     let two = Shape {
-        http2: true,
+        protocol: Protocol::Http2,
         ..shape()
     };
     let url = [format!("http://{}/", start(Habit::FallsSilent(ANSWERED)))];

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use dyno_load::load::Shape;
+use dyno_client::Protocol;
+use dyno_load::Shape;
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::PrivateKeyDer;
@@ -19,7 +20,7 @@ const REQUESTS: u64 = 6;
 /// Asks for HTTP/2 alone, of a server that shows whatever certificate.
 fn demand(address: SocketAddr) -> Value {
     let two = Shape {
-        http2: true,
+        protocol: Protocol::Http2,
         ..shape()
     };
     let mut stage = shaped(

@@ -8,7 +8,8 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use dyno_load::load::Shape;
+use dyno_client::Protocol;
+use dyno_load::Shape;
 use serde_json::json;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -51,10 +52,13 @@ fn in_order(moment: &str) -> String {
 #[test]
 fn the_schedule_begins_when_connections_are_open() {
     let (_authority, origin) = origin();
-    for http2 in [false, true] {
+    for protocol in Protocol::ALL {
         let (server, opened) = late_in_front_of(origin.https()[0]);
         let url = format!("https://{}/plain", server.address);
-        let over = Shape { http2, ..shape() };
+        let over = Shape {
+            protocol,
+            ..shape()
+        };
         let stage = shaped(&[url], &over).connections(CONNECTIONS);
         let mut stage = stage.requests(200).rate(1_000);
         stage.plan.insecure = true;
@@ -121,7 +125,7 @@ fn who_cannot_be_connected_to_is_not_waited_for_longer_than_the_timeout() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     rustix::net::listen(&listener, 0).unwrap();
     let address = listener.local_addr().unwrap();
-    // One connection fills the queue of a listener that nobody accepts from; the next get no answer.
+    // One connection fills the queue of a listener that accepts none; the next get no answer.
     let _filled = [(); 2].map(|()| {
         let socket =
             socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
@@ -160,7 +164,7 @@ fn stopped_while_it_opens(timeout_ms: u64) -> serde_json::Value {
 
 #[test]
 fn opening_can_be_told_to_end() {
-    // Who is not told gives each connection up when its timeout is over. A busy machine may be as late as the first one.
+    // Without a stop, each connection is given up when its timeout is over. A busy machine may be as late as the first one.
     let mut report = stopped_while_it_opens(1_000);
     if number(&report, "/connections/failed") > 0 {
         report = stopped_while_it_opens(9_000);

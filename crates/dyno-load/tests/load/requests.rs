@@ -4,7 +4,8 @@ use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use dyno_load::load::{RequestError, Requests, Shape};
+use dyno_client::Protocol;
+use dyno_load::{RequestError, Requests, Shape};
 
 use crate::server::{HELLO, Server};
 use crate::stage::{described, number, shape, shaped};
@@ -110,8 +111,11 @@ fn what_cannot_be_sent_is_refused_with_its_place() {
     for (line, expected) in cases {
         let text = format!("{{\"url\": \"http://a.test\"}}\n{line}\n");
         let described = described(&text);
-        for http2 in [false, true] {
-            let shape = Shape { http2, ..shape() };
+        for protocol in Protocol::ALL {
+            let shape = Shape {
+                protocol,
+                ..shape()
+            };
             let (place, error) = Requests::new(described.clone(), &shape).unwrap_err();
             assert_eq!((place, error.to_string().as_str()), (1, expected), "{line}");
         }

@@ -4,11 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use dyno_load::load::jsonl::{self, Described};
-use dyno_load::load::{
-    Arrivals, PerSecond, Plan, Rate, Requests, Shape, Termination, run as run_plan,
-};
-use dyno_load::transport::Reroute;
+use dyno_client::{Protocol, Reroute};
+use dyno_load::jsonl::{self, Described};
+use dyno_load::{Arrivals, PerSecond, Plan, Rate, Requests, Shape, Termination, run as run_plan};
 use serde_json::Value;
 
 /// Against hangs only: no right run comes near it.
@@ -26,7 +24,7 @@ pub fn shape() -> Shape {
         headers: Vec::new(),
         body: None,
         keepalive: true,
-        http2: false,
+        protocol: Protocol::Http1,
         checks: Arc::default(),
     }
 }
@@ -57,7 +55,7 @@ pub fn described_as(described: impl IntoIterator<Item = Described>, shape: &Shap
             method: "GET".to_owned(),
             connections: 2,
             streams: 1,
-            http2: shape.http2,
+            protocol: shape.protocol,
             keepalive: shape.keepalive,
             pace: None,
             ramp: Duration::ZERO,

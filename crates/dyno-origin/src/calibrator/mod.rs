@@ -17,7 +17,6 @@ use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use rustix::time::{ClockId, clock_gettime};
 use tokio::task::{LocalSet, spawn_local};
 
 use crate::error::Error;
@@ -41,7 +40,7 @@ impl Calibrator {
     ///
     /// # Errors
     ///
-    /// If nobody can listen there.
+    /// If the address cannot be listened on.
     pub fn listen(address: SocketAddr, behaviour: Behaviour) -> Result<Self, Error> {
         let (address, listeners) = listen::tcp(address, 1)?;
         let listener = listeners
@@ -71,7 +70,7 @@ impl Calibrator {
             .enable_all()
             .build()
             .map_err(Error::Thread)?;
-        let (begun, ran_before) = (Instant::now(), thread_cpu_time());
+        let (begun, ran_before) = (Instant::now(), dyno_io::thread_cpu_time());
         let tasks = LocalSet::new();
         let calibrated = tasks
             .block_on(&runtime, async { self.begin() })
@@ -81,8 +80,9 @@ impl Calibrator {
         drop(tasks);
         drop(runtime);
         let calibrated = Rc::into_inner(calibrated).expect("all tasks have ended");
-        // It never sleeps: whenever it did not run, something else had its CPU, or nobody had.
-        let ran = thread_cpu_time().saturating_sub(ran_before);
+        // It never sleeps: whenever it did not run, another program had its CPU, or the CPU did not run at all.
+        // What the host of a virtual machine took is not in it.
+        let ran = dyno_io::thread_cpu_time().saturating_sub(ran_before);
         Ok(calibrated.into_record(begun.elapsed().saturating_sub(ran)))
     }
 
@@ -106,11 +106,6 @@ impl Calibrator {
         });
         Ok(calibrated)
     }
-}
-
-/// For how long this thread has run: what the host of a virtual machine took is not in it.
-fn thread_cpu_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 /// Keeps the thread from sleeping: it has its CPU to itself, and the host of a virtual machine may take milliseconds to run a

@@ -3,7 +3,7 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// The longest time that is told apart from longer ones: an hour.
+/// The longest time that the histogram can hold: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 /// A histogram's relative error is below one in a thousand.
 const DIGITS: u8 = 3;

@@ -70,7 +70,7 @@ pub(super) fn reply(worker: &Worker, bytes: &[u8]) -> Option<Reply> {
     })
 }
 
-/// Asks the web, and counts that somebody asked.
+/// Ask the web, and count the query.
 fn resolve(worker: &Worker, question: &Query) -> Resolution {
     let name = question.name().to_lowercase();
     let mut host = name.to_ascii();

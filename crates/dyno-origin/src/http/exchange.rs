@@ -10,17 +10,18 @@ use dyno_http::{Limits, Parse, Tolerance, Version, body};
 use dyno_web::Request;
 use tokio::io::AsyncWriteExt;
 
-use super::arrival::{Spoken, arrive};
+use super::emit::Reply;
 use super::sending::write;
 use super::{End, LINGER};
-use crate::accepted::Accepted;
+use crate::accounting::note_request;
+use crate::connection_info::ConnectionInfo;
 use crate::live::InFlight;
 use crate::message::Input;
-use crate::message::arrived::Arrived;
+use crate::message::answer_cache::CacheKey;
 use crate::message::delivery::Delivery;
 use crate::message::head;
-use crate::message::kept::{Kept, Same};
 use crate::message::request::{Asked, MISDIRECTED, Names, refusal};
+use crate::message::request_stamp::RequestStamp;
 use crate::wire::Outlet;
 use crate::worker::Worker;
 
@@ -46,7 +47,7 @@ pub(crate) struct Exchange<'c, S> {
     pub(super) stream: &'c mut S,
     pub(super) worker: &'c Worker,
     pub(super) head: Vec<u8>,
-    pub(super) accepted: &'c Accepted,
+    pub(super) info: &'c ConnectionInfo,
     pub(super) input: Input,
     parser: Parser,
     names: Names,
@@ -54,38 +55,38 @@ pub(crate) struct Exchange<'c, S> {
     /// The request that is being answered, as long as its peer waits for sure.
     in_flight: Option<InFlight<'c>>,
     /// Whether the peer has ended its side. It may have closed the connection or may still read: only what is sent to it tells.
-    has_peer_ended: bool,
-    /// How many requests the last ones were that are kept.
+    pub(super) has_peer_ended: bool,
+    /// How many cached answers were sent in a row.
     pub(super) again: u32,
 }
 
 /// The head of a request.
 struct Received {
     asked: Asked,
-    arrived: Arrived,
+    stamp: RequestStamp,
     /// All that is to be known for answering it again, if it came before.
-    again: Option<Box<Same>>,
+    again: Option<Box<CacheKey>>,
 }
 
 /// As [`serve`], on a connection that was used before.
-pub(crate) async fn go_on<S: Outlet>(stream: &mut S, accepted: &Accepted, input: Input) -> End {
-    let mut exchange = Exchange::new(stream, accepted, input);
+pub(crate) async fn go_on<S: Outlet>(stream: &mut S, info: &ConnectionInfo, input: Input) -> End {
+    let mut exchange = Exchange::new(stream, info, input);
     exchange.is_reused = true;
     exchange.run().await
 }
 
 /// Serves requests, of which `input` has the first bytes if any came, until the connection ends; says how it is to end.
-pub(crate) async fn serve<S: Outlet>(stream: &mut S, accepted: &Accepted, input: Input) -> End {
-    Exchange::new(stream, accepted, input).run().await
+pub(crate) async fn serve<S: Outlet>(stream: &mut S, info: &ConnectionInfo, input: Input) -> End {
+    Exchange::new(stream, info, input).run().await
 }
 
 impl<'c, S: Outlet> Exchange<'c, S> {
-    fn new(stream: &'c mut S, accepted: &'c Accepted, input: Input) -> Self {
+    fn new(stream: &'c mut S, info: &'c ConnectionInfo, input: Input) -> Self {
         Self {
             stream,
-            worker: &accepted.worker,
+            worker: &info.worker,
             head: Vec::with_capacity(512),
-            accepted,
+            info,
             input,
             parser: Parser::new(LIMITS),
             names: Names::default(),
@@ -109,11 +110,11 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         if self.input.bytes().is_empty() {
             self.fill().await?;
         }
-        let scheme = self.accepted.scheme;
-        let repeated = &self.worker.repeated;
-        let kept = repeated.borrow().find(scheme, self.input.bytes());
-        if let Some(kept) = kept.filter(|kept| self.accepted.is_for(&kept.same.host)) {
-            return self.answer_again(&kept).await;
+        let scheme = self.info.scheme;
+        let cache = &self.worker.answer_cache;
+        let cached = cache.borrow().find(scheme, self.input.bytes());
+        if let Some(cached) = cached.filter(|cached| self.info.is_for(&cached.key.host)) {
+            return self.answer_again(&cached).await;
         }
         let answered = self.answer().await;
         self.in_flight = None;
@@ -125,7 +126,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         self.again = 0;
         let Received {
             asked,
-            arrived,
+            stamp,
             again,
         } = self.receive().await?;
         let worker = self.worker;
@@ -134,10 +135,10 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             self.drain(&asked).await?;
             Instant::now()
         } else {
-            arrived.at
+            stamp.at
         };
         let answer = worker.web.answer(&Request {
-            scheme: self.accepted.scheme,
+            scheme: self.info.scheme,
             host: &self.names.host,
             target: &self.names.target,
             accepted: asked.codings,
@@ -158,37 +159,16 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         let planned = complete + answer.delay.duration();
         let (source, coding) = worker.pages.source(answer.content, answer.coding);
         let delivery = Delivery::of(&answer, &asked, coding, source.bytes());
-        self.before_head(&answer, planned).await?;
-        let date = worker.date.at(arrived.at_ns);
-        if let Err(error) = head::write(&mut self.head, &answer, &delivery, &asked, &date) {
-            return self
-                .refuse(
-                    500,
-                    &format!("the web's own answer cannot be sent: {error}\n"),
-                )
-                .await;
-        }
-        if self.has_peer_ended {
-            let began = Instant::now();
-            self.send(&answer, &delivery, source).await?;
-            self.until_received().await?;
-            arrived.note_head(worker, &answer, &delivery, planned + began.elapsed());
-            arrived.note_end(worker);
-            return Err(End::Gone);
-        }
-        arrived.note_head(worker, &answer, &delivery, planned);
-        if let Some(same) = again {
-            let whole = delivery.whole(&self.head, &answer, source);
-            let kept = Kept::new(*same, &answer, &delivery, &whole, &date);
-            worker.repeated.borrow_mut().keep(kept);
-        }
-        self.send(&answer, &delivery, source).await?;
-        arrived.note_end(worker);
-        if delivery.keep_alive {
-            Ok(())
-        } else {
-            Err(End::Close)
-        }
+        self.emit(Reply {
+            answer: &answer,
+            asked: &asked,
+            delivery: &delivery,
+            source,
+            stamp,
+            planned,
+            again,
+        })
+        .await
     }
 
     /// Waits for the head of a request.
@@ -204,38 +184,38 @@ impl<'c, S: Outlet> Exchange<'c, S> {
                         return self.refuse(status, reason).await;
                     }
                     let asked = Asked::of(&head);
-                    self.names.take(&head, self.accepted.scheme);
+                    self.names.take(&head, self.info.scheme);
                     let user_agent = head.fields.get("user-agent").unwrap_or_default();
-                    let arrived = arrive(
+                    let stamp = note_request(
                         self.worker,
-                        self.accepted,
+                        self.info,
                         &self.names,
                         user_agent,
                         self.is_reused,
-                        Spoken::Http1(asked.version),
+                        asked.version.into(),
                     );
                     self.is_reused = true;
-                    if !self.accepted.is_for(&self.names.host) {
-                        self.worker.log.borrow_mut().answer(arrived.place, 421);
+                    if !self.info.is_for(&self.names.host) {
+                        self.worker.log.borrow_mut().answer(stamp.place, 421);
                         return self.refuse(421, MISDIRECTED).await;
                     }
                     let head_bytes = &self.input.bytes()[..bytes];
-                    let again =
-                        !asked.has_body() && self.worker.repeated.borrow_mut().is_again(head_bytes);
+                    let again = !asked.has_body()
+                        && self.worker.answer_cache.borrow_mut().is_again(head_bytes);
                     let again = again.then(|| {
-                        Box::new(Same {
-                            scheme: self.accepted.scheme,
+                        Box::new(CacheKey {
+                            scheme: self.info.scheme,
                             head: head_bytes.to_vec(),
                             host: self.names.host.as_str().into(),
-                            version: asked.version,
+                            version: asked.version.into(),
                             user_agent: user_agent.to_vec(),
-                            arrived,
+                            stamp,
                         })
                     });
                     self.input.consume(bytes);
                     return Ok(Received {
                         asked,
-                        arrived,
+                        stamp,
                         again,
                     });
                 }
@@ -286,7 +266,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
     }
 
     /// Answers that the request is refused.
-    async fn refuse<T>(&mut self, status: u16, reason: &str) -> Result<T, End> {
+    pub(super) async fn refuse<T>(&mut self, status: u16, reason: &str) -> Result<T, End> {
         let date = self.worker.date.at(self.worker.clock.now().unix_ns);
         if head::write_refusal(&mut self.head, status, reason, &date).is_ok() {
             self.worker.counters.borrow_mut().status(status);
@@ -307,7 +287,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             return Ok(());
         }
         let (input, stream) = (&mut self.input, &mut *self.stream);
-        let _waiting = self.accepted.connection.wait();
+        let _waiting = self.info.connection.wait();
         let (in_flight, has_peer_ended) = (&mut self.in_flight, &mut self.has_peer_ended);
         let mut until = pin!(self.worker.timer.until(moment));
         poll_fn(|context| {
@@ -332,7 +312,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
     }
 
     /// Ends the connection, and waits until the peer has all that was sent: one that has closed it wholly resets it instead.
-    async fn until_received(&mut self) -> Result<(), End> {
+    pub(super) async fn until_received(&mut self) -> Result<(), End> {
         self.stream.shutdown().await.map_err(|_| End::Gone)?;
         let last = Instant::now() + LINGER;
         while let Some(wire) = self.stream.wire()

@@ -1,16 +1,14 @@
 //! HTTP/1.1 and 1.0 on one connection.
 
-pub(crate) mod arrival;
+mod cached_answer;
+mod emit;
 mod exchange;
-mod fault;
-mod repeated;
 mod sending;
 
 use std::time::Duration;
 
+pub(crate) use cached_answer::Rest;
 pub(crate) use exchange::{go_on, serve};
-pub(crate) use fault::GARBAGE;
-pub(crate) use repeated::Rest;
 
 /// How long, at most, a closed connection is read on, so that bytes on their way do not reset it before the peer has read
 /// the answer (RFC 9112, section 9.6).
@@ -23,8 +21,8 @@ pub(crate) enum End {
     Close,
     /// By a reset.
     Reset,
-    /// Not yet: it has asked for the same again and again, and is parked.
-    Parked,
+    /// Not yet: it keeps asking for cached answers, and moves to the cached loop.
+    ToCachedLoop,
     /// The peer has gone already.
     Gone,
 }

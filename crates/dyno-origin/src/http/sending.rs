@@ -3,7 +3,7 @@
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use super::End;
-use crate::message::ready::Ready;
+use crate::message::answer_bytes::AnswerBytes;
 use crate::wire::Outlet;
 
 /// Sends some bytes.
@@ -12,7 +12,7 @@ pub(super) async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) 
     stream.flush().await.map_err(|_| End::Gone)
 }
 
-impl Ready {
+impl AnswerBytes {
     /// Sends all of it.
     pub(super) async fn send(&self, stream: &mut impl Outlet) -> Result<(), End> {
         if let Some(file) = &self.file

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use dyno_web::{Answer, Coding, Content, Fault};
 use h2::server::SendResponse;
-use h2::{Reason, RecvStream, SendStream};
+use h2::{RecvStream, SendStream};
 use http::Request;
 use tokio::task::spawn_local;
 
@@ -16,25 +16,20 @@ use super::head;
 use super::outgoing::{Outgoing, Then};
 use super::request::{asked, note};
 use super::session::{Completion, Flight, Session};
-use crate::message::arrived::Arrived;
 use crate::message::delivery::Delivery;
 use crate::message::request::{Asked, MISDIRECTED, refusal};
-use crate::worker::Worker;
+use crate::message::request_stamp::RequestStamp;
+use crate::message::script::Script;
 
 /// A request that is being answered.
 pub(super) struct Exchange {
     pub(super) flight: Flight,
     pub(super) asked: Asked,
-    pub(super) arrived: Arrived,
+    pub(super) stamp: RequestStamp,
     pub(super) answer: Answer,
-    pub(super) respond: SendResponse<Outgoing>,
-}
-
-/// What is known once the content is at hand.
-#[derive(Clone, Copy)]
-pub(super) struct Prepared {
-    pub(super) coding: Coding,
-    pub(super) bytes: u64,
+    respond: SendResponse<Outgoing>,
+    /// Once the head has been sent.
+    pub(super) stream: Option<SendStream<Outgoing>>,
 }
 
 /// The peer has given the request up, or has gone.
@@ -53,10 +48,10 @@ pub(super) fn begin(
         return;
     }
     let asked = asked(&parts, &body);
-    let (arrived, answer) = note(session, &parts, &asked);
-    if !session.accepted.is_for(&session.names.borrow().host) {
+    let (stamp, answer) = note(session, &parts, &asked);
+    if !session.info.is_for(&session.names.borrow().host) {
         let log = &session.worker().log;
-        log.borrow_mut().answer(arrived.place, 421);
+        log.borrow_mut().answer(stamp.place, 421);
         refuse(session, &mut respond, 421, MISDIRECTED);
         return;
     }
@@ -66,12 +61,13 @@ pub(super) fn begin(
     let exchange = Exchange {
         flight: Flight::begin(session),
         asked,
-        arrived,
+        stamp,
         answer,
         respond,
+        stream: None,
     };
     match exchange.at_once() {
-        Some(prepared) => exchange.answer(prepared),
+        Some(delivery) => exchange.answer(&delivery),
         None => drop(spawn_local(exchange.in_time(body))),
     }
 }
@@ -81,31 +77,25 @@ impl Exchange {
         &self.flight.0
     }
 
-    /// What is needed to answer without waiting for anything.
-    fn at_once(&self) -> Option<Prepared> {
-        let Answer {
-            fault, drip, delay, ..
-        } = self.answer;
-        let is_whole = matches!(fault, None | Some(Fault::RedirectLoop)) && drip.is_none();
-        if self.asked.has_body() || !is_whole || !delay.duration().is_zero() {
+    /// How the answer goes, if it goes at once and whole.
+    fn at_once(&self) -> Option<Delivery> {
+        if self.asked.has_body() || !self.answer.delay.duration().is_zero() {
             return None;
         }
-        let pages = &self.session().worker().pages;
-        let (source, coding) = pages.source(self.answer.content, self.answer.coding);
-        Some(Prepared {
-            coding,
-            bytes: source.bytes(),
-        })
+        let delivery = self.delivery();
+        let script = Script::new(&self.answer, delivery.content_bytes());
+        script.is_whole().then_some(delivery)
     }
 
     /// Sends a whole answer, now.
-    fn answer(mut self, prepared: Prepared) {
+    fn answer(mut self, delivery: &Delivery) {
         self.open();
-        let planned = self.arrived.at;
-        self.send(prepared, planned);
+        if self.send_head(delivery, self.stamp.at, true).is_ok() {
+            self.send_rest(delivery, 0);
+        }
     }
 
-    /// Answers when the time has come, as the fault has it.
+    /// Answers when the time has come, step by step.
     async fn in_time(mut self, body: RecvStream) {
         let complete = if self.asked.has_body() {
             if self.drain(body).await.is_err() {
@@ -113,22 +103,12 @@ impl Exchange {
             }
             Instant::now()
         } else {
-            self.arrived.at
+            self.stamp.at
         };
         self.open();
         let planned = complete + self.answer.delay.duration();
-        let worker = self.session().worker().clone();
-        let (content, coding) = (self.answer.content, self.answer.coding);
-        let (source, coding) = worker.pages.source(content, coding);
-        let prepared = Prepared {
-            coding,
-            bytes: source.bytes(),
-        };
-        if self.answer.fault == Some(Fault::StallHeaders) {
-            self.hold().await;
-        } else if self.wait(planned).await.is_ok() {
-            self.send_in_pieces(prepared, planned).await;
-        }
+        let delivery = self.delivery();
+        self.emit(&delivery, planned).await;
     }
 
     /// Reads a request's body and forgets it.
@@ -165,96 +145,102 @@ impl Exchange {
         }
     }
 
-    /// Sends the head, and hands back the stream for the content; nothing if there is no more to send.
+    /// Sends the head; says when. With it, the stream ends if all that is to follow is nothing.
     pub(super) fn send_head(
         &mut self,
         delivery: &Delivery,
         planned: Instant,
-        is_end: bool,
-    ) -> Option<SendStream<Outgoing>> {
+        is_whole: bool,
+    ) -> Result<Instant, Gone> {
         let worker = self.flight.0.worker();
-        let date = worker.date.at(self.arrived.at_ns);
+        let date = worker.date.at(self.stamp.at_ns);
         let Ok(head) = head::answer(&self.answer, delivery, &date) else {
             let reason = "the web's own answer cannot be sent\n";
             refuse(&self.flight.0, &mut self.respond, 500, reason);
-            return None;
+            return Err(Gone);
         };
-        let stream = self.respond.send_response(head, is_end).ok()?;
-        self.arrived
+        let is_end = is_whole && delivery.content_bytes() == 0 && !self.has_trailers(delivery);
+        let stream = self.respond.send_response(head, is_end);
+        self.stream = Some(stream.map_err(|_| Gone)?);
+        let at = self
+            .stamp
             .note_head(worker, &self.answer, delivery, planned);
-        Some(stream)
+        Ok(at)
     }
 
-    /// Sends the whole answer.
-    pub(super) fn send(mut self, prepared: Prepared, planned: Instant) {
-        let delivery = self.delivery(prepared);
-        let has_content = delivery.has_content && prepared.bytes > 0;
-        let trails = delivery.has_content && delivery.trails(&self.answer);
-        let Some(mut stream) = self.send_head(&delivery, planned, !has_content && !trails) else {
+    /// Sends the content from a place on, and the trailers.
+    pub(super) fn send_rest(mut self, delivery: &Delivery, from: u64) {
+        let Some(mut stream) = self.stream.take() else {
             return;
         };
-        let whole = Outgoing {
-            worker: self.session().worker().clone(),
-            content: self.answer.content,
-            coding: prepared.coding,
-            from: 0,
-            to: if has_content { prepared.bytes } else { 0 },
-            then: self.complete(&delivery),
-        };
+        let has_trailers = self.has_trailers(delivery);
+        let mut rest = self.part(delivery, from, delivery.content_bytes(), Then::Nothing);
+        rest.then = Then::Complete(Completion {
+            flight: self.flight,
+            stamp: self.stamp,
+            retires: !delivery.keep_alive,
+        });
         // On a stream that has ended meanwhile nothing is sent, or complete.
-        if has_content {
-            drop(stream.send_data(whole, !trails));
+        if rest.from < rest.to {
+            drop(stream.send_data(rest, !has_trailers));
         }
-        if trails {
+        if has_trailers {
             drop(stream.send_trailers(head::trailers()));
         }
     }
 
-    pub(super) fn delivery(&self, prepared: Prepared) -> Delivery {
-        Delivery::of(&self.answer, &self.asked, prepared.coding, prepared.bytes)
+    /// A part of the content.
+    pub(super) fn part(&self, delivery: &Delivery, from: u64, to: u64, then: Then) -> Outgoing {
+        Outgoing {
+            worker: self.session().worker().clone(),
+            content: self.answer.content,
+            coding: delivery.coding,
+            from,
+            to,
+            then,
+        }
     }
 
-    /// What is left to do when the last of the content has been handed over.
-    pub(super) fn complete(self, delivery: &Delivery) -> Then {
-        Then::Complete(Completion {
-            flight: self.flight,
-            arrived: self.arrived,
-            retires: !delivery.keep_alive,
-        })
+    fn has_trailers(&self, delivery: &Delivery) -> bool {
+        delivery.has_content && delivery.trails(&self.answer)
+    }
+
+    fn delivery(&self) -> Delivery {
+        let pages = &self.session().worker().pages;
+        let (source, coding) = pages.source(self.answer.content, self.answer.coding);
+        Delivery::of(&self.answer, &self.asked, coding, source.bytes())
     }
 
     /// Waits until `moment`, unless the peer gives the request up before.
-    async fn wait(&mut self, moment: Instant) -> Result<(), Gone> {
-        let accepted = &self.flight.0.accepted;
-        let worker = &accepted.worker;
-        let _waiting = accepted.connection.wait();
-        wait(worker, moment, |context| self.respond.poll_reset(context)).await
+    pub(super) async fn wait(&mut self, moment: Instant) -> Result<(), Gone> {
+        if Instant::now() >= moment {
+            return Ok(());
+        }
+        let session = self.session().clone();
+        let info = &session.info;
+        let _waiting = info.connection.wait();
+        let mut until = pin!(info.worker.timer.until(moment));
+        poll_fn(|context| {
+            if until.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            self.poll_end(context).map(|()| Err(Gone))
+        })
+        .await
     }
 
     /// Sends nothing, and waits until the peer gives the request up.
     pub(super) async fn hold(&mut self) {
-        // In whichever way it ends.
-        drop(poll_fn(|context| self.respond.poll_reset(context)).await);
+        poll_fn(|context| self.poll_end(context)).await;
     }
-}
 
-/// Waits until `moment`, unless the stream that `poll_end` watches ends before.
-pub(super) async fn wait(
-    worker: &Worker,
-    moment: Instant,
-    mut poll_end: impl FnMut(&mut Context<'_>) -> Poll<Result<Reason, h2::Error>>,
-) -> Result<(), Gone> {
-    if Instant::now() >= moment {
-        return Ok(());
-    }
-    let mut until = pin!(worker.timer.until(moment));
-    poll_fn(|context| {
-        if until.as_mut().poll(context).is_ready() {
-            return Poll::Ready(Ok(()));
+    /// Ready when the stream has ended, in whichever way.
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.stream {
+            Some(stream) => stream.poll_reset(context).map(drop),
+            None => self.respond.poll_reset(context).map(drop),
         }
-        poll_end(context).map(|_| Err(Gone))
-    })
-    .await
+    }
 }
 
 /// Answers that a request is refused.

@@ -1,7 +1,7 @@
 //! HTTP/2 on one connection: the answers of HTTP/1.1, in frames.
 
+mod emit;
 mod exchange;
-mod fault;
 mod head;
 mod outgoing;
 mod preface;

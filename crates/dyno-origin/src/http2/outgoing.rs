@@ -28,7 +28,7 @@ pub(super) struct Outgoing {
 pub(super) enum Then {
     /// The answer is complete.
     Complete(Completion),
-    /// Somebody waits for it.
+    /// The emitter waits for it.
     Tell(oneshot::Sender<()>),
     Nothing,
 }
@@ -75,7 +75,7 @@ impl Drop for Outgoing {
         }
         match std::mem::replace(&mut self.then, Then::Nothing) {
             Then::Complete(completion) => completion.complete(),
-            // Whoever has stopped waiting does not need to know.
+            // The emitter may have stopped waiting.
             Then::Tell(waiting) => drop(waiting.send(())),
             Then::Nothing => {}
         }

@@ -1,4 +1,4 @@
-//! HTTP/2 without TLS: told from HTTP/1 by its first bytes (RFC 9113, section 3.3).
+//! HTTP/2 without TLS: distinguished from HTTP/1 by its first bytes (RFC 9113, section 3.3).
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,7 +17,7 @@ pub(crate) async fn is_announced<S: AsyncRead + Unpin>(stream: &mut S, input: &m
         if input.bytes().starts_with(PREFACE) {
             return true;
         }
-        // An end or an error comes again to whoever reads on.
+        // An end or an error comes again with the next read.
         if !PREFACE.starts_with(input.bytes()) || !matches!(input.fill(stream).await, Ok(true)) {
             return false;
         }

@@ -1,7 +1,7 @@
 //! What a request asks for, and what the web answers.
 
-use dyno_http::Version;
 use dyno_http::body::Framing;
+use dyno_http::{HttpVersion, Version};
 use dyno_web::{Accepted, Answer, Request};
 use h2::RecvStream;
 use http::Method;
@@ -9,9 +9,9 @@ use http::header::{ACCEPT_ENCODING, EXPECT, HOST, USER_AGENT};
 use http::request::Parts;
 
 use super::session::Session;
-use crate::http::arrival::{Spoken, arrive};
-use crate::message::arrived::Arrived;
+use crate::accounting::note_request;
 use crate::message::request::Asked;
+use crate::message::request_stamp::RequestStamp;
 
 /// What decides about the answer; where a version matters, what holds for HTTP/1.1 holds here.
 pub(super) fn asked(parts: &Parts, body: &RecvStream) -> Asked {
@@ -36,8 +36,8 @@ pub(super) fn asked(parts: &Parts, body: &RecvStream) -> Asked {
 }
 
 /// Notes a request, and asks the web for its answer.
-pub(super) fn note(session: &Session, parts: &Parts, asked: &Asked) -> (Arrived, Answer) {
-    let (worker, scheme) = (session.worker(), session.accepted.scheme);
+pub(super) fn note(session: &Session, parts: &Parts, asked: &Asked) -> (RequestStamp, Answer) {
+    let (worker, scheme) = (session.worker(), session.info.scheme);
     let field = |name| parts.headers.get(name).map(http::HeaderValue::as_bytes);
     let authority = match parts.uri.authority() {
         Some(authority) => authority.as_str(),
@@ -49,13 +49,13 @@ pub(super) fn note(session: &Session, parts: &Parts, asked: &Asked) -> (Arrived,
         .map_or("/", http::uri::PathAndQuery::as_str);
     let mut names = session.names.borrow_mut();
     names.set(authority, target, scheme);
-    let arrived = arrive(
+    let stamp = note_request(
         worker,
-        &session.accepted,
+        &session.info,
         &names,
         field(USER_AGENT).unwrap_or_default(),
         session.has_served.replace(true),
-        Spoken::Http2,
+        HttpVersion::Http2,
     );
     let answer = worker.web.answer(&Request {
         scheme,
@@ -63,5 +63,5 @@ pub(super) fn note(session: &Session, parts: &Parts, asked: &Asked) -> (Arrived,
         target: &names.target,
         accepted: asked.codings,
     });
-    (arrived, answer)
+    (stamp, answer)
 }

@@ -11,8 +11,9 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use super::exchange;
 use super::outgoing::Outgoing;
 use super::session::{Order, Session};
-use crate::accepted::Accepted;
-use crate::http::{End, GARBAGE};
+use crate::connection_info::ConnectionInfo;
+use crate::http::End;
+use crate::message::script::GARBAGE;
 
 /// Requests at once on a connection: more than any client opens by default.
 const STREAMS: u32 = 256;
@@ -35,11 +36,11 @@ enum Turn {
 }
 
 /// Serves requests until the connection ends; says how it is to end.
-pub(crate) async fn serve<S>(stream: &mut S, accepted: &Accepted) -> End
+pub(crate) async fn serve<S>(stream: &mut S, info: &ConnectionInfo) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let order = match exchange_all(stream, accepted).await {
+    let order = match exchange_all(stream, info).await {
         Ok(order) => order,
         Err(end) => return end,
     };
@@ -56,13 +57,13 @@ where
 }
 
 /// Serves requests until the connection has ended, or a stream orders an end.
-async fn exchange_all<S>(stream: &mut S, accepted: &Accepted) -> Result<Order, End>
+async fn exchange_all<S>(stream: &mut S, info: &ConnectionInfo) -> Result<Order, End>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let handshake = builder().handshake::<_, Outgoing>(stream).await;
     let mut connection = handshake.map_err(|_| End::Close)?;
-    let session = Session::new(accepted.clone());
+    let session = Session::new(info.clone());
     let mut arriving = Vec::new();
     loop {
         let turn = poll_fn(|context| poll(context, &session, &mut connection, &mut arriving)).await;

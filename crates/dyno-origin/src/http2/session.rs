@@ -6,9 +6,9 @@ use std::task::{Context, Waker};
 
 use h2::StreamId;
 
-use crate::accepted::Accepted;
-use crate::message::arrived::Arrived;
+use crate::connection_info::ConnectionInfo;
 use crate::message::request::Names;
+use crate::message::request_stamp::RequestStamp;
 use crate::worker::Worker;
 
 /// What a stream makes of its whole connection.
@@ -26,7 +26,7 @@ pub(super) enum Order {
 
 /// A connection, as its streams see it.
 pub(super) struct Session {
-    pub(super) accepted: Accepted,
+    pub(super) info: ConnectionInfo,
     /// Memory for the names of a request.
     pub(super) names: RefCell<Names>,
     pub(super) has_served: Cell<bool>,
@@ -38,9 +38,9 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(accepted: Accepted) -> Rc<Self> {
+    pub(super) fn new(info: ConnectionInfo) -> Rc<Self> {
         Rc::new(Self {
-            accepted,
+            info,
             names: RefCell::default(),
             has_served: Cell::new(false),
             order: Cell::new(None),
@@ -51,7 +51,7 @@ impl Session {
     }
 
     pub(super) fn worker(&self) -> &Rc<Worker> {
-        &self.accepted.worker
+        &self.info.worker
     }
 
     /// Has the connection end, as soon as what was sent has been handed over.
@@ -124,7 +124,7 @@ impl Drop for Flight {
 /// What is done when the last byte of an answer was handed over.
 pub(super) struct Completion {
     pub(super) flight: Flight,
-    pub(super) arrived: Arrived,
+    pub(super) stamp: RequestStamp,
     /// Whether the connection retires with it.
     pub(super) retires: bool,
 }
@@ -132,7 +132,7 @@ pub(super) struct Completion {
 impl Completion {
     pub(super) fn complete(&self) {
         let session = &self.flight.0;
-        self.arrived.note_end(session.worker());
+        self.stamp.note_end(session.worker());
         if self.retires {
             session.retire();
         }

@@ -50,8 +50,13 @@ impl Delivery {
         answer.trailers && self.framing == Framing::Chunked && !matches!(answer.status, 204 | 304)
     }
 
+    /// How much content is sent.
+    pub(crate) fn content_bytes(&self) -> u64 {
+        if self.has_content { self.bytes } else { 0 }
+    }
+
     /// What is sent of a content.
-    pub(crate) fn content<'p>(&self, source: Source<'p>) -> Source<'p> {
+    fn content<'p>(&self, source: Source<'p>) -> Source<'p> {
         if self.has_content {
             source
         } else {

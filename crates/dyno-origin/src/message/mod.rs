@@ -1,16 +1,16 @@
-//! What requests and answers consist of, whoever carries them.
+//! The parts of requests and answers that all versions of HTTP share.
 
-pub(crate) mod arrived;
+pub(crate) mod answer_bytes;
+pub(crate) mod answer_cache;
 pub(crate) mod delivery;
 pub(crate) mod head;
-mod input;
-pub(crate) mod kept;
 pub(crate) mod outgoing;
 mod piece;
-pub(crate) mod ready;
 pub(crate) mod request;
+pub(crate) mod request_stamp;
 mod reserved;
+pub(crate) mod script;
 
-pub(crate) use input::Input;
-pub(crate) use kept::Repeated;
+pub(crate) use answer_cache::AnswerCache;
+pub(crate) use dyno_io::Input;
 pub(crate) use reserved::is_reserved;

@@ -196,7 +196,7 @@ impl<'m> Outgoing<'m> {
 mod tests {
     use super::*;
 
-    /// Takes as many bytes at a time as it is told.
+    /// Takes at most `width` bytes at a time.
     struct Narrow {
         taken: Vec<u8>,
         width: usize,

@@ -1,8 +1,8 @@
-//! Whether a connection is of whoever controls the origin.
+//! Whether a connection is one of the controller of the origin.
 
 use tokio::io::AsyncRead;
 
-use super::input::Input;
+use super::Input;
 use crate::control::BEGINNINGS;
 
 /// Whether a connection begins with a request for a reserved path; what it begins with is in `input` afterwards.
@@ -12,7 +12,7 @@ pub(crate) async fn is_reserved<S: AsyncRead + Unpin>(stream: &mut S, input: &mu
         if BEGINNINGS.iter().any(|whole| bytes.starts_with(whole)) {
             return true;
         }
-        // An end or an error comes again to whoever reads on.
+        // An end or an error comes again with the next read.
         if !BEGINNINGS.iter().any(|whole| whole.starts_with(bytes))
             || !matches!(input.fill(stream).await, Ok(true))
         {

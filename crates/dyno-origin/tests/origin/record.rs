@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dyno_http::Method;
-use dyno_origin::{Arrivals, Authority, Error, Options, Origin};
+use dyno_origin::{AccessLog, Authority, Error, Options, Origin};
 use dyno_web::{Model, Web};
 use rustix::process::setpriority_process;
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -92,7 +92,7 @@ fn counters_are_exact() {
 }
 
 /// The requests of [`counters_are_exact`], a row each, in the order in which they came.
-fn check_arrivals(arrivals: &Arrivals, authority: &str) {
+fn check_arrivals(arrivals: &AccessLog, authority: &str) {
     let mut csv = Vec::new();
     arrivals.write_csv(&mut csv).unwrap();
     let csv = String::from_utf8(csv).unwrap();

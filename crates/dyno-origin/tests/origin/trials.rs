@@ -1,4 +1,4 @@
-//! One origin, several trials: each has its own counts; whoever controls it is in none of them.
+//! One origin, several trials: each has its own counts, and connections of the controller are in none of them.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -11,7 +11,7 @@ use dyno_web::{Model, Web};
 
 use crate::stage::{cache, connect, cpu, reply, request};
 
-/// More than it takes for a request to be kept, and its connection to be parked.
+/// More than it takes for an answer to be cached, and its connection to enter the cached loop.
 const OFTEN: usize = 12;
 
 fn controlled(threads: usize) -> (Running, SocketAddr, Receiver<ControlConnection>) {
@@ -64,7 +64,7 @@ fn each_trial_has_its_own_counts() {
             let mut other = connect(address);
             let mut sent = 0;
             for _ in 0..OFTEN {
-                // One that has been here, parked even, and one that comes for this trial.
+                // One that has been here, in the cached loop even, and one that comes for this trial.
                 sent += ask(&mut stream, target).0 + ask(&mut other, target).0;
             }
             let record = end_after(&running, 2 * OFTEN as u64);
@@ -114,7 +114,7 @@ fn who_controls_it_is_handed_over_and_not_counted() {
     let mut taken = handed.recv().unwrap();
     assert_eq!(taken.received, question);
     assert_eq!(taken.from, control.local_addr().unwrap());
-    // From here on it is whoever took it that reads and answers.
+    // From here on the controller reads and answers.
     control.write_all(b"more").unwrap();
     let mut more = [0; 4];
     taken.stream.read_exact(&mut more).unwrap();
@@ -125,7 +125,7 @@ fn who_controls_it_is_handed_over_and_not_counted() {
     let asked = request("GET", "a.test", "/plain", "");
     stream.write_all(&asked).unwrap();
     assert_eq!(reply(&mut stream, Method::Get).status, 200);
-    // Only as the first of its connection: whoever has asked for the web goes on with it.
+    // Only as the first of its connection: after another request it is a request like any other.
     let late = request("GET", "a.test", &format!("{CONTROL_PATH}identity"), "");
     stream.write_all(&late).unwrap();
     assert_eq!(reply(&mut stream, Method::Get).status, 200);

@@ -1,4 +1,4 @@
-//! Reads the CPU time of a control group again and again, through files that stay open.
+//! Repeated reads of a control group's CPU time, through files that stay open.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -8,10 +8,10 @@ use super::{v1, v2};
 use crate::account::Accounting;
 use crate::cpu_time::CpuTime;
 
-/// More than any of the files has.
+/// Larger than any of the files.
 const MOST_BYTES: usize = 4096;
 
-/// The open files of a group, and who understands them.
+/// The open files of a group, and their parser.
 #[derive(Debug)]
 pub(crate) struct CpuReader {
     files: Vec<File>,
@@ -19,7 +19,7 @@ pub(crate) struct CpuReader {
 }
 
 impl CpuReader {
-    /// Opens the files of this folder; `None` where it does not account.
+    /// Open the files of this folder; `None` if it does not account for CPU time.
     pub(super) fn open(accounting: Accounting, folder: &Path) -> Option<Self> {
         type Understand = fn(&[String]) -> Option<CpuTime>;
         let (names, understand): (&[&str], Understand) = match accounting {
@@ -34,7 +34,7 @@ impl CpuReader {
         })
     }
 
-    /// The CPU time of all that ever ran in the group.
+    /// Return the CPU time of all past and present processes of the group.
     pub(crate) fn read(&self) -> Option<CpuTime> {
         let texts: Option<Vec<String>> = self.files.iter().map(content).collect();
         (self.understand)(&texts?)

@@ -1,9 +1,9 @@
-//! Where control groups are mounted on this machine and where in them this process is.
+//! The mounted hierarchies of control groups, and this process's groups in them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The controllers of version 1 that a room uses.
+/// Controllers of version 1 that a room uses.
 const USED_CONTROLLERS: &[&str] = &["cpuacct", "memory", "cpuset"];
 
 /// Version of a hierarchy.
@@ -15,22 +15,22 @@ pub(crate) enum Version {
     V2,
 }
 
-/// One mounted hierarchy.
+/// A mounted hierarchy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Hierarchy {
     pub(crate) version: Version,
-    /// The topmost folder that is visible here.
+    /// Topmost visible folder.
     pub(crate) top: PathBuf,
-    /// The folder of the group that this process is in.
+    /// Folder of this process's group.
     pub(crate) own: PathBuf,
 }
 
-/// All of them.
+/// All mounted hierarchies.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Hierarchies(Vec<Hierarchy>);
 
 impl Hierarchies {
-    /// As `/proc` tells.
+    /// Read the hierarchies from `/proc`.
     pub(crate) fn of_this_process() -> Self {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         Self::parse(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
@@ -43,7 +43,7 @@ impl Hierarchies {
             .filter_map(|mount| mount.hierarchy(memberships));
         let mut hierarchies: Vec<Hierarchy> = Vec::new();
         for hierarchy in found {
-            // The same hierarchy may be mounted twice.
+            // A hierarchy may be mounted twice.
             if !hierarchies
                 .iter()
                 .any(|known| known.version == hierarchy.version)
@@ -54,12 +54,12 @@ impl Hierarchies {
         Self(hierarchies)
     }
 
-    /// All of them.
+    /// Return all hierarchies.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Hierarchy> {
         self.0.iter()
     }
 
-    /// Those that a room makes groups in.
+    /// Return the hierarchies in which a room makes groups.
     pub(crate) fn used(&self) -> impl Iterator<Item = &Hierarchy> {
         self.v2().into_iter().chain(
             USED_CONTROLLERS
@@ -68,13 +68,13 @@ impl Hierarchies {
         )
     }
 
-    /// The hierarchy of version 2.
+    /// Return the hierarchy of version 2.
     pub(crate) fn v2(&self) -> Option<&Hierarchy> {
         self.iter()
             .find(|hierarchy| hierarchy.version == Version::V2)
     }
 
-    /// The hierarchy of version 1 that has this controller.
+    /// Return the hierarchy of version 1 with this controller.
     pub(crate) fn v1(&self, controller: &str) -> Option<&Hierarchy> {
         self.iter().find(|hierarchy| match &hierarchy.version {
             Version::V1(controllers) => controllers.iter().any(|found| found == controller),
@@ -84,7 +84,7 @@ impl Hierarchies {
 }
 
 impl Hierarchy {
-    /// Where a room's group can be made, best first: below this process's own, where its limits hold too; else at the top.
+    /// Return the possible parents of a room's group, best first: this process's own group, whose limits then apply, else the top.
     pub(crate) fn parents(&self) -> impl Iterator<Item = &Path> {
         let top = (self.top != self.own).then_some(self.top.as_path());
         [self.own.as_path()].into_iter().chain(top)
@@ -135,7 +135,7 @@ impl<'a> Mount<'a> {
             };
             matches.then_some(path)
         })?;
-        // In a container the mount may show only a part of the hierarchy, and the membership may lie outside of it.
+        // In a container the mount may show only a part of the hierarchy, and this process's group may be outside of it.
         let below = membership
             .strip_prefix(self.root.trim_end_matches('/'))
             .unwrap_or("");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_has_none() {
+    fn a_machine_without_control_groups_has_none() {
         assert_eq!(Hierarchies::parse("", ""), Hierarchies::default());
         assert_eq!(
             Hierarchies::parse("nonsense\n", "nonsense\n"),

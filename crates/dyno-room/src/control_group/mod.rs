@@ -1,4 +1,4 @@
-//! The subject's control group: who accounts for its CPU time and bounds its memory.
+//! The subject's control group, which accounts for its CPU time and limits its memory.
 
 mod cpu_reader;
 mod hierarchy;
@@ -23,32 +23,32 @@ use crate::account::Accounting;
 use crate::cpu::CpuSet;
 use crate::cpu_time::CpuTime;
 
-/// How often, and how long apart, a folder is tried to be removed while the kernel still buries its processes.
+/// Attempts to remove a folder, and the pause between them, while the kernel still cleans up its processes.
 const REMOVAL_ATTEMPTS: u32 = 200;
 const REMOVAL_PAUSE: Duration = Duration::from_millis(5);
 
-/// What a control group is to do.
+/// Options of a control group.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GroupOptions<'a> {
     pub(crate) cpus: &'a CpuSet,
     pub(crate) memory_limit_bytes: Option<u64>,
 }
 
-/// A folder or several (version 1 has one a controller), removed when this is dropped.
+/// One folder or, in version 1, one per controller. Dropping it removes them.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     accounting: Accounting,
     folders: Vec<PathBuf>,
-    /// Where `cpu` figures are read.
+    /// Folder of the CPU counters.
     cpu_folder: Option<PathBuf>,
-    /// Where out-of-memory kills are counted, when the limit is enforced.
+    /// Folder of the counter of out-of-memory kills, if the limit is enforced.
     memory_folder: Option<PathBuf>,
     memory_reason: Option<String>,
     entries: Vec<OwnedFd>,
 }
 
 impl ControlGroup {
-    /// The best that this machine gives this user: version 2 with memory, version 1, version 2 without, else none.
+    /// Create the best group that this user can have: version 2 with memory, version 1, version 2 without memory, else none.
     pub(crate) fn create(options: GroupOptions) -> Self {
         let hierarchies = Hierarchies::of_this_process();
         let name = GroupName::own().to_string();
@@ -89,12 +89,12 @@ impl ControlGroup {
         }
     }
 
-    /// Who accounts.
+    /// Return the source of the CPU time.
     pub(crate) fn accounting(&self) -> Accounting {
         self.accounting
     }
 
-    /// Who enforces the memory limit, or why nobody does.
+    /// Return what enforces the memory limit, or why it is not enforced.
     pub(crate) fn memory_limit(&self) -> (Option<Accounting>, Option<&str>) {
         match &self.memory_folder {
             Some(_) if self.memory_reason.is_none() => (Some(self.accounting), None),
@@ -102,22 +102,22 @@ impl ControlGroup {
         }
     }
 
-    /// The files through which a process enters.
+    /// Return the files through which a process joins the group.
     pub(crate) fn take_entries(&mut self) -> Vec<OwnedFd> {
         std::mem::take(&mut self.entries)
     }
 
-    /// The CPU time of all that ever ran in the group; `None` where it does not account.
+    /// Return the CPU time of all past and present processes of the group; `None` if it does not account for CPU time.
     pub(crate) fn cpu_time(&self) -> Option<CpuTime> {
         self.cpu_reader()?.read()
     }
 
-    /// Who reads that again and again; `None` where it does not account.
+    /// Return a reader for repeated reads of the CPU time; `None` if the group does not account for it.
     pub(crate) fn cpu_reader(&self) -> Option<CpuReader> {
         CpuReader::open(self.accounting, self.cpu_folder.as_deref()?)
     }
 
-    /// Whether the kernel killed a process of the group for want of memory.
+    /// Return whether the kernel killed a process of the group because memory ran out.
     pub(crate) fn out_of_memory(&self) -> bool {
         let Some(folder) = self.memory_folder.as_deref() else {
             return false;
@@ -129,7 +129,7 @@ impl ControlGroup {
         keyed_number(&folder.join(file), "oom_kill").is_some_and(|kills| kills > 0)
     }
 
-    /// Removes the folders; waits a little while the kernel still buries what ran in them.
+    /// Remove the folders; wait briefly while the kernel cleans up the processes that ran in them.
     pub(crate) fn remove(&mut self) {
         self.entries.clear();
         for folder in self.folders.drain(..) {
@@ -144,7 +144,7 @@ impl Drop for ControlGroup {
     }
 }
 
-/// Removes one folder and the groups that the subject made in it; true when it is gone.
+/// Remove one folder and the groups that the subject made in it; return true if it is gone.
 pub(crate) fn remove_folder(folder: &Path) -> bool {
     for _ in 0..REMOVAL_ATTEMPTS {
         match remove_tree(folder) {
@@ -156,7 +156,7 @@ pub(crate) fn remove_folder(folder: &Path) -> bool {
     false
 }
 
-/// Removes a folder and the groups in it, or says why not.
+/// Remove a folder and the groups in it, or return why not.
 pub(crate) fn remove_tree(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -167,7 +167,7 @@ pub(crate) fn remove_tree(folder: &Path) -> io::Result<()> {
     fs::remove_dir(folder)
 }
 
-/// Makes a folder, and removes it again where it cannot be set up.
+/// Make a folder; remove it again if its setup fails.
 fn create_folder(folder: &Path, set_up: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     fs::create_dir(folder).map_err(|error| in_folder(folder, &error))?;
     set_up().inspect_err(|_| {
@@ -193,7 +193,7 @@ fn keyed_number(path: &Path, key: &str) -> Option<u64> {
     find_keyed(&fs::read_to_string(path).ok()?, key)
 }
 
-/// The number behind a key in lines of `key number`.
+/// Return the number of a key in lines of `key number`.
 fn find_keyed(text: &str, key: &str) -> Option<u64> {
     text.lines()
         .filter_map(|line| line.split_once(' '))
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keyed_numbers_are_found_by_their_whole_key() {
+    fn keyed_numbers_match_the_whole_key() {
         let text = "low 0\noom 2\noom_kill 3\noom_group_kill 4\n";
         assert_eq!(find_keyed(text, "oom_kill"), Some(3));
         assert_eq!(find_keyed(text, "oom"), Some(2));

@@ -1,4 +1,4 @@
-//! The names of the rooms' control groups: no two rooms share one, and a name tells whether its room still lives.
+//! Names of the rooms' control groups: unique, and they identify the engine, so that leftovers can be detected.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -8,17 +8,17 @@ use crate::process::start_time;
 
 const PREFIX: &str = "httpdyno";
 
-/// Names the engine process that made the group: its number is reused one day, together with its start time it never is.
+/// Identifies the engine process that made the group: PIDs are reused, but not together with the start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GroupName {
-    /// The PID namespace that the number belongs to: other containers may share the control groups.
+    /// PID namespace of the PID: other containers may share the control groups.
     pid_namespace: u64,
     pid: i32,
     start_time: u64,
 }
 
 impl GroupName {
-    /// The name for this process.
+    /// Return the name for this process.
     pub(crate) fn own() -> Self {
         let pid = rustix::process::getpid().as_raw_nonzero().get();
         Self {
@@ -28,7 +28,7 @@ impl GroupName {
         }
     }
 
-    /// Whether the engine that made the group is certainly gone.
+    /// Return whether the engine that made the group is certainly gone.
     pub(crate) fn is_left_over(self) -> bool {
         self.pid_namespace == own_pid_namespace() && start_time(self.pid) != Some(self.start_time)
     }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reused_number_is_another_process() {
+    fn a_reused_pid_is_another_process() {
         let own = GroupName::own();
         let earlier = GroupName {
             start_time: own.start_time - 1,
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_not_ours() {
+    fn foreign_names_are_rejected() {
         for text in [
             "",
             "httpdyno",

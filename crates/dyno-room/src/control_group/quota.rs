@@ -1,4 +1,4 @@
-//! CPU quotas of the control groups that a room is in: how long they kept processes from their CPUs.
+//! CPU quotas of the control groups above a room: how long they throttled processes.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,12 @@ use super::keyed_number;
 
 const NANOSECONDS_PER_MICROSECOND: u64 = 1_000;
 
-/// What every group from this process's own to the topmost has counted so far.
+/// Throttled time so far of each group from this process's own to the topmost.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Quotas(Vec<(PathBuf, u64)>);
 
 impl Quotas {
-    /// Now. A quota of the machine is set on a group above the room (a container, a service), so that none is below.
+    /// Read the counters. A machine's quota is set on a group above the room (a container, a service), never below.
     pub(crate) fn read() -> Self {
         let hierarchies = Hierarchies::of_this_process();
         let found = [hierarchies.v2(), hierarchies.v1("cpu")];
@@ -24,7 +24,7 @@ impl Quotas {
         )
     }
 
-    /// The time since an earlier moment, of the group that throttled most; `None` where no group counts it.
+    /// Return the time since an earlier reading, of the group that throttled most; `None` if no group counts it.
     pub(crate) fn throttled_since(&self, earlier: &Self) -> Option<u64> {
         let since = |(folder, now): &(PathBuf, u64)| {
             let (_, before) = earlier.0.iter().find(|(found, _)| found == folder)?;
@@ -34,7 +34,7 @@ impl Quotas {
     }
 }
 
-/// The folders from a process's own up to the topmost that is visible.
+/// Return the folders from a process's own to the topmost visible one.
 fn groups_above(hierarchy: &Hierarchy) -> Vec<PathBuf> {
     hierarchy
         .own

@@ -1,4 +1,4 @@
-//! Control groups, version 1: one folder in the hierarchy of each controller.
+//! Control groups, version 1: one folder in each controller's hierarchy.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use super::{
 use crate::account::Accounting;
 use crate::cpu_time::CpuTime;
 
-/// Makes a group in the hierarchies of `cpuacct`, and where there are such of `memory` and `cpuset`.
+/// Make a group in the hierarchies of `cpuacct` and, if mounted, `memory` and `cpuset`.
 pub(super) fn create(
     hierarchies: &Hierarchies,
     name: &str,
@@ -27,7 +27,7 @@ pub(super) fn create(
         Ok(folder) => memory_folder = Some(folder),
         Err(error) => memory_reason = Some(error.to_string()),
     }
-    // The subject is pinned anyway; this keeps it from moving itself.
+    // The subject is already pinned; this keeps it from moving itself.
     let pinned = folder_for(hierarchies, "cpuset", name, |folder| pin(folder, options)).ok();
     folders.extend(memory_folder.iter().cloned().chain(pinned));
     folders.sort();
@@ -64,7 +64,7 @@ fn folder_for(
         .flat_map(Hierarchy::parents)
     {
         let folder = parent.join(name);
-        // Controllers that are mounted together share the folder.
+        // Controllers mounted together share the folder.
         let created = if folder.is_dir() {
             set_up(&folder)
         } else {
@@ -83,13 +83,13 @@ fn bound_memory(folder: &Path, options: GroupOptions) -> io::Result<()> {
         return Ok(());
     };
     write_setting(folder, "memory.limit_in_bytes", &limit.to_string())?;
-    // Absent where the kernel does not account for swap.
+    // Absent if the kernel does not account for swap.
     let _ = write_setting(folder, "memory.memsw.limit_in_bytes", &limit.to_string());
     Ok(())
 }
 
 fn pin(folder: &Path, options: GroupOptions) -> io::Result<()> {
-    // A new group has no memory nodes, and takes no process until it has.
+    // A new group has no memory nodes and accepts no process until it has some.
     let parent = folder
         .parent()
         .unwrap_or(folder)
@@ -99,12 +99,12 @@ fn pin(folder: &Path, options: GroupOptions) -> io::Result<()> {
     write_setting(folder, "cpuset.cpus", &options.cpus.to_string())
 }
 
-/// The files of a folder that tell the CPU time of all that ever ran in the group.
+/// Files with the CPU time of all past and present processes of the group.
 pub(super) const CPU_FILES: &[&str] = &["cpuacct.usage", "cpuacct.usage_user", "cpuacct.usage_sys"];
 
-/// What these files say.
+/// Parse these files.
 ///
-/// The total is exact; its two parts are counted in ticks, and only their proportion is used.
+/// The total is exact. Its two parts are counted in ticks; only their proportion is used.
 pub(super) fn cpu_time(texts: &[String]) -> Option<CpuTime> {
     let number = |which: usize| texts.get(which)?.trim().parse().ok();
     Some(apportion(number(0)?, number(1)?, number(2)?))
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_parts_make_the_total() {
+    fn the_parts_add_up_to_the_total() {
         for (total, user, system, expected_user) in [
             (100, 3, 1, 75),
             (100, 0, 1, 0),

@@ -1,4 +1,4 @@
-//! Control groups, version 2: one folder for everything.
+//! Control groups, version 2: one folder for all controllers.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use crate::cpu_time::CpuTime;
 
 const NANOSECONDS_PER_MICROSECOND: u64 = 1_000;
 
-/// Makes a group where memory can be bounded, else one that accounts for CPU time only.
+/// Make a group with a memory limit if possible, else one that only accounts for CPU time.
 pub(super) fn create(
     hierarchies: &Hierarchies,
     name: &str,
@@ -29,7 +29,7 @@ pub(super) fn create(
     let mut entry = None;
     create_folder(&folder, || {
         if has(&folder, "cpuset") {
-            // The subject is pinned anyway; this keeps it from moving itself.
+            // The subject is already pinned; this keeps it from moving itself.
             let _ = write_setting(&folder, "cpuset.cpus", &options.cpus.to_string());
         }
         memory_reason = bound_memory(&folder, options);
@@ -46,10 +46,10 @@ pub(super) fn create(
     })
 }
 
-/// The first parent whose groups have the memory controller, else the first that this user may write to.
+/// Return the first parent whose groups have the memory controller, else the first that this user may write to.
 fn best_parent(hierarchy: &Hierarchy) -> io::Result<&Path> {
     let offer = |parent: &&Path| {
-        // Refused where the parent has processes of its own; the next candidate may do better.
+        // Refused if the parent has processes of its own; the next candidate may work.
         let _ = fs::write(parent.join("cgroup.subtree_control"), "+memory");
         let _ = fs::write(parent.join("cgroup.subtree_control"), "+cpuset");
         enabled(parent, "memory")
@@ -62,10 +62,7 @@ fn best_parent(hierarchy: &Hierarchy) -> io::Result<&Path> {
     writable.find(offer).or(first).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::PermissionDenied,
-            format!(
-                "{} may not be written to by this user",
-                hierarchy.own.display()
-            ),
+            format!("this user may not write to {}", hierarchy.own.display()),
         )
     })
 }
@@ -87,7 +84,7 @@ fn lists(file: &Path, controller: &str) -> bool {
         .is_ok_and(|text| text.split_whitespace().any(|found| found == controller))
 }
 
-/// Why memory is not bounded, if it is not.
+/// Set the memory limit; return why it is not enforced, if so.
 fn bound_memory(folder: &Path, options: GroupOptions) -> Option<String> {
     if !has(folder, "memory") {
         return Some(format!(
@@ -96,7 +93,7 @@ fn bound_memory(folder: &Path, options: GroupOptions) -> Option<String> {
         ));
     }
     let limit = options.memory_limit_bytes?;
-    // Without this, one thread of a subject would die and the rest would hang on.
+    // Without this, the kernel would kill one process of a subject and leave the others hanging.
     let _ = write_setting(folder, "memory.oom.group", "1");
     let _ = write_setting(folder, "memory.swap.max", "0");
     write_setting(folder, "memory.max", &limit.to_string())
@@ -104,10 +101,10 @@ fn bound_memory(folder: &Path, options: GroupOptions) -> Option<String> {
         .map(|error| error.to_string())
 }
 
-/// The file of a folder that tells the CPU time of all that ever ran in the group.
+/// File with the CPU time of all past and present processes of the group.
 pub(super) const CPU_FILES: &[&str] = &["cpu.stat"];
 
-/// What it says.
+/// Parse this file.
 pub(super) fn cpu_time(texts: &[String]) -> Option<CpuTime> {
     let number = |key| find_keyed(texts.first()?, key);
     Some(CpuTime {

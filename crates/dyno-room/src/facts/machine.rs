@@ -1,4 +1,4 @@
-//! What the hardware and its settings mean for figures.
+//! Facts about the hardware and its settings that affect figures.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,9 +8,9 @@ use rustix::process::{Resource, getrlimit};
 use super::{Fact, Fitness, Value};
 use crate::cpu::CpuSet;
 
-/// Two files a connection at the concurrency of the largest published experiments, and some.
+/// Two files per connection at the concurrency of the largest published experiments, rounded up.
 const ENOUGH_FILES: u64 = 10_000;
-/// Clocks that are read without asking the kernel or a slow device.
+/// Clocks that are read without a system call or a slow device.
 const FAST_CLOCKS: &[&str] = &[
     "tsc",
     "kvm-clock",
@@ -58,7 +58,7 @@ fn governors() -> BTreeSet<String> {
         .collect()
 }
 
-/// No governor at all is usual in a virtual machine, where the host decides.
+/// A virtual machine usually has no governor: its host controls the frequency.
 fn governor(found: &BTreeSet<String>) -> Fact {
     const NAME: &str = "governor";
     let value = if found.is_empty() {
@@ -73,7 +73,7 @@ fn governor(found: &BTreeSet<String>) -> Fact {
         NAME,
         value,
         Fitness::Limited,
-        "CPUs change their speed during a trial",
+        "CPUs change their frequency during a trial",
         "as root: cpupower frequency-set -g performance",
     )
 }
@@ -86,8 +86,8 @@ fn clock_source(found: Option<String>) -> Fact {
             NAME,
             other.map_or(Value::Unknown, Value::Text),
             Fitness::Limited,
-            "reading the clock is slow, and every sample takes two readings",
-            "boot with clocksource=tsc where the CPU's is stable",
+            "reading the clock is slow, and every sample reads it twice",
+            "boot with clocksource=tsc if the CPU's TSC is stable",
         ),
     }
 }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_slows_figures_is_called_limited() {
+    fn settings_that_slow_figures_are_limited() {
         let governors = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         for (fact, expected) in [
             (cpus(1), Fitness::Limited),

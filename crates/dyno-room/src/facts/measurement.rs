@@ -1,4 +1,4 @@
-//! How exactly a subject can be accounted for here, and what earlier engines left.
+//! Facts about the accounting of subjects, and leftovers of earlier engines.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use crate::control_group::{ControlGroup, GroupOptions, Hierarchies, Version};
 use crate::cpu::CpuSet;
 use crate::{leftovers, namespaces};
 
-/// A limit for the trial group of `doctor`, which nothing ever runs in.
+/// Memory limit of the trial group of `doctor`, in which nothing runs.
 const SOME_BYTES: u64 = 1 << 30;
 
 pub(super) fn facts() -> Vec<Fact> {
@@ -24,7 +24,7 @@ pub(super) fn facts() -> Vec<Fact> {
     ]
 }
 
-/// The versions and controllers that are mounted.
+/// Return the mounted versions and controllers.
 fn control_groups() -> Fact {
     let hierarchies = Hierarchies::of_this_process();
     let described = hierarchies
@@ -42,7 +42,7 @@ fn control_groups() -> Fact {
     Fact::good("control_groups", Value::List(described.collect()))
 }
 
-/// What a group made by this user accounts for and enforces.
+/// Return what a group made by this user accounts for and enforces.
 fn memory_limit() -> Fact {
     const NAME: &str = "accounting";
     let cpus = CpuSet::allowed().unwrap_or_else(|_| CpuSet::from([0]));
@@ -66,7 +66,7 @@ fn memory_limit() -> Fact {
             Fitness::Limited,
             &format!(
                 "memory limits are not enforced: {}",
-                reason.unwrap_or("the kernel does not say why")
+                reason.unwrap_or("the kernel gives no reason")
             ),
             "run as root, or let systemd delegate a group: systemd-run --user --scope -p Delegate=yes",
         ),
@@ -75,7 +75,7 @@ fn memory_limit() -> Fact {
 
 fn pressure() -> Fact {
     const NAME: &str = "pressure";
-    // The file can be there and switched off; then reading it fails.
+    // The file may exist while pressure is disabled; then reading it fails.
     if fs::read_to_string("/proc/pressure/cpu").is_ok() {
         Fact::good(NAME, Value::Flag(true))
     } else {
@@ -83,7 +83,7 @@ fn pressure() -> Fact {
             NAME,
             Value::Flag(false),
             Fitness::Limited,
-            "reports cannot tell whether the machine was short of CPU, memory or disk",
+            "reports cannot show whether the machine was short of CPU, memory or disk",
             "boot with psi=1",
         )
     }
@@ -91,7 +91,7 @@ fn pressure() -> Fact {
 
 fn perf_event_paranoid() -> Fact {
     const NAME: &str = "perf_event_paranoid";
-    /// Above this an ordinary user may not even count its own instructions.
+    /// Above this level a user may not count its own instructions.
     const OWN_PROCESSES: i64 = 2;
     let level = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid")
         .ok()
@@ -119,13 +119,13 @@ fn hardware_counters() -> Fact {
             NAME,
             Value::Text(format!("cycles cannot be counted: {error}")),
             Fitness::Limited,
-            "no instruction counts: cost is told in CPU time only",
+            "no instruction counts: cost is measured in CPU time only",
             "use a machine, or a virtual machine, with a performance monitoring unit",
         ),
     }
 }
 
-/// Opens a counter of this thread's cycles in user space.
+/// Open a counter of this thread's cycles in user space.
 fn count_cycles() -> io::Result<()> {
     /// The first published size of `struct perf_event_attr`; the kernel takes the rest as zero.
     const ATTRIBUTE_BYTES: usize = 64;
@@ -158,7 +158,7 @@ fn count_cycles() -> io::Result<()> {
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just made this descriptor, and nobody else knows it.
+    // SAFETY: the kernel has just made this descriptor, and no other code has it.
     unsafe { libc::close(descriptor) };
     Ok(())
 }
@@ -181,7 +181,7 @@ fn left_over_control_groups() -> Fact {
         NAME,
         Value::List(paths),
         Fitness::Limited,
-        "an engine was killed outright; its empty control groups are left",
+        "an engine was killed with SIGKILL and left empty control groups",
         &cure,
     )
 }
@@ -196,7 +196,7 @@ fn engine_processes() -> Fact {
         NAME,
         Value::List(found),
         Fitness::Limited,
-        "other trials run now: figures disturb each other",
+        "other trials are running: figures disturb each other",
         "wait until they have ended",
     )
 }

@@ -1,4 +1,4 @@
-//! What this machine can do, for `doctor`: each fact with its consequence and its cure.
+//! Capabilities of this machine, for `doctor`: each fact with its consequence and remedy.
 
 mod machine;
 mod measurement;
@@ -6,26 +6,26 @@ mod rooms;
 
 use serde::Serialize;
 
-/// One thing that a room or a measurement may need.
+/// One capability that a room or a measurement may need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// Its name, as users and scripts know it: `user_namespaces`.
+    /// Name for users and scripts: `user_namespaces`.
     pub name: &'static str,
-    /// What was found.
+    /// Value found.
     pub value: Value,
-    /// Whether it serves.
+    /// Whether it suffices.
     pub ok: Fitness,
-    /// What follows where it does not serve, or not fully.
+    /// What does not work, if it does not fully suffice.
     pub consequence: Option<String>,
     /// What to do about it.
     pub cure: Option<String>,
 }
 
-/// What was found.
+/// Value of a fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Value {
-    /// It is there, or not.
+    /// Present or absent.
     Flag(bool),
     /// A count or a limit.
     Number(i64),
@@ -33,17 +33,17 @@ pub enum Value {
     Text(String),
     /// Several names.
     List(Vec<String>),
-    /// The machine does not tell.
+    /// The machine does not report it.
     Unknown,
 }
 
-/// How well something serves.
+/// How well a capability suffices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fitness {
     /// Fully.
     Yes,
-    /// With a loss.
+    /// With restrictions.
     Limited,
     /// Not at all.
     No,
@@ -71,7 +71,7 @@ impl Fact {
     }
 }
 
-/// Looks at the machine. Call it while the process has one thread: some facts are tried out in a child.
+/// Inspect the machine. Call this while the process has a single thread: some facts are tested in a forked child.
 #[must_use]
 pub fn facts() -> Vec<Fact> {
     let mut facts = rooms::facts();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_that_does_not_serve_says_what_to_do() {
+    fn an_insufficient_fact_has_a_remedy() {
         for fact in machine::facts().into_iter().chain(measurement::facts()) {
             assert!(
                 fact.ok == Fitness::Yes || fact.cure.is_some() && fact.consequence.is_some(),

@@ -1,4 +1,4 @@
-//! Whether this user can make rooms here: found by making one in a child.
+//! Whether this user can make rooms, tested by making one in a child.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use crate::channel::Channel;
 use crate::error::{Result, RoomError, Step};
 use crate::link;
 use crate::network::Network;
-use crate::options::Furnishing;
+use crate::options::NamesAndTrust;
 use crate::{files, mounts, namespaces, process};
 
 const NO_ROOM: &str = "no rooms, so no experiments; load, fetch and origin run without one";
 
-/// What a child found; each field holds why it does not work, if it does not.
+/// Results of the child: each field has the reason why a step fails, if it does.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Trial {
     user: Option<String>,
@@ -24,7 +24,7 @@ struct Trial {
 }
 
 pub(super) fn facts() -> Vec<Fact> {
-    let trial = try_out();
+    let trial = test_namespaces();
     vec![
         user_namespaces(trial.user),
         needed("network_namespaces", trial.network),
@@ -97,8 +97,8 @@ fn tun() -> Fact {
     )
 }
 
-/// Makes the namespaces of a room, and drops them.
-fn try_out() -> Trial {
+/// Make and drop the namespaces of a room.
+fn test_namespaces() -> Trial {
     exchange(|channel| {
         let _ = channel.send(
             &Trial {
@@ -120,7 +120,7 @@ fn problem<T>(result: Result<T>) -> Option<String> {
     result.err().map(|error| error.to_string())
 }
 
-/// In a child, since it cannot be undone.
+/// Runs in a child, because it cannot be undone.
 fn try_user_namespace() -> Result<()> {
     report(namespaces::enter_user_namespace, 0)
 }
@@ -130,15 +130,18 @@ fn try_process_namespace() -> Result<()> {
         libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWUTS | libc::CLONE_NEWIPC;
     report(
         || {
-            mounts::seclude().and_then(|()| {
-                mounts::furnish(&Furnishing::default(), &files::sealed_names("subject"))
+            mounts::isolate_mounts().and_then(|()| {
+                mounts::install_names_and_trust(
+                    &NamesAndTrust::default(),
+                    &files::sealed_names("subject"),
+                )
             })
         },
         namespaces,
     )
 }
 
-/// Runs something in a child and tells how it went.
+/// Run an attempt in a child and return its result.
 fn report(attempt: impl FnOnce() -> Result<()>, namespaces: i32) -> Result<()> {
     let outcome: Option<String> = spawn_and_receive(namespaces, |channel| {
         let _ = channel.send(&problem(attempt()), &[]);
@@ -154,7 +157,7 @@ fn spawn_and_receive<M: serde::de::DeserializeOwned>(
     namespaces: i32,
     child: impl FnOnce(&Channel),
 ) -> Result<M> {
-    let step = || "trying out namespaces in a child".to_owned();
+    let step = || "testing namespaces in a child".to_owned();
     let (near, far) = Channel::pair().step(step)?;
     let pid = process::spawn(namespaces, || child(&far)).step(step)?;
     drop(far);
@@ -170,17 +173,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_can_make_no_rooms_is_told_what_runs_without() {
+    fn without_rooms_the_consequence_names_the_verbs_that_run() {
         let refused = || Some("the kernel refuses".to_owned());
         let fact = needed("network_namespaces", refused());
         assert_eq!(fact.ok, Fitness::No);
-        let told = fact.consequence.unwrap_or_default();
+        let consequence = fact.consequence.unwrap_or_default();
         for verb in ["load", "fetch", "origin"] {
-            assert!(told.contains(verb), "{told}");
+            assert!(consequence.contains(verb), "{consequence}");
         }
         assert!(
-            !told.contains("--"),
-            "no option stands in for a room: {told}"
+            !consequence.contains("--"),
+            "no option stands in for a room: {consequence}"
         );
         assert_eq!(fact.cure, Some(namespaces::cure()));
         assert_eq!(needed("network_namespaces", None).ok, Fitness::Yes);

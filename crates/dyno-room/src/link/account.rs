@@ -1,85 +1,85 @@
-//! What the link was and did, as the engine's report has it: every field's name is a key of the report.
+//! The account of an emulated link in the engine's report: field names are the report's keys.
 
 use dyno_link::Path;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Packets that an emulator did not read in time.
+/// Packets that the emulator did not read in time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unread {
-    /// Of the subject's.
+    /// From the subject.
     pub(crate) up: u64,
-    /// Of its peer's.
+    /// From its peer.
     pub(crate) down: u64,
 }
 
-/// The link of a room.
+/// Settings and results of the link of a room.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LinkAccount {
-    /// What was asked for, in its canonical text.
+    /// Requested link, in canonical text.
     pub spec: String,
-    /// Decides which packets are lost.
+    /// Seed of the packet loss.
     pub seed: u64,
     /// The largest IP packet, in bytes.
     pub mtu: u16,
-    /// The distance there and back.
+    /// Round-trip time.
     pub rtt_ns: u64,
     /// From the subject to its peer.
     pub up: WayAccount,
     /// From the peer to the subject.
     pub down: WayAccount,
-    /// What segmentation offload might do.
+    /// Limit of segmentation offload.
     pub offload: OffloadAccount,
-    /// The CPU of the emulator.
+    /// CPU of the emulator.
     pub cpu: usize,
-    /// Whether it is one of the engine's or the subject's.
+    /// Whether this CPU is also one of the engine's or the subject's.
     pub cpu_shared: bool,
-    /// The emulator's CPU time while the subject ran; it is in no other figure of the report.
+    /// CPU time of the emulator while the subject ran; no other figure of the report includes it.
     pub cpu_time_ns: u64,
-    /// What the room found when it measured the link; absent when it did not.
+    /// Result of the room's measurement of the link; absent if it did not measure.
     pub measured: Option<LinkMeasured>,
-    /// Whether that is what was asked for.
+    /// Whether the measurement matches the request.
     pub verdict: LinkVerdict,
-    /// Why it is not.
+    /// Why it does not.
     pub reason: Option<String>,
 }
 
-/// One direction: what was asked for, and what happened while the subject ran.
+/// One direction: settings, and traffic while the subject ran.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct WayAccount {
     /// `delay_ns`, `rate_bits_per_s`, `queue_ns`, `loss`.
     #[serde(flatten)]
     pub path: Path,
-    /// Packets that came, those of super-packets each.
+    /// Packets received by the emulator; each segment of a super-packet counts.
     pub packets: u64,
-    /// Bytes of IP packets that the rate had to carry.
+    /// Bytes of IP packets that used the rate.
     pub bytes: u64,
-    /// Super-packets among them, each of which came as one.
+    /// Super-packets received.
     pub super_packets: u64,
-    /// Packets lost on the way.
+    /// Packets lost by chance.
     pub lost: u64,
-    /// Packets for which the queue had no room.
+    /// Packets dropped because the queue was full.
     pub dropped: u64,
-    /// Packets that the kernel dropped since the emulator did not read them in time.
+    /// Packets dropped by the kernel because the emulator did not read them in time.
     pub unread: u64,
-    /// The longest that a packet waited for the rate.
+    /// Longest wait of a packet for the rate.
     pub waited_max_ns: u64,
-    /// How much later than planned packets were handed over.
+    /// Delay of deliveries beyond their planned time.
     pub lateness_ns: Lateness,
 }
 
-/// Quantiles of a lateness; absent where there was no packet.
+/// Quantiles of a lateness; absent without packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Lateness {
-    /// Packets that were handed over.
+    /// Delivered packets.
     pub count: u64,
-    /// Half of them were not later.
+    /// Median.
     pub p50: Option<u64>,
-    /// 99 of 100.
+    /// 99th percentile.
     pub p99: Option<u64>,
-    /// 999 of 1000.
+    /// 99.9th percentile.
     pub p99_9: Option<u64>,
-    /// All of them.
+    /// Maximum.
     pub max: Option<u64>,
 }
 
@@ -96,16 +96,16 @@ impl Lateness {
     }
 }
 
-/// What segmentation offload might do.
+/// Limit of segmentation offload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OffloadAccount {
-    /// The longest super-packet; absent where there are none.
+    /// Length of the longest super-packet; absent if there are none.
     pub longest_bytes: Option<u32>,
-    /// Why.
+    /// Reason for this limit.
     pub why: String,
 }
 
-/// What the room found when it measured its link, from the subject's side.
+/// The room's measurement of its link, from the subject's side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LinkMeasured {
     /// Round trips of small datagrams.
@@ -116,40 +116,40 @@ pub struct LinkMeasured {
     pub down: Goodput,
 }
 
-/// Round trips of small datagrams; absent where none came back.
+/// Round trips of small datagrams; absent if none returned.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RoundTrips {
-    /// How many came back.
+    /// Number of returned datagrams.
     pub count: u64,
-    /// The shortest.
+    /// Minimum.
     pub min: Option<u64>,
-    /// The median.
+    /// Median.
     pub p50: Option<u64>,
-    /// 99 of 100 took no longer.
+    /// 99th percentile.
     pub p99: Option<u64>,
-    /// The longest.
+    /// Maximum.
     pub max: Option<u64>,
 }
 
-/// What arrived of a train of datagrams that was faster than the rate; absent without a rate.
+/// Received part of a train of datagrams sent faster than the rate; absent without a rate.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Goodput {
-    /// Payload that arrived, in bits a second.
+    /// Received payload, in bits per second.
     pub goodput_bits_per_s: Option<u64>,
-    /// The payload's share of the rate, less what is to be lost.
+    /// Expected payload: the payload's share of the rate minus the configured loss.
     pub expected_bits_per_s: Option<u64>,
-    /// The share of the train that did not arrive: lost, or with no room in the queue.
+    /// Share of the train that did not arrive: lost, or dropped by the full queue.
     pub lost_share: Option<f64>,
 }
 
-/// Whether a link is what was asked for.
+/// Whether a link matches its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LinkVerdict {
-    /// It is.
+    /// It does.
     Held,
-    /// It is not.
+    /// It does not.
     Missed,
-    /// Nobody looked.
+    /// It was not measured.
     Unchecked,
 }

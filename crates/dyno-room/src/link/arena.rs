@@ -1,18 +1,18 @@
-//! Memory for packets on their way: chunks that packets are read straight into, used again and again.
+//! Memory for packets in flight: reusable chunks that packets are read into directly.
 
 use super::chunk::{CHUNK_BYTES, Chunk};
-use super::stock::Stock;
+use super::chunk_pool::ChunkPool;
 
-/// As much as one read may need: the longest super-packet with its header, and some.
+/// Upper bound of one read: the longest super-packet with its header, rounded up.
 const LONGEST_BYTES: usize = 68 * 1024;
-/// What is in flight at 10 Gbit/s and 0.4 s.
+/// Packets in flight at 10 Gbit/s and 0.4 s.
 const MOST_CHUNKS: usize = 512;
-/// Made before the first packet comes: connections that start fill many at once.
+/// Allocated before the first packet: connections that start fill many chunks at once.
 const READY_CHUNKS: usize = 16;
-/// Packets begin at whole cache lines.
+/// Packets start at cache lines.
 const ALIGNMENT: usize = 64;
 
-/// Where a packet lies.
+/// Location of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parcel {
     chunk: u32,
@@ -20,13 +20,13 @@ pub(crate) struct Parcel {
     length: u32,
 }
 
-/// Chunks of one direction: filled one after the other, free again when no packet lies in them any more.
+/// Chunks of one direction: filled in order, reusable when all packets in them are gone.
 #[derive(Debug)]
 pub(crate) struct Arena {
     chunks: Vec<Chunk>,
     free: Vec<u32>,
     current: u32,
-    stock: Stock,
+    pool: ChunkPool,
 }
 
 impl Arena {
@@ -35,13 +35,13 @@ impl Arena {
             chunks: vec![Chunk::touched()],
             free: Vec::new(),
             current: 0,
-            stock: Stock::default(),
+            pool: ChunkPool::default(),
         }
     }
 
     /// Makes some chunks ahead, and has others made aside from now on.
-    pub(crate) fn make_ready(&mut self, stock: Stock) {
-        self.stock = stock;
+    pub(crate) fn make_ready(&mut self, pool: ChunkPool) {
+        self.pool = pool;
         while self.chunks.len() < READY_CHUNKS {
             if let Ok(number) = u32::try_from(self.chunks.len()) {
                 self.free.push(number);
@@ -50,7 +50,7 @@ impl Arena {
         }
     }
 
-    /// Room for one more packet of any length; none while there is too much in flight.
+    /// Return space for one packet of any length; none while too much is in flight.
     pub(crate) fn room(&mut self) -> Option<&mut [u8]> {
         if CHUNK_BYTES - self.chunk(self.current).used < LONGEST_BYTES {
             self.current = self.next()?;
@@ -59,7 +59,7 @@ impl Arena {
         Some(&mut chunk.bytes[chunk.used..][..LONGEST_BYTES])
     }
 
-    /// Keeps what was written to the first `length` bytes of the last [`room`](Self::room).
+    /// Keep what was written to the first `length` bytes of the last [`room`](Self::room).
     pub(crate) fn keep(&mut self, length: usize) -> Parcel {
         let number = self.current;
         let chunk = self.chunk(number);
@@ -74,19 +74,19 @@ impl Arena {
         }
     }
 
-    /// The bytes of a packet.
+    /// Return the bytes of a packet.
     pub(crate) fn bytes(&self, parcel: Parcel) -> &[u8] {
         let chunk = &self.chunks[parcel.chunk as usize];
         &chunk.bytes[parcel.start as usize..][..parcel.length as usize]
     }
 
-    /// Gives the place of a packet back.
+    /// Free the space of a packet.
     pub(crate) fn release(&mut self, parcel: Parcel) {
         let current = self.current;
         let chunk = self.chunk(parcel.chunk);
         chunk.held -= 1;
         if chunk.held == 0 {
-            // What is hot in the cache is filled again first.
+            // Refill the chunk that is hot in the cache first.
             chunk.used = 0;
             if parcel.chunk != current {
                 self.free.push(parcel.chunk);
@@ -98,12 +98,12 @@ impl Arena {
         &mut self.chunks[number as usize]
     }
 
-    /// A chunk with nothing in it. The full one holds packets, so it comes back when they are gone.
+    /// Return an empty chunk. The full one still holds packets and is reused when they are gone.
     fn next(&mut self) -> Option<u32> {
         self.free.pop().or_else(|| {
             let number = u32::try_from(self.chunks.len()).ok()?;
             (self.chunks.len() < MOST_CHUNKS).then(|| {
-                self.chunks.push(self.stock.take());
+                self.chunks.push(self.pool.take());
                 number
             })
         })
@@ -135,7 +135,7 @@ mod tests {
                 arena.release(parcel);
             }
         }
-        // 200 packets of 4.5 KB on average: one chunk or two, one that is being filled, one that empties.
+        // 200 packets of 4.5 KB on average: at most two full chunks, one being filled, one being emptied.
         assert!(arena.chunks.len() <= 4, "{}", arena.chunks.len());
     }
 
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let mut arena = Arena::new();
-        arena.make_ready(Stock::default());
+        arena.make_ready(ChunkPool::default());
         assert_eq!(
             (arena.chunks.len(), arena.free.len()),
             (READY_CHUNKS, READY_CHUNKS - 1)

@@ -1,20 +1,20 @@
-//! A piece of the memory that packets lie in on their way.
+//! A block of the memory for packets in flight.
 
-/// Large beside the longest packet, so that little is left at a chunk's end; small beside what is in flight on a long link.
+/// Much longer than the longest packet, to waste little at a chunk's end; much shorter than the data in flight on a long link.
 pub(super) const CHUNK_BYTES: usize = 1024 * 1024;
 const PAGE_BYTES: usize = 4096;
 
-/// Memory that is filled from its beginning, and used again when no packet lies in it any more.
+/// Memory that is filled from its start and reused when no packet is left in it.
 #[derive(Debug)]
 pub(super) struct Chunk {
     pub(super) bytes: Box<[u8]>,
     pub(super) used: usize,
-    /// Packets that lie in it.
+    /// Packets in this chunk.
     pub(super) held: usize,
 }
 
 impl Chunk {
-    /// A chunk whose memory the kernel has given already.
+    /// Make a chunk whose pages are already mapped.
     pub(super) fn touched() -> Self {
         let mut bytes = vec![0; CHUNK_BYTES].into_boxed_slice();
         for page in bytes.chunks_mut(PAGE_BYTES) {

@@ -1,8 +1,8 @@
-//! Cuts pieces out of a super-packet, so that a segment which is lost takes no other along.
+//! Cutting segments out of a super-packet, so that a lost segment does not take the others with it.
 
 use super::virtio::{HEADER_BYTES, KIND, SEGMENT_BYTES, SuperPacket};
 
-/// Where things stand in an IPv4 header.
+/// Offsets in an IPv4 header.
 mod ipv4 {
     pub(super) const LENGTH: usize = 2;
     pub(super) const IDENTIFICATION: usize = 4;
@@ -10,39 +10,37 @@ mod ipv4 {
     pub(super) const ADDRESSES: std::ops::Range<usize> = 12..20;
 }
 
-/// Where things stand in an IPv6 header.
+/// Offsets in an IPv6 header.
 mod ipv6 {
     pub(super) const CONTENT_LENGTH: usize = 4;
     pub(super) const ADDRESSES: std::ops::Range<usize> = 8..40;
     pub(super) const HEADER_BYTES: usize = 40;
 }
 
-/// Where things stand in a TCP header.
+/// Offsets in a TCP header.
 mod tcp {
     pub(super) const SEQUENCE: usize = 4;
     pub(super) const FLAGS: usize = 13;
     pub(super) const CHECKSUM: usize = 16;
-    /// Of these only the last segment has any.
+    /// Flags that only the last segment carries.
     pub(super) const FINISH_OR_PUSH: u8 = 0x09;
-    /// Only the first segment has it.
+    /// Flag that only the first segment carries.
     pub(super) const WINDOW_REDUCED: u8 = 0x80;
     pub(super) const PROTOCOL: u32 = 6;
 }
 
-/// Where things stand in a UDP header.
+/// Offsets in a UDP header.
 mod udp {
     pub(super) const LENGTH: usize = 4;
     pub(super) const CHECKSUM: usize = 6;
     pub(super) const PROTOCOL: u32 = 17;
 }
 
-/// Writes `segments` segments of the super-packet `buffer` (its virtio header first), from number `first` on, as a packet of its own; a
-/// single one is an ordinary packet.
+/// Write `segments` segments of the super-packet `buffer` (virtio header first), starting with number `first`, as a packet of its own.
+/// A single segment becomes an ordinary packet. Return the number of bytes written.
 ///
-/// What a device that cuts would do, as far as the receiving kernel looks: lengths, numbers, flags and the sum over the pseudo-header, to
-/// which the receiver adds nothing (the checksum itself stays open, as it came). RFC 9293 (3.1), RFC 791, RFC 8200 (8.1), RFC 1071.
-///
-/// Gives the length of what was written.
+/// Does what a segmenting device would do, as far as the receiving kernel checks: lengths, numbers, flags and the sum over the
+/// pseudo-header, to which the receiver adds nothing (the checksum itself stays open). RFC 9293 (3.1), RFC 791, RFC 8200 (8.1), RFC 1071.
 pub(super) fn cut(
     buffer: &[u8],
     whole: SuperPacket,
@@ -71,15 +69,15 @@ pub(super) fn cut(
     length
 }
 
-/// Where a piece stands in its super-packet.
+/// Position of a piece in its super-packet.
 struct Place {
-    /// Content before it.
+    /// Bytes of payload before it.
     passed: usize,
     is_first: bool,
     is_last: bool,
 }
 
-/// Writes what differs in the IP header; gives the sum of the addresses.
+/// Write the fields of the IP header that differ; return the sum of the addresses.
 fn internet_header(packet: &mut [u8], whole: SuperPacket, first: usize) -> u32 {
     let length = packet.len();
     if packet[0] >> 4 == 4 {
@@ -97,7 +95,7 @@ fn internet_header(packet: &mut [u8], whole: SuperPacket, first: usize) -> u32 {
     }
 }
 
-/// Writes what differs in the header of TCP or UDP.
+/// Write the fields of the TCP or UDP header that differ.
 fn transport_header(packet: &mut [u8], whole: SuperPacket, place: &Place, addresses: u32) {
     let segment = &mut packet[whole.transport..];
     let length = segment.len();
@@ -127,14 +125,14 @@ fn get(bytes: &[u8], at: usize) -> usize {
     usize::from(u16::from_be_bytes([bytes[at], bytes[at + 1]]))
 }
 
-/// Writes the lower 16 bits of a number.
+/// Write the lower 16 bits of a number.
 fn put(bytes: &mut [u8], at: usize, number: usize) {
     let [.., high, low] = number.to_be_bytes();
     bytes[at] = high;
     bytes[at + 1] = low;
 }
 
-/// The sum of words of 16 bits; of an even number of bytes.
+/// Return the sum of 16-bit words; the number of bytes is even.
 fn sum(bytes: &[u8]) -> u32 {
     bytes
         .chunks_exact(2)
@@ -142,7 +140,7 @@ fn sum(bytes: &[u8]) -> u32 {
         .sum()
 }
 
-/// A sum in ones' complement arithmetic, in 16 bits.
+/// Fold a sum to 16 bits in ones' complement arithmetic.
 fn folded(sum: u32) -> u16 {
     let once = (sum >> 16) + (sum & 0xffff);
     let twice = (once >> 16) + (once & 0xffff);
@@ -172,7 +170,7 @@ mod tests {
         }
     }
 
-    /// A super-packet with all flags set, as a kernel hands it over.
+    /// Make a super-packet with all flags set, as the kernel sends it.
     fn super_packet(kind: Kind, each: u16, content: &[u8]) -> Vec<u8> {
         let mut buffer = vec![0; HEADER_BYTES + kind.headers()];
         buffer[0] = 1;
@@ -202,7 +200,7 @@ mod tests {
         buffer
     }
 
-    /// What the receiver finds in a piece: its first byte in the stream, its flags, its content; checked on the way.
+    /// Check a piece and return its sequence number, flags and payload.
     fn read(kind: Kind, piece: &[u8]) -> (u32, u8, Vec<u8>) {
         let packet = &piece[HEADER_BYTES..];
         let (addresses, segment) = if kind.version == 4 {

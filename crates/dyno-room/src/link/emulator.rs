@@ -1,4 +1,4 @@
-//! The thread that carries packets from one end of a link to the other.
+//! The thread that carries packets between the ends of a link.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::thread::{Builder, JoinHandle};
 
 use dyno_link::{Link, Way};
 
-use super::bell::Bell;
+use super::chunk_pool::ChunkPool;
 use super::line::{Done, Line};
 use super::pace::Pace;
-use super::stock::Stock;
+use super::scheduling;
 use super::tun::Tun;
-use super::urgency;
+use super::wake_event::WakeEvent;
 use crate::cpu::CpuSet;
 use crate::cpu_time::CpuTime;
 use crate::error::{Result, RoomError, Step};
@@ -21,40 +21,40 @@ use crate::process::thread_cpu_time;
 /// The two ends of a link.
 #[derive(Debug)]
 pub(crate) struct Ends {
-    /// Where the subject's packets come out and its peer's go in.
+    /// Sends the subject's packets and receives its peer's.
     pub(crate) subject: Tun,
-    /// The other one.
+    /// Sends the peer's packets and receives the subject's.
     pub(crate) peer: Tun,
 }
 
-/// What an emulator is told.
+/// Orders to the emulator's thread.
 #[derive(Debug)]
 enum Order {
-    /// Forget what was: packets are numbered from 0 again, CPU time counts from here.
+    /// Discard all packets, restart packet numbers at 0 and reset the CPU time.
     Begin(Sender<()>),
-    /// Tell what was done since.
-    Tell(Sender<Told>),
+    /// Report the counters since the last `Begin`.
+    Report(Sender<EmulatorTotals>),
     End,
 }
 
-/// What an emulator did since it was told to begin.
+/// Totals of an emulator since the last `begin`.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct EmulatorTotals {
     pub(crate) up: Done,
     pub(crate) down: Done,
     pub(crate) cpu: CpuTime,
 }
 
-/// An emulator at work. Dropping it ends it, and with it its devices.
+/// A running emulator. Dropping it ends its thread and removes its devices.
 #[derive(Debug)]
 pub(crate) struct Emulator {
     orders: Sender<Order>,
-    bell: Arc<Bell>,
+    wake_event: Arc<WakeEvent>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Emulator {
-    /// Starts carrying packets between these ends, on this CPU.
+    /// Start carrying packets between these ends, on this CPU.
     pub(crate) fn start(
         ends: Ends,
         link: &Link,
@@ -62,7 +62,7 @@ impl Emulator {
         cpu: usize,
         shared: bool,
     ) -> Result<Self> {
-        let bell = Arc::new(Bell::new()?);
+        let wake_event = Arc::new(WakeEvent::new()?);
         let (orders, received) = channel();
         let worker = Worker {
             ends,
@@ -70,35 +70,35 @@ impl Emulator {
             down: Line::new(link.down, seed, Way::Down),
             pace: Pace::new(shared),
             orders: received,
-            bell: bell.clone(),
+            wake_event: wake_event.clone(),
             begun: CpuTime::default(),
         };
-        // Made here: they run on the CPUs of the caller, not on the link's.
-        let stocks = [Stock::kept(), Stock::kept()];
+        // Made here, so that their threads run on the caller's CPUs and not on the link's.
+        let pools = [ChunkPool::filled_ahead(), ChunkPool::filled_ahead()];
         let thread = Builder::new()
             .name("link".to_owned())
             .spawn(move || {
                 // The room has checked that this CPU may be used.
                 let _ = CpuSet::from([cpu]).pin();
-                urgency::take();
-                worker.run(stocks);
+                scheduling::raise_priority();
+                worker.run(pools);
             })
             .step(|| "starting the thread of the link".to_owned())?;
         Ok(Self {
             orders,
-            bell,
+            wake_event,
             thread: Some(thread),
         })
     }
 
-    /// Forgets what was carried so far, and what is on its way.
+    /// Discard all counters and all packets in flight.
     pub(crate) fn begin(&self) -> Result<()> {
         self.ask(Order::Begin)
     }
 
-    /// What was done since [`begin`](Self::begin).
-    pub(crate) fn tell(&self) -> Result<Told> {
-        self.ask(Order::Tell)
+    /// Return the counters since [`begin`](Self::begin).
+    pub(crate) fn totals(&self) -> Result<EmulatorTotals> {
+        self.ask(Order::Report)
     }
 
     fn ask<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> Result<T> {
@@ -110,9 +110,9 @@ impl Emulator {
     }
 
     fn give(&self, order: Order) {
-        // A thread that is gone shows in the answer that does not come.
+        // If the thread is gone, the wait for the answer fails.
         let _ = self.orders.send(order);
-        self.bell.ring();
+        self.wake_event.wake();
     }
 }
 
@@ -125,19 +125,19 @@ impl Drop for Emulator {
     }
 }
 
-/// The thread's own.
+/// State of the emulator's thread.
 struct Worker {
     ends: Ends,
     up: Line,
     down: Line,
     pace: Pace,
     orders: Receiver<Order>,
-    bell: Arc<Bell>,
+    wake_event: Arc<WakeEvent>,
     begun: CpuTime,
 }
 
 impl Worker {
-    fn run(mut self, [up, down]: [Stock; 2]) {
+    fn run(mut self, [up, down]: [ChunkPool; 2]) {
         self.up.make_ready(up);
         self.down.make_ready(down);
         loop {
@@ -146,7 +146,7 @@ impl Worker {
             busy |= self.up.deliver(peer);
             busy |= self.down.accept(peer);
             busy |= self.down.deliver(subject);
-            if self.bell.take() && !self.obey() {
+            if self.wake_event.take() && !self.execute_orders() {
                 return;
             }
             if busy {
@@ -161,21 +161,21 @@ impl Worker {
         let due = [self.up.next_due(), self.down.next_due()];
         let ends = [self.ends.subject.as_fd(), self.ends.peer.as_fd()];
         self.pace
-            .rest(due.into_iter().flatten().min(), ends, &self.bell);
+            .rest(due.into_iter().flatten().min(), ends, &self.wake_event);
     }
 
-    /// Carries out all orders; false when the last is to end.
-    fn obey(&mut self) -> bool {
+    /// Execute all orders; return false if the last one ends the thread.
+    fn execute_orders(&mut self) -> bool {
         while let Ok(order) = self.orders.try_recv() {
             match order {
                 Order::Begin(answer) => {
-                    self.up.begin_anew(&self.ends.subject);
-                    self.down.begin_anew(&self.ends.peer);
+                    self.up.reset(&self.ends.subject);
+                    self.down.reset(&self.ends.peer);
                     self.begun = thread_cpu_time();
                     let _ = answer.send(());
                 }
-                Order::Tell(answer) => {
-                    let _ = answer.send(Told {
+                Order::Report(answer) => {
+                    let _ = answer.send(EmulatorTotals {
                         up: self.up.done(),
                         down: self.down.done(),
                         cpu: thread_cpu_time().since(self.begun),

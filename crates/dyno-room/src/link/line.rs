@@ -1,4 +1,4 @@
-//! One direction at work: packets are read at one end, wait as long as the link has it, and are written at the other.
+//! One direction of a link: packets are read at one end, delayed, and written at the other.
 
 use std::ops::Range;
 
@@ -8,20 +8,20 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::account::Lateness;
 use super::arena::{Arena, Parcel};
+use super::chunk_pool::ChunkPool;
 use super::cut::cut;
-use super::stock::Stock;
 use super::tun::Tun;
 use super::virtio::{OnWire, SuperPacket, is_for_a_group};
 use crate::cpu_time::NANOSECONDS_PER_SECOND;
 
-/// How many packets are read, or written, before the other direction has its turn: each takes some microseconds.
+/// Packets read or written before the other direction's turn; each takes some microseconds.
 const TURN: usize = 4;
-/// Three digits of each lateness.
+/// Significant digits of a lateness.
 const DIGITS: u8 = 3;
-/// What is later counts as this late.
+/// Longer latenesses count as this one.
 const LONGEST_LATENESS_NS: u64 = 60_000_000_000;
 
-/// Now, on the monotonic clock.
+/// Read the monotonic clock.
 pub(crate) fn now() -> Nanos {
     let time = clock_gettime(ClockId::Monotonic);
     Nanos(
@@ -30,7 +30,7 @@ pub(crate) fn now() -> Nanos {
     )
 }
 
-/// One direction with the packets that are on their way.
+/// One direction with its packets in flight.
 #[derive(Debug)]
 pub(crate) struct Line {
     path: Path,
@@ -38,13 +38,13 @@ pub(crate) struct Line {
     way: Way,
     direction: Direction<Parcel>,
     arena: Arena,
-    /// A super-packet that is being split.
+    /// Buffer for a super-packet that is being split.
     whole: Vec<u8>,
     lateness: Histogram<u64>,
     super_packets: u64,
 }
 
-/// What a direction did since it was last begun.
+/// Counters of a direction since it was last reset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) counts: Counts,
@@ -67,25 +67,25 @@ impl Line {
         }
     }
 
-    /// Makes ready what the first packets would wait for, and takes what later ones would.
-    pub(crate) fn make_ready(&mut self, stock: Stock) {
-        self.arena.make_ready(stock);
+    /// Allocate memory for the first packets, and use the pool for later ones.
+    pub(crate) fn make_ready(&mut self, pool: ChunkPool) {
+        self.arena.make_ready(pool);
     }
 
-    /// Begins anew: what is on its way is lost, the next packet has number 0.
-    pub(crate) fn begin_anew(&mut self, from: &Tun) {
+    /// Reset: discard packets in flight and restart packet numbers at 0.
+    pub(crate) fn reset(&mut self, from: &Tun) {
         let forever = Nanos(u64::MAX);
         while let Some((_, parcel)) = self.direction.due(forever) {
             self.arena.release(parcel);
         }
-        // What the namespace has sent and nobody has read.
+        // Discard packets that were sent and not yet read.
         while self.arena.room().and_then(|room| from.read(room)).is_some() {}
         self.direction = Direction::new(&self.path, self.seed, self.way);
         self.lateness.reset();
         self.super_packets = 0;
     }
 
-    /// Reads some packets; whether there were any.
+    /// Read some packets; return whether there were any.
     pub(crate) fn accept(&mut self, from: &Tun) -> bool {
         for count in 0..TURN {
             let Some(length) = self.arena.room().and_then(|room| from.read(room)) else {
@@ -116,7 +116,7 @@ impl Line {
         }
     }
 
-    /// Offers a super-packet of which something will be lost: each lost segment alone, and what lies between them in one piece each.
+    /// Offer a super-packet that loses segments: each lost segment alone, each run between them as one piece.
     fn offer_in_pieces(&mut self, parcel: Parcel) {
         let mut whole = std::mem::take(&mut self.whole);
         whole.clear();
@@ -157,7 +157,7 @@ impl Line {
         self.offer(now, parcel, burst);
     }
 
-    /// Writes some of the packets that are due; whether there were any.
+    /// Write some of the packets that are due; return whether there were any.
     pub(crate) fn deliver(&mut self, to: &Tun) -> bool {
         for count in 0..TURN {
             let now = now();
@@ -165,19 +165,19 @@ impl Line {
                 return count > 0;
             };
             self.lateness.saturating_record(now.saturating_sub(due).0);
-            // A device that is going down takes none; there is nobody left to miss it.
+            // A device that is going down accepts no packets; it no longer has a receiver.
             to.write(self.arena.bytes(parcel));
             self.arena.release(parcel);
         }
         true
     }
 
-    /// When the next packet is due.
+    /// Return when the next packet is due.
     pub(crate) fn next_due(&self) -> Option<Nanos> {
         self.direction.next_due()
     }
 
-    /// What was done since the beginning.
+    /// Return the counters since the last reset.
     pub(crate) fn done(&self) -> Done {
         Done {
             counts: self.direction.counts(),

@@ -1,18 +1,18 @@
-//! The packet rim of an emulated link: two devices, a thread between them, and a check that the link is what was asked for.
+//! An emulated link: two network devices, a thread between them, and a check that the link matches its settings.
 
 mod account;
 mod arena;
-mod bell;
 mod check;
 mod chunk;
+mod chunk_pool;
 mod cut;
 mod emulator;
 mod line;
 mod pace;
-mod stock;
+mod scheduling;
 mod tun;
-mod urgency;
 mod virtio;
+mod wake_event;
 
 use std::os::fd::BorrowedFd;
 
@@ -25,29 +25,29 @@ pub use self::account::{
 };
 pub use self::check::LinkCheck;
 use self::emulator::Emulator;
-pub(crate) use self::emulator::{Ends, Told};
+pub(crate) use self::emulator::{EmulatorTotals, Ends};
 use self::line::Done;
 pub(crate) use self::tun::{MAKER, Tun, cure};
 use crate::cpu::CpuSet;
 use crate::error::{Result, RoomError};
 use crate::netlink::Sending;
 
-/// How many packets may wait for the emulator: what comes at 10 Gbit/s in 10 ms, one by one.
+/// Packets that may wait for the emulator: 10 ms at 10 Gbit/s without super-packets.
 const QUEUE_PACKETS: u32 = 10_000;
 
-/// The link of a room.
+/// Options of a room's link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LinkOptions {
-    /// What is asked for.
+    /// Requested link.
     pub link: Link,
-    /// Decides which packets are lost.
+    /// Seed of the packet loss.
     pub seed: u64,
-    /// The emulator's CPU; where absent, one that neither engine nor subject have, or else the engine's last.
+    /// CPU of the emulator; absent: a CPU of neither engine nor subject, or else the engine's last.
     pub cpu: Option<usize>,
 }
 
 impl LinkOptions {
-    /// How packets leave the devices of this link.
+    /// Return how packets leave the devices of this link.
     pub(crate) fn sending(&self) -> Sending {
         Sending {
             mtu: self.link.mtu,
@@ -56,7 +56,7 @@ impl LinkOptions {
         }
     }
 
-    /// The CPU of the emulator.
+    /// Choose the CPU of the emulator.
     pub(crate) fn choose_cpu(
         &self,
         allowed: &CpuSet,
@@ -78,7 +78,7 @@ impl LinkOptions {
     }
 }
 
-/// A link at work.
+/// A running link.
 #[derive(Debug)]
 pub(crate) struct RoomLink {
     options: LinkOptions,
@@ -89,7 +89,7 @@ pub(crate) struct RoomLink {
 }
 
 impl RoomLink {
-    /// Starts carrying packets between these ends, on this CPU, which `shared` says whether others have, too.
+    /// Start carrying packets between these ends, on this CPU; `shared` says whether engine or subject use it, too.
     pub(crate) fn start(
         options: LinkOptions,
         ends: Ends,
@@ -105,7 +105,7 @@ impl RoomLink {
         })
     }
 
-    /// Measures whether it is what was asked for; none when that was interrupted.
+    /// Measure whether the link matches its settings; none after an interruption.
     pub(crate) fn check(
         &mut self,
         subject_namespace: BorrowedFd,
@@ -117,23 +117,23 @@ impl RoomLink {
         Ok(self.check.clone())
     }
 
-    /// Why it was found not to be what was asked for.
+    /// Return why the link does not match its settings.
     pub(crate) fn refusal(&self) -> Option<&str> {
         self.check.as_ref()?.reason.as_deref()
     }
 
-    /// Forgets what was carried so far: what is counted, and which packets are lost, begins with the subject.
+    /// Discard all counters and packets: counters and packet loss restart with the subject.
     pub(crate) fn begin(&self) -> Result<()> {
         self.emulator.begin()
     }
 
-    /// What was carried since then.
-    pub(crate) fn tell(&self) -> Result<Told> {
-        self.emulator.tell()
+    /// Return the counters since the last [`begin`](Self::begin).
+    pub(crate) fn totals(&self) -> Result<EmulatorTotals> {
+        self.emulator.totals()
     }
 
-    /// The link's part of the report.
-    pub(crate) fn account(&self, told: &Told, unread: Unread) -> LinkAccount {
+    /// Return the link's part of the report.
+    pub(crate) fn account(&self, totals: &EmulatorTotals, unread: Unread) -> LinkAccount {
         let link = &self.options.link;
         let offload = link.super_packet();
         LinkAccount {
@@ -141,15 +141,15 @@ impl RoomLink {
             seed: self.options.seed,
             mtu: link.mtu,
             rtt_ns: link.round_trip().0,
-            up: way(link.up, &told.up, unread.up),
-            down: way(link.down, &told.down, unread.down),
+            up: way(link.up, &totals.up, unread.up),
+            down: way(link.down, &totals.down, unread.down),
             offload: OffloadAccount {
                 longest_bytes: offload.longest_bytes(),
                 why: why(link),
             },
             cpu: self.cpu,
             cpu_shared: self.shared,
-            cpu_time_ns: told.cpu.total_ns(),
+            cpu_time_ns: totals.cpu.total_ns(),
             measured: self.check.as_ref().map(|check| check.measured.clone()),
             verdict: match &self.check {
                 None => LinkVerdict::Unchecked,
@@ -161,12 +161,12 @@ impl RoomLink {
     }
 }
 
-/// Why super-packets are as long as they are, and what becomes of those that lose a part.
+/// Explain the limit on super-packets, and how those that lose a segment are handled.
 fn why(link: &Link) -> String {
     let offload = link.super_packet();
     let loses = link.up.loss.billionths() > 0 || link.down.loss.billionths() > 0;
     let split = if loses && offload.longest_bytes().is_some() {
-        "; it is split where packets of it are lost"
+        "; it is split where its packets are lost"
     } else {
         ""
     };

@@ -1,4 +1,4 @@
-//! When the emulator sleeps: not while something is due soon, since sleepers wake late.
+//! When the emulator sleeps or spins. It spins while a packet is due soon, because sleeping threads wake late.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::thread::{sleep, yield_now};
@@ -7,26 +7,27 @@ use std::time::Duration;
 use dyno_link::Nanos;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::bell::Bell;
 use super::line::now;
+use super::wake_event::WakeEvent;
 use crate::cpu_time::NANOSECONDS_PER_SECOND;
 
-/// However much there is to do, others of this CPU get so much of it, so often. The kernel's own threads need little, and all wait for them;
-/// and who gets less than a twentieth is given that by the kernel in one piece, once a second: 50 ms in which no packet moves.
+/// Even under full load, the emulator leaves its CPU this long, this often. The kernel's own threads need little CPU time, and everything
+/// waits for them. A thread that gets less than a twentieth of a CPU receives it from the kernel in one piece, once a second: 50 ms
+/// without any packet.
 const BREAK: Duration = Duration::from_micros(60);
 const BETWEEN_BREAKS: Nanos = Nanos::from_millis(1);
 
-/// Where others need the CPU nobody spins for longer than this: of a steady stream a next packet is always due soon.
+/// Longest spin on a shared CPU: in a steady stream a next packet is always due soon.
 const SHARED_SPIN: Nanos = Nanos::from_micros(60);
-/// For so long a stream then leaves the CPU to them, again and again, unless a packet comes: what falls due is handed over together.
+/// Longest sleep after such a spin, unless a packet comes; packets that fall due meanwhile are delivered together.
 const GATHER: Nanos = Nanos::from_micros(150);
 
 /// How the time between packets passes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    /// Who is woken, is woken this long before a packet is due; the rest is spun.
+    /// How long before a packet is due the thread is woken; it spins for the rest.
     lead: Nanos,
-    /// For so long after a packet the next one is looked for without sleep.
+    /// How long after a packet the thread looks for the next one without sleeping.
     linger: Nanos,
     shared: bool,
     gathering: bool,
@@ -35,8 +36,8 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// A CPU of the emulator's own is spun on: the host of a virtual machine may take a millisecond to run a processor that slept. On one
-    /// that others need it gives way.
+    /// Spin on a CPU of the emulator's own: the host of a virtual machine may take a millisecond to run a processor that slept. Yield on a
+    /// shared one.
     pub(crate) fn new(shared: bool) -> Self {
         let (lead, linger) = if shared {
             (SHARED_SPIN, Nanos::ZERO)
@@ -53,21 +54,26 @@ impl Pace {
         }
     }
 
-    /// Packets have come or gone just now.
+    /// Record that packets were read or written just now.
     pub(crate) fn busy(&mut self) {
         self.last_busy = now();
         self.take_break();
     }
 
-    /// Sleeps until one of these ends has something to read, the bell has rung or the next packet is nearly due; not at all when that
-    /// is now.
-    pub(crate) fn rest(&mut self, next_due: Option<Nanos>, ends: [BorrowedFd; 2], bell: &Bell) {
+    /// Sleep until one of these ends is readable, the emulator is woken or the next packet is nearly due; return at once if that is
+    /// now.
+    pub(crate) fn rest(
+        &mut self,
+        next_due: Option<Nanos>,
+        ends: [BorrowedFd; 2],
+        wake_event: &WakeEvent,
+    ) {
         let now = now();
         let mut left = next_due.map(|due| due.saturating_sub(now + self.lead));
         if now.saturating_sub(self.last_busy) < self.linger || left == Some(Nanos::ZERO) {
             let may_spin = !self.gathering && now.saturating_sub(self.last_sleep) < SHARED_SPIN;
             if may_spin || !self.shared {
-                // Another with the same precedence, such as another room's link, would wait for a tenth of a second.
+                // Another thread of the same precedence, such as another room's link, would otherwise wait for a tenth of a second.
                 yield_now();
                 self.take_break();
                 return;
@@ -82,17 +88,17 @@ impl Pace {
             tv_nsec: i64::try_from(left.0 % NANOSECONDS_PER_SECOND).unwrap_or(0),
         });
         let [subject, peer] = ends;
-        let mut descriptors = [subject, peer, bell.as_fd()]
+        let mut descriptors = [subject, peer, wake_event.as_fd()]
             .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
-        // Interrupted or not: the caller looks again.
+        // After an interruption the caller looks again.
         let _ = poll(&mut descriptors, timeout.as_ref());
         if !descriptors[2].revents().is_empty() {
-            bell.hush();
+            wake_event.drain();
         }
         self.last_sleep = self::now();
     }
 
-    /// Sleeps for a moment if it has not slept for long.
+    /// Sleep for a moment if the last sleep is long ago.
     fn take_break(&mut self) {
         if now().saturating_sub(self.last_sleep) > BETWEEN_BREAKS {
             sleep(BREAK);

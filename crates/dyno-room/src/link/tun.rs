@@ -1,4 +1,4 @@
-//! One end of an emulated link: a network device whose packets are read and written here.
+//! One end of an emulated link: a TUN device.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -9,24 +9,24 @@ use rustix::io::Errno;
 use crate::error::{Result, Step};
 use crate::netlink::Device;
 
-/// Where the kernel gives out such devices.
+/// The file that makes TUN devices.
 pub(crate) const MAKER: &str = "/dev/net/tun";
 
-// What the reader of a device can do for its sender.
+// Offloads that the reader of a device accepts from its sender.
 const CHECKSUMS: u32 = libc::TUN_F_CSUM;
 const TCP_SEGMENTATION: u32 = libc::TUN_F_TSO4 | libc::TUN_F_TSO6;
 /// Since Linux 6.2.
 const UDP_SEGMENTATION: u32 = libc::TUN_F_USO4 | libc::TUN_F_USO6;
 
-/// A TUN device, which lives as long as its network namespace: until the last process in it has ended, also when it is killed.
+/// A TUN device. It lives as long as its network namespace: until the last process in it has ended, even by SIGKILL.
 #[derive(Debug)]
 pub(crate) struct Tun(OwnedFd);
 
 impl Tun {
-    /// Makes a device in the calling thread's network namespace, with this name and number.
+    /// Make a device in the calling thread's network namespace, with this name and number.
     ///
-    /// Every packet comes with its virtio header, checksums left to whoever receives it; with `super_packets` also TCP and UDP
-    /// segments that are still in one piece.
+    /// Every packet has a virtio header; the receiver computes checksums. With `super_packets`, TCP and UDP segments come
+    /// unsegmented.
     pub(crate) fn make(name: &str, device: Device, super_packets: bool) -> Result<Self> {
         let flags = OFlags::RDWR | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let descriptor = open(MAKER, flags, Mode::empty())
@@ -57,10 +57,10 @@ impl Tun {
         let number = device.0;
         // SAFETY: the kernel reads an int through the pointer, which is to a live one.
         check(unsafe { libc::ioctl(self.0.as_raw_fd(), libc::TUNSETIFINDEX, &raw const number) })?;
-        // SAFETY: the kernel reads and writes one ifreq through the pointer, which is to a live one that nobody else knows.
+        // SAFETY: the kernel reads and writes one ifreq through the pointer, which is to a live local one.
         check(unsafe { libc::ioctl(self.0.as_raw_fd(), libc::TUNSETIFF, &raw mut request) })?;
-        // The kernel takes a device away with its namespace, on its own time; with its descriptor it would keep us waiting for a tenth
-        // of a second.
+        // The kernel removes a device asynchronously with its namespace; removal with its descriptor would block for a tenth of a
+        // second.
         // SAFETY: the argument of this request is a number.
         check(unsafe {
             libc::ioctl(
@@ -71,7 +71,7 @@ impl Tun {
         })?;
         if super_packets {
             let all = CHECKSUMS | TCP_SEGMENTATION | UDP_SEGMENTATION;
-            // Kernels that do not know segments of UDP refuse the whole.
+            // Kernels without UDP segmentation refuse the combination.
             self.take_over(all)
                 .or_else(|_| self.take_over(CHECKSUMS | TCP_SEGMENTATION))
         } else {
@@ -79,19 +79,19 @@ impl Tun {
         }
     }
 
-    /// Says what the reader of this device can do for its sender.
+    /// Set the offloads that the reader of this device accepts.
     fn take_over(&self, offloads: u32) -> io::Result<()> {
         let offloads = libc::c_ulong::from(offloads);
         // SAFETY: the argument of this request is a number.
         check(unsafe { libc::ioctl(self.0.as_raw_fd(), libc::TUNSETOFFLOAD, offloads) })
     }
 
-    /// Reads the next packet that the namespace has sent, its virtio header first; none when there is none now.
+    /// Read the next packet that the namespace sent, with its virtio header; none if none is waiting.
     pub(crate) fn read(&self, into: &mut [u8]) -> Option<usize> {
         rustix::io::read(&self.0, into).ok()
     }
 
-    /// Has the namespace receive a packet, if it will: what a device does not take is lost, as on any link.
+    /// Send a packet to the namespace. The device may refuse it; it is then lost, as on any link.
     pub(crate) fn write(&self, packet: &[u8]) {
         while rustix::io::write(&self.0, packet) == Err(Errno::INTR) {}
     }
@@ -111,7 +111,7 @@ fn check(status: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// What to do where no device is to be had.
+/// Return the remedy if no device can be made.
 pub(crate) fn cure() -> &'static str {
     if std::path::Path::new(MAKER).exists() {
         "as root: chmod 666 /dev/net/tun (in a container, start it with --device /dev/net/tun)"

@@ -1,35 +1,35 @@
-//! What a packet is on the wire, from the virtio header that a TUN device gives with it.
+//! Size and segments of a packet on the wire, from the virtio header of a TUN device.
 
 use dyno_link::Burst;
 
-/// `struct virtio_net_hdr`: flags, kind of segmentation, length of the headers, of a segment, where the checksum starts and goes.
+/// `struct virtio_net_hdr`: flags, kind of segmentation, length of the headers, of a segment, start and place of the checksum.
 pub(crate) const HEADER_BYTES: usize = 10;
 
 pub(crate) const KIND: usize = 1;
 pub(crate) const SEGMENT_BYTES: usize = 4;
 pub(crate) const CHECKSUM_START: usize = 6;
-/// Set beside the kind of TCP segments that carry congestion marks.
+/// Combined with the kind of TCP segments that carry congestion marks.
 const CONGESTION_MARKS: u8 = 0x80;
 const TCP_4: u8 = 1;
 const TCP_6: u8 = 4;
 const UDP: u8 = 5;
 const UDP_HEADER_BYTES: usize = 8;
-/// The shortest headers there are: a packet that claims less was made by hand.
+/// Minimum header lengths: a packet that claims less was forged.
 const TCP_HEADER_BYTES: usize = 20;
 const IP_4_HEADER_BYTES: usize = 20;
 const IP_6_HEADER_BYTES: usize = 40;
-/// Where the length of a TCP header stands, in words of four bytes, in the upper half of a byte.
+/// Offset of the TCP header length: in words of four bytes, in the upper half of a byte.
 const TCP_HEADER_LENGTH: usize = 12;
 
-/// How a packet looks to the link.
+/// A packet as the link counts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OnWire {
-    /// All IP packets that it is, headers included.
+    /// All IP packets in it, with headers.
     pub(crate) burst: Burst,
 }
 
-/// Whether a packet is for a group: nobody at the other end is in one, and the kernel sends its reports of groups when it likes. Carried,
-/// they would shift the numbers of all packets after them, and with those their fates.
+/// Return whether a packet is multicast. Neither end has members of a group, and the kernel sends membership reports at arbitrary times.
+/// If they were carried, they would shift the numbers of all later packets, and thereby which of them are lost.
 pub(crate) fn is_for_a_group(buffer: &[u8]) -> bool {
     const DESTINATION_4: usize = 16;
     const DESTINATION_6: usize = 24;
@@ -43,7 +43,7 @@ pub(crate) fn is_for_a_group(buffer: &[u8]) -> bool {
 }
 
 impl OnWire {
-    /// Reads a packet with its header; whatever is not understood counts as the one packet that it is.
+    /// Read a packet with its virtio header; an unknown format counts as one packet.
     pub(crate) fn of(buffer: &[u8]) -> Self {
         let length = buffer.len().saturating_sub(HEADER_BYTES);
         let (segments, headers) =
@@ -57,27 +57,27 @@ impl OnWire {
         }
     }
 
-    /// Whether it is several.
+    /// Return whether it has several segments.
     pub(crate) const fn is_super_packet(self) -> bool {
         self.burst.packets > 1
     }
 }
 
-/// The parts of a packet that the sender left to be cut into segments; all positions count from the start of the IP packet.
+/// Layout of a packet that the sender left unsegmented; positions count from the start of the IP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SuperPacket {
     pub(crate) is_tcp: bool,
-    /// Where the header of TCP or UDP begins.
+    /// Start of the TCP or UDP header.
     pub(crate) transport: usize,
-    /// The length of the headers that each segment has.
+    /// Length of the headers that each segment repeats.
     pub(crate) headers: usize,
-    /// Content of each segment but the last.
+    /// Payload of each segment except the last.
     pub(crate) each: usize,
     pub(crate) content: usize,
 }
 
 impl SuperPacket {
-    /// Reads a packet with its virtio header; none where that asks for no cutting, or is not understood.
+    /// Read a packet with its virtio header; none if it needs no segmentation or has an unknown format.
     pub(crate) fn of(buffer: &[u8]) -> Option<Self> {
         let packet = buffer.get(HEADER_BYTES..)?;
         let transport = usize::from(number(buffer, CHECKSUM_START)?);
@@ -109,7 +109,7 @@ impl SuperPacket {
         })
     }
 
-    /// How many segments there are.
+    /// Return the number of segments.
     pub(crate) fn segments(&self) -> usize {
         self.content.div_ceil(self.each).max(1)
     }
@@ -123,7 +123,7 @@ fn number(buffer: &[u8], at: usize) -> Option<u16> {
 mod tests {
     use super::*;
 
-    /// A packet of `payload` bytes with an IPv4 header and this transport header.
+    /// Make a packet of `payload` bytes with an IPv4 header and this transport header.
     fn packet(kind: u8, transport: &[u8], segment: u16, payload: usize) -> Vec<u8> {
         let mut buffer = vec![0; HEADER_BYTES + 20];
         buffer[HEADER_BYTES] = 0x45;
@@ -135,7 +135,7 @@ mod tests {
         buffer
     }
 
-    /// A TCP header with timestamps: 32 bytes.
+    /// Return a TCP header with timestamps: 32 bytes.
     fn tcp() -> [u8; 32] {
         let mut header = [0; 32];
         header[TCP_HEADER_LENGTH] = 8 << 4;
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_segmented_counts_as_it_is() {
+    fn an_unsegmented_packet_counts_once() {
         for buffer in [
             packet(0, &tcp(), 0, 500),
             packet(TCP_4, &tcp(), 0, 500),
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_made_by_hand_is_not_cut_where_no_header_can_be() {
+    fn a_forged_packet_with_short_headers_is_not_cut() {
         let good = packet(TCP_4, &tcp(), 1448, 4000);
         let transport = |buffer: &mut [u8], place: u16| {
             buffer[CHECKSUM_START..][..2].copy_from_slice(&place.to_ne_bytes());
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_for_groups_are_known() {
+    fn multicast_packets_are_detected() {
         for (version, place, first, expected) in [
             (4_u8, 16, 10_u8, false),
             (4, 16, 224, true),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_packets_do_no_harm() {
+    fn truncated_packets_are_handled() {
         let whole = packet(TCP_4, &tcp(), 1448, 4000);
         for length in 0..=HEADER_BYTES + 60 {
             assert!(OnWire::of(&whole[..length]).burst.bytes < 4000, "{length}");

@@ -12,7 +12,7 @@ const KIND_ERROR: u16 = 2;
 pub(crate) struct Message(Vec<u8>);
 
 impl Message {
-    /// A request of this kind that asks for an acknowledgement.
+    /// Make a request of this kind with an acknowledgement.
     pub(crate) fn new(kind: u16, flags: i32, body: &[u8]) -> Self {
         let flags = u16::try_from(flags | libc::NLM_F_REQUEST | libc::NLM_F_ACK)
             .expect("netlink flags have 16 bits");
@@ -23,12 +23,12 @@ impl Message {
         Self(bytes)
     }
 
-    /// Adds one attribute.
+    /// Add one attribute.
     pub(crate) fn attribute(&mut self, kind: u16, payload: &[u8]) -> &mut Self {
         self.nested(kind, |message| message.0.extend_from_slice(payload))
     }
 
-    /// Adds an attribute that holds whatever `fill` adds.
+    /// Add an attribute with the content that `fill` adds.
     pub(crate) fn nested(&mut self, kind: u16, fill: impl FnOnce(&mut Self)) -> &mut Self {
         let start = self.0.len();
         self.0.extend_from_slice(&[0; 2]);
@@ -40,13 +40,13 @@ impl Message {
         self
     }
 
-    /// Adds bytes that are no attribute: a fixed body inside a nested attribute.
+    /// Add bytes that are no attribute: a fixed body inside a nested attribute.
     pub(crate) fn raw(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.extend_from_slice(bytes);
         self
     }
 
-    /// The bytes to send, with this sequence number.
+    /// Return the bytes to send, with this sequence number.
     pub(crate) fn seal(&mut self, sequence: u32) -> &[u8] {
         let length = u32::try_from(self.0.len()).expect("messages are short");
         self.0[0..4].copy_from_slice(&length.to_ne_bytes());
@@ -55,7 +55,7 @@ impl Message {
     }
 }
 
-/// One message that came from the kernel.
+/// One message of the kernel.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part<'a> {
     pub(crate) kind: u16,
@@ -64,7 +64,7 @@ pub(crate) struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// The (negated) error number of an acknowledgement, zero for success; `None` for any other message.
+    /// Return the (negated) error number of an acknowledgement, zero for success; `None` for any other message.
     pub(crate) fn acknowledgement(&self) -> Option<i32> {
         if self.kind != KIND_ERROR {
             return None;
@@ -74,7 +74,7 @@ impl Part<'_> {
     }
 }
 
-/// Splits what one read returned into its messages; stops at the first that is cut short.
+/// Split the result of one read into messages; stop at the first truncated one.
 pub(crate) fn split(mut bytes: &[u8]) -> impl Iterator<Item = Part<'_>> {
     std::iter::from_fn(move || {
         let length = u32::from_ne_bytes(*bytes.first_chunk()?) as usize;
@@ -89,7 +89,7 @@ pub(crate) fn split(mut bytes: &[u8]) -> impl Iterator<Item = Part<'_>> {
     })
 }
 
-/// The attributes in these bytes, as kind and payload; stops at the first that is cut short.
+/// Return the attributes in these bytes as kind and payload; stop at the first truncated one.
 pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16::from_ne_bytes(*bytes.first_chunk()?));
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_input_ends_the_iteration() {
+    fn truncated_input_ends_the_iteration() {
         let mut message = Message::new(16, 0, &[1; 8]);
         let bytes = message.seal(1).to_vec();
         for length in 0..bytes.len() {

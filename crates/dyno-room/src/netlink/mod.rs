@@ -1,4 +1,4 @@
-//! Links, addresses and routes of a network namespace, set over a netlink socket without any outside program.
+//! Links, addresses and routes of a network namespace, configured over a netlink socket without external programs.
 
 mod message;
 mod requests;
@@ -19,7 +19,7 @@ pub(crate) use requests::{Hop, Table};
 
 use crate::error::{Result, Step};
 
-/// A netlink socket; it belongs for ever to the network namespace it was opened in.
+/// A netlink socket, bound to the network namespace in which it was opened.
 #[derive(Debug)]
 pub(crate) struct Netlink {
     socket: OwnedFd,
@@ -27,7 +27,7 @@ pub(crate) struct Netlink {
 }
 
 impl Netlink {
-    /// Opens a socket in the calling thread's network namespace.
+    /// Open a socket in the calling thread's network namespace.
     pub(crate) fn open() -> Result<Self> {
         let socket = socket_with(
             AddressFamily::NETLINK,
@@ -42,7 +42,7 @@ impl Netlink {
         })
     }
 
-    /// Sends one request and waits until the kernel has carried it out.
+    /// Send one request and wait until the kernel has carried it out.
     pub(crate) fn execute(
         &mut self,
         step: impl Fn() -> String,
@@ -51,19 +51,19 @@ impl Netlink {
         self.exchange(message).map(drop).step(step)
     }
 
-    /// The traffic counters of one device of this namespace.
+    /// Return the traffic counters of one device of this namespace.
     pub(crate) fn counters(&mut self, device: Device) -> Result<LinkCounters> {
         LinkCounters::parse(&self.link(device)?)
             .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
             .step(|| format!("reading the counters of link {}", device.0))
     }
 
-    /// Whether packets pass through one device of this namespace.
+    /// Return whether packets pass through one device of this namespace.
     pub(crate) fn is_operational(&mut self, device: Device) -> Result<bool> {
         Ok(requests::is_operational(&self.link(device)?))
     }
 
-    /// All that the kernel tells about one device.
+    /// Return the kernel's description of a device.
     fn link(&mut self, device: Device) -> Result<Vec<u8>> {
         self.exchange(&mut requests::get_link(device))
             .and_then(|reply| reply.ok_or_else(|| io::ErrorKind::UnexpectedEof.into()))

@@ -1,4 +1,4 @@
-//! The netlink requests that a room needs, and the one reply it reads.
+//! The netlink requests of a room, and the one reply that it parses.
 
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -14,7 +14,7 @@ const IFLA_OPERSTATE: u16 = 16;
 const IFLA_TXQLEN: u16 = 13;
 const IFLA_GSO_MAX_SIZE: u16 = 41;
 const IFLA_STATS64: u16 = 23;
-/// `IF_OPER_UP`: the kernel has noticed the carrier and lets packets through.
+/// `IF_OPER_UP`: the kernel has noticed the carrier and passes packets.
 const OPERATIONALLY_UP: u8 = 6;
 const NUD_PERMANENT: u16 = 0x80;
 const INTERFACE_UP: u32 = libc::IFF_UP as u32;
@@ -33,18 +33,18 @@ impl Device {
 /// A routing table.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Table {
-    /// Looked up first; holds what is local. More specific prefixes of any kind win here as anywhere.
+    /// Local addresses; looked up first. More specific prefixes of any kind win here, as in every table.
     Local,
-    /// The usual one.
+    /// The main table.
     Main,
 }
 
-/// Where a route leads.
+/// Target of a route.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Hop {
-    /// Every address of the prefix is this machine's.
+    /// Every address of the prefix belongs to this machine.
     Local,
-    /// Dropped without a word.
+    /// Dropped silently.
     Blackhole,
     /// Through a neighbour on a device.
     Via(IpAddr, Device),
@@ -91,7 +91,7 @@ fn octets(address: IpAddr) -> Vec<u8> {
     }
 }
 
-/// Creates a veth pair: `near` in this namespace, `far` in the one that `namespace` refers to.
+/// Create a veth pair: `near` in this namespace, `far` in the one that `namespace` refers to.
 pub(crate) fn add_veth(near: VethEnd, far: VethEnd, namespace: BorrowedFd) -> Message {
     let mut message = Message::new(
         libc::RTM_NEWLINK,
@@ -112,7 +112,7 @@ pub(crate) fn add_veth(near: VethEnd, far: VethEnd, namespace: BorrowedFd) -> Me
     message
 }
 
-/// Brings a device up.
+/// Bring a device up.
 pub(crate) fn bring_up(device: Device) -> Message {
     Message::new(
         libc::RTM_NEWLINK,
@@ -124,15 +124,15 @@ pub(crate) fn bring_up(device: Device) -> Message {
 /// How packets leave a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Sending {
-    /// The largest IP packet, in bytes.
+    /// Length of the largest IP packet in bytes.
     pub(crate) mtu: u16,
-    /// The longest super-packet, where the kernel is to be kept from longer ones.
+    /// Length of the longest super-packet, if the kernel's default is to be lowered.
     pub(crate) longest_bytes: Option<u32>,
-    /// How many packets may wait for who reads the device.
+    /// Packets that may wait for the reader of the device.
     pub(crate) queue_packets: u32,
 }
 
-/// Sets how packets leave a device.
+/// Set how packets leave a device.
 pub(crate) fn set_sending(device: Device, sending: Sending) -> Message {
     let mut message = Message::new(libc::RTM_NEWLINK, 0, &interface_message(device, 0));
     message
@@ -144,7 +144,7 @@ pub(crate) fn set_sending(device: Device, sending: Sending) -> Message {
     message
 }
 
-/// Gives a device an address, without duplicate address detection.
+/// Give a device an address, without duplicate address detection.
 pub(crate) fn add_address(device: Device, prefix: Prefix) -> Message {
     let mut body = [0; 8];
     body[0] = family(prefix.address);
@@ -159,7 +159,7 @@ pub(crate) fn add_address(device: Device, prefix: Prefix) -> Message {
     message
 }
 
-/// Tells the hardware address of a neighbour, so that nobody ever has to ask.
+/// Set the hardware address of a neighbour, so that no end ever sends ARP or neighbour requests.
 pub(crate) fn add_neighbour(device: Device, address: IpAddr, hardware_address: [u8; 6]) -> Message {
     let mut body = [0; 12];
     body[0] = family(address);
@@ -172,7 +172,7 @@ pub(crate) fn add_neighbour(device: Device, address: IpAddr, hardware_address: [
     message
 }
 
-/// Adds a route.
+/// Add a route.
 pub(crate) fn add_route(table: Table, prefix: Prefix, hop: Hop) -> Message {
     let (kind, scope) = match hop {
         Hop::Local => (libc::RTN_LOCAL, libc::RT_SCOPE_HOST),
@@ -208,30 +208,30 @@ pub(crate) fn add_route(table: Table, prefix: Prefix, hop: Hop) -> Message {
     message
 }
 
-/// Asks for everything about a device.
+/// Request all properties of a device.
 pub(super) fn get_link(device: Device) -> Message {
     Message::new(libc::RTM_GETLINK, 0, &interface_message(device, 0))
 }
 
-/// What went through a device.
+/// Traffic of a device.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LinkCounters {
     pub(crate) received_packets: u64,
     pub(crate) sent_packets: u64,
     pub(crate) received_bytes: u64,
     pub(crate) sent_bytes: u64,
-    /// What was to be sent and had no room in the device.
+    /// Packets dropped because the device had no space.
     pub(crate) dropped_packets: u64,
 }
 
-/// Whether the body of a link message says that packets pass.
+/// Return whether the body of a link message says that packets pass.
 pub(super) fn is_operational(body: &[u8]) -> bool {
     let attributes_of_link = body.get(INTERFACE_MESSAGE_BYTES..).unwrap_or_default();
     attributes(attributes_of_link).any(|found| found == (IFLA_OPERSTATE, &[OPERATIONALLY_UP]))
 }
 
 impl LinkCounters {
-    /// What went through since an earlier moment.
+    /// Return the traffic since an earlier reading.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             received_packets: self.received_packets - earlier.received_packets,
@@ -242,7 +242,7 @@ impl LinkCounters {
         }
     }
 
-    /// Reads `struct rtnl_link_stats64` out of the body of a link message.
+    /// Parse `struct rtnl_link_stats64` in the body of a link message.
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
         let (_, statistics) = attributes(body.get(INTERFACE_MESSAGE_BYTES..)?)
             .find(|(kind, _)| *kind == IFLA_STATS64)?;
@@ -254,7 +254,7 @@ impl LinkCounters {
             sent_packets: numbers.next()?,
             received_bytes: numbers.next()?,
             sent_bytes: numbers.next()?,
-            // Errors of both kinds and what was dropped on its way in stand between.
+            // Errors of both kinds and dropped incoming packets precede it.
             dropped_packets: numbers.nth(3)?,
         })
     }
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_on_super_packets_is_set_where_there_is_one() {
+    fn a_bound_on_super_packets_is_optional() {
         let sending = |longest_bytes| Sending {
             mtu: 1400,
             longest_bytes,
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_come_in_the_kernels_order() {
+    fn counters_have_the_kernels_order() {
         let mut message = get_link(Device(2));
         let numbers: Vec<u8> = [1_u64, 2, 3, 4, 5, 6, 7, 8, 9]
             .iter()

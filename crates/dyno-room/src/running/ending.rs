@@ -1,4 +1,4 @@
-//! The account of a room when its subject has ended, or was never started.
+//! The account of a room after its subject has ended or failed to start.
 
 use std::ffi::OsString;
 
@@ -76,7 +76,7 @@ impl Running {
         let (peer, end) = self.room.peer.as_ref().zip(end)?;
         Some(PeerAccount {
             argv: text(&peer.argv),
-            // As a shell has it, if it ended by itself.
+            // As in a shell, if it ended by itself.
             exit_code: end
                 .exit_code
                 .or(end.signal.map(|signal| 128 + signal))
@@ -86,7 +86,7 @@ impl Running {
         })
     }
 
-    /// The ending of a room whose subject is not to be started.
+    /// End a room whose subject must not start.
     pub(crate) fn refused(
         room: Room,
         argv: Vec<OsString>,
@@ -101,7 +101,7 @@ impl Running {
         let now = MachineSnapshot::take();
         self.take_terminal_back();
         let link = self.link()?;
-        // A first process that is gone shows in the next look at its line.
+        // If the first process is gone, the next read of the channel fails.
         let _ = self.room.init.channel.send(&Request::Leave, &[]);
         let counted = self.room.init.counted()?;
         Ok(Ending {
@@ -120,7 +120,7 @@ impl Running {
         })
     }
 
-    /// What is known of a subject before it runs.
+    /// Return the account of a subject that did not run.
     fn blank_account(&self) -> SubjectAccount {
         let limit = self.room.options.memory_limit_bytes;
         let (enforced_by, limit_reason) = self.room.group.memory_limit();
@@ -151,14 +151,14 @@ impl Running {
 
 fn reason(outcome: Outcome, signal: Option<i32>, out_of_memory: bool) -> Option<String> {
     match (outcome, signal) {
-        (Outcome::Deadline, _) => Some("the deadline came before the subject ended".to_owned()),
-        (Outcome::Interrupted, _) => Some("the engine was told to stop".to_owned()),
+        (Outcome::Deadline, _) => Some("the subject did not end before the deadline".to_owned()),
+        (Outcome::Interrupted, _) => Some("the engine was interrupted".to_owned()),
         (_, Some(signal)) if out_of_memory => Some(format!(
-            "ended by signal {signal}; the kernel killed it for want of memory"
+            "ended by signal {signal}: killed by the kernel, out of memory"
         )),
         (Outcome::Signaled, Some(signal)) => Some(format!("ended by signal {signal}")),
         _ if out_of_memory => {
-            Some("the kernel killed a process of it for want of memory".to_owned())
+            Some("the kernel killed a process of the subject: out of memory".to_owned())
         }
         _ => None,
     }

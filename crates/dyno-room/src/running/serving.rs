@@ -1,4 +1,4 @@
-//! A room whose subject is a server: awaited, driven, ended.
+//! A room whose subject is a server: wait for readiness, run the driver, end the server.
 
 mod account;
 
@@ -17,10 +17,10 @@ use crate::options::ServerOptions;
 use crate::protocol::{Event, Instants, PeerEnd};
 use crate::readiness::Readiness;
 
-/// What has happened so far.
+/// Progress of the trial.
 struct Course {
     stage: Stage,
-    /// When the server accepted a connection first, on the monotonic clock.
+    /// When the server first accepted a connection, on the monotonic clock.
     ready_at_ns: Option<u64>,
     driver: Option<Driven>,
     /// Why the driver could not be executed.
@@ -28,13 +28,13 @@ struct Course {
     is_interrupted: bool,
 }
 
-/// What is being waited for.
+/// The stages of a trial.
 enum Stage {
-    /// The server accepts a connection, until this moment on the monotonic clock.
+    /// Waiting for the server to accept a connection, until this time on the monotonic clock.
     Awaiting(Readiness, u64),
-    /// The driver ends.
+    /// Waiting for the driver to end.
     Driving,
-    /// The server ends, which it was asked to do.
+    /// Waiting for the server to end after SIGTERM.
     Ending,
 }
 
@@ -42,25 +42,25 @@ enum Stage {
 struct Driven {
     started: Instants,
     before: MachineSnapshot,
-    /// Taken when it had ended.
+    /// Taken when the driver ended.
     after: Option<MachineSnapshot>,
     end: PeerEnd,
 }
 
-/// Which of the room's descriptors have something to tell.
-struct Told {
+/// Descriptors of the room that are ready to read.
+struct Ready {
     by_init: bool,
     by_signal: bool,
     by_stopper: bool,
 }
 
 impl Running {
-    /// Waits until the subject, a server, accepts a connection; has a driver talk to it; ends the server when the driver has ended, and
-    /// then all that is left in the room; accounts.
+    /// Wait until the subject, a server, accepts a connection; run the driver; end the server when the driver ends; end every other
+    /// process of the room and return the account.
     ///
     /// # Errors
     ///
-    /// As [`Running::wait`].
+    /// See [`Running::wait`].
     pub fn serve(mut self, server: &ServerOptions) -> Result<Ending> {
         let Ok(started) = self.start else {
             return self.never_started(Outcome::FailedToStart);
@@ -80,29 +80,29 @@ impl Running {
         Ok(ending)
     }
 
-    /// Takes the server through its stages until it has ended.
+    /// Run all stages until the server has ended.
     fn run_course(&mut self, course: &mut Course, server: &ServerOptions) -> Result<SubjectEnd> {
         loop {
-            let told = self.listen(&course.stage);
-            if told.by_init {
+            let ready = self.wait_for_events(&course.stage);
+            if ready.by_init {
                 let event = self.room.init.next_event()?;
                 self.note(course, &event)?;
                 if let Some(end) = self.subject_end(&event)? {
                     return Ok(end);
                 }
-            } else if told.by_signal && self.room.signals.take().is_some()
-                || told.by_stopper && self.stop.take()
+            } else if ready.by_signal && self.room.signals.take().is_some()
+                || ready.by_stopper && self.stop.take()
             {
                 course.is_interrupted = true;
                 self.ask_to_end();
                 course.stage = Stage::Ending;
             }
-            self.end_waiting(course, server);
+            self.check_readiness(course, server);
         }
     }
 
-    /// Waits until something is told, or the time of this stage is over.
-    fn listen(&self, stage: &Stage) -> Told {
+    /// Wait until a descriptor is ready or the time of this stage is over.
+    fn wait_for_events(&self, stage: &Stage) -> Ready {
         let mut descriptors = vec![
             PollFd::new(&self.room.init.channel, PollFlags::IN),
             PollFd::new(&self.room.signals, PollFlags::IN),
@@ -114,17 +114,17 @@ impl Running {
             let left_ns = until_ns.saturating_sub(Instants::now().monotonic_ns);
             timeout = Timespec::try_from(Duration::from_nanos(left_ns)).ok();
         }
-        // An interrupted wait only means to look again.
-        let heard = poll(&mut descriptors, timeout.as_ref()).is_ok();
-        let told = |which: usize| heard && !descriptors[which].revents().is_empty();
-        Told {
-            by_init: told(0),
-            by_signal: told(1),
-            by_stopper: told(2),
+        // After an interruption the caller waits again.
+        let polled = poll(&mut descriptors, timeout.as_ref()).is_ok();
+        let is_ready = |which: usize| polled && !descriptors[which].revents().is_empty();
+        Ready {
+            by_init: is_ready(0),
+            by_signal: is_ready(1),
+            by_stopper: is_ready(2),
         }
     }
 
-    /// Takes note of what happened to the driver.
+    /// Record an event of the driver.
     fn note(&mut self, course: &mut Course, event: &Event) -> Result<()> {
         match event {
             Event::PeerStarted { keeper, at } => {
@@ -153,7 +153,7 @@ impl Running {
         Ok(())
     }
 
-    /// Asks the server to end, unless that has been done.
+    /// Terminate the server, unless that was already requested.
     fn end_server(&self, course: &mut Course) {
         if !matches!(course.stage, Stage::Ending) {
             self.ask_to_end();
@@ -161,8 +161,8 @@ impl Running {
         }
     }
 
-    /// Starts the driver when the server is ready; ends the server when that took too long.
-    fn end_waiting(&mut self, course: &mut Course, server: &ServerOptions) {
+    /// Start the driver when the server is ready; end the server when it took too long.
+    fn check_readiness(&mut self, course: &mut Course, server: &ServerOptions) {
         let Stage::Awaiting(readiness, until_ns) = &course.stage else {
             return;
         };
@@ -171,7 +171,7 @@ impl Running {
             let driver = &server.driver;
             let request = self.room.start_peer_request(driver, true);
             let streams = [driver.output.as_fd(), driver.error.as_fd()];
-            // A first process that is gone shows in the next look at its line.
+            // If the first process is gone, the next read of the channel fails.
             let _ = self.room.init.channel.send(&request, &streams);
             course.stage = Stage::Driving;
         } else if *until_ns <= Instants::now().monotonic_ns {

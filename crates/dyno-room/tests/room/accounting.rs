@@ -1,4 +1,4 @@
-//! Accounts: CPU time of a whole tree, memory, its limit.
+//! Accounts of subjects: CPU time of a whole tree, memory, memory limits.
 
 use std::time::Duration;
 
@@ -11,34 +11,31 @@ use crate::stage::{Stage, control_groups_of, holds, in_some_time, read_report, s
 const MEBIBYTE: u64 = 1024 * 1024;
 
 pub const TESTS: &[(&str, Test)] = &[
+    ("cpu_time_is_the_subjects_own", cpu_time_is_the_subjects_own),
     (
-        "processor_time_is_the_subjects_own",
-        processor_time_is_the_subjects_own,
+        "cpu_time_of_abandoned_children_is_included",
+        cpu_time_of_abandoned_children_is_included,
     ),
     (
-        "processor_time_of_abandoned_children_is_there",
-        processor_time_of_abandoned_children_is_there,
-    ),
-    (
-        "children_that_the_kernel_reaps_count_in_control_groups",
-        children_that_the_kernel_reaps_count_in_control_groups,
+        "children_reaped_by_the_kernel_count_in_control_groups",
+        children_reaped_by_the_kernel_count_in_control_groups,
     ),
     ("memory_is_sampled", memory_is_sampled),
     (
-        "processor_time_is_known_over_the_trial",
-        processor_time_is_known_over_the_trial,
+        "cpu_time_is_sampled_over_the_trial",
+        cpu_time_is_sampled_over_the_trial,
     ),
     (
         "a_memory_limit_is_enforced_or_the_report_says_why_not",
         a_memory_limit_is_enforced_or_the_report_says_why_not,
     ),
     (
-        "moments_and_windows_fit_together",
-        moments_and_windows_fit_together,
+        "times_and_windows_are_consistent",
+        times_and_windows_are_consistent,
     ),
 ];
 
-/// What only root can set up.
+/// Tests that require root.
 pub const ROOT_TESTS: &[(&str, Test)] = &[(
     "version_2_of_control_groups_accounts_too",
     version_2_of_control_groups_accounts_too,
@@ -51,15 +48,15 @@ fn cpu_ns(report: &Value) -> u64 {
         .sum()
 }
 
-/// How long subjects are at work: what else they need, as to be started, may be more than a short time.
+/// Durations of a subject's work: with a longer one, its fixed costs, such as its start, matter less.
 const TIMES_MS: [u64; 3] = [200, 2_000, 20_000];
 
-fn processor_time_is_the_subjects_own(stage: &Stage) -> Result<(), Failed> {
+fn cpu_time_is_the_subjects_own(stage: &Stage) -> Result<(), Failed> {
     in_some_time(&TIMES_MS, |time_ms| {
         let ended = stage.run(&[], &stage.subject(&["burn", &time_ms.to_string()]))?;
         let burned: u64 = ended.stdout().trim().parse()?;
         let counted = cpu_ns(&ended.report);
-        // Its start and end are the subject's too, but nobody else's work is.
+        // The subject's start and end count, too, but no other process's work.
         holds(
             &format!("{counted} of {burned}"),
             counted >= burned && counted < 2 * burned,
@@ -67,15 +64,15 @@ fn processor_time_is_the_subjects_own(stage: &Stage) -> Result<(), Failed> {
     })
 }
 
-fn processor_time_of_abandoned_children_is_there(stage: &Stage) -> Result<(), Failed> {
+fn cpu_time_of_abandoned_children_is_included(stage: &Stage) -> Result<(), Failed> {
     let ended = stage.run(&[], &stage.subject(&["abandon", "100"]))?;
     let burned: u64 = ended.stdout().trim().parse()?;
     let counted = cpu_ns(&ended.report);
     holds(&format!("{counted} of {burned}"), counted >= burned)
 }
 
-/// A program that ignores the ends of its children has the kernel reap them, and nobody's `wait4` tells what they used.
-fn children_that_the_kernel_reaps_count_in_control_groups(stage: &Stage) -> Result<(), Failed> {
+/// A program that ignores SIGCHLD has the kernel reap its children, and `wait4` never returns their CPU time.
+fn children_reaped_by_the_kernel_count_in_control_groups(stage: &Stage) -> Result<(), Failed> {
     in_some_time(&TIMES_MS, |time_ms| {
         let subject = stage.subject(&["ignore", &time_ms.to_string()]);
         let ended = stage.run(&[], &subject)?;
@@ -112,7 +109,7 @@ fn memory_is_sampled_in(stage: &Stage, time_ms: u64) -> Result<(), Failed> {
     holds("samples ascend", instants.is_sorted() && instants.len() > 2)
 }
 
-fn processor_time_is_known_over_the_trial(stage: &Stage) -> Result<(), Failed> {
+fn cpu_time_is_sampled_over_the_trial(stage: &Stage) -> Result<(), Failed> {
     in_some_time(&TIMES_MS, |time_ms| points_in(stage, time_ms))
 }
 
@@ -173,10 +170,10 @@ fn a_memory_limit_is_enforced_or_the_report_says_why_not(stage: &Stage) -> Resul
     same("signal", subject["signal"].as_i64(), Some(9))?;
     same("status", ended.output.status.code(), Some(137))?;
     let reason = ended.report["reason"].as_str().unwrap_or_default();
-    holds(reason, reason.contains("want of memory"))
+    holds(reason, reason.contains("out of memory"))
 }
 
-/// The hierarchies of version 1 are taken away, in a namespace of the test's own.
+/// Removes the hierarchies of version 1 in a mount namespace of the test.
 fn version_2_of_control_groups_accounts_too(stage: &Stage) -> Result<(), Failed> {
     let mounts = std::fs::read_to_string("/proc/self/mountinfo")?;
     if !mounts.contains(" - cgroup2 ") {
@@ -219,11 +216,11 @@ fn version_2_of_control_groups_accounts_too(stage: &Stage) -> Result<(), Failed>
     )
 }
 
-fn moments_and_windows_fit_together(stage: &Stage) -> Result<(), Failed> {
-    in_some_time(&TIMES_MS, |time_ms| moments_fit_in(stage, time_ms))
+fn times_and_windows_are_consistent(stage: &Stage) -> Result<(), Failed> {
+    in_some_time(&TIMES_MS, |time_ms| times_are_consistent(stage, time_ms))
 }
 
-fn moments_fit_in(stage: &Stage, time_ms: u64) -> Result<(), Failed> {
+fn times_are_consistent(stage: &Stage, time_ms: u64) -> Result<(), Failed> {
     let time = Duration::from_millis(time_ms).as_secs_f64().to_string();
     let ended = stage.run(&[], &["sleep", &time])?;
     let subject = &ended.report["subject"];
@@ -234,7 +231,7 @@ fn moments_fit_in(stage: &Stage, time_ms: u64) -> Result<(), Failed> {
         "the wall time covers the sleep",
         wall >= time_ms * 1_000_000,
     )?;
-    // Two clocks, read one after the other: what comes between the readings does not grow with the time.
+    // Two clocks are read one after the other: the time between the readings does not grow with the duration.
     holds(
         &format!("{wall} and {distance}"),
         wall.abs_diff(distance) < wall / 4,

@@ -1,4 +1,4 @@
-//! The ways a trial ends: the deadline, an interruption, a daemon that stays behind.
+//! Ends of a trial: deadlines, interruptions, daemons left behind.
 
 use std::cell::RefCell;
 use std::io::{Read, Write};
@@ -16,15 +16,21 @@ use crate::stage::{
 };
 
 pub const TESTS: &[(&str, Test)] = &[
-    ("a_deadline_asks_first", a_deadline_asks_first),
-    ("a_deadline_kills_the_deaf", a_deadline_kills_the_deaf),
     (
-        "a_deadline_reaches_the_stopped",
-        a_deadline_reaches_the_stopped,
+        "a_deadline_sends_sigterm_first",
+        a_deadline_sends_sigterm_first,
     ),
     (
-        "a_signal_that_is_not_the_rooms_is_told",
-        a_signal_that_is_not_the_rooms_is_told,
+        "a_deadline_kills_a_subject_that_ignores_sigterm",
+        a_deadline_kills_a_subject_that_ignores_sigterm,
+    ),
+    (
+        "a_deadline_ends_a_stopped_subject",
+        a_deadline_ends_a_stopped_subject,
+    ),
+    (
+        "a_signal_from_outside_the_room_is_reported",
+        a_signal_from_outside_the_room_is_reported,
     ),
     (
         "an_interruption_ends_the_subject_and_reports",
@@ -38,29 +44,28 @@ pub const TESTS: &[(&str, Test)] = &[
         "a_daemon_ends_with_its_subject",
         a_daemon_ends_with_its_subject,
     ),
+    ("a_stopped_peer_cleans_up", a_stopped_peer_cleans_up),
     (
-        "a_peer_that_was_stopped_clears_up_all_the_same",
-        a_peer_that_was_stopped_clears_up_all_the_same,
-    ),
-    (
-        "a_peer_that_is_kept_stopped_holds_nobody_up",
-        a_peer_that_is_kept_stopped_holds_nobody_up,
+        "a_peer_that_stays_stopped_does_not_block_the_end",
+        a_peer_that_stays_stopped_does_not_block_the_end,
     ),
     ("two_rooms_do_not_meet", two_rooms_do_not_meet),
     (
-        "a_terminal_is_the_subjects_while_it_runs",
-        a_terminal_is_the_subjects_while_it_runs,
+        "a_running_subject_owns_the_terminal",
+        a_running_subject_owns_the_terminal,
     ),
 ];
 
-/// Deadlines, for subjects that have to be ready for them.
+/// Deadlines, from short to long: a subject must be ready before its deadline.
 const DEADLINES_MS: [u64; 3] = [300, 3_000, 30_000];
 
-fn a_deadline_asks_first(stage: &Stage) -> Result<(), Failed> {
-    in_some_time(&DEADLINES_MS, |deadline_ms| asks_first(stage, deadline_ms))
+fn a_deadline_sends_sigterm_first(stage: &Stage) -> Result<(), Failed> {
+    in_some_time(&DEADLINES_MS, |deadline_ms| {
+        sends_sigterm_first(stage, deadline_ms)
+    })
 }
 
-fn asks_first(stage: &Stage, deadline_ms: u64) -> Result<(), Failed> {
+fn sends_sigterm_first(stage: &Stage, deadline_ms: u64) -> Result<(), Failed> {
     let script = "trap 'echo asked; exit 3' TERM; while :; do sleep 0.01; done";
     let deadline = deadline_ms.to_string();
     let ended = stage.run(&["--deadline-ms", &deadline], &["sh", "-c", script])?;
@@ -78,13 +83,13 @@ fn asks_first(stage: &Stage, deadline_ms: u64) -> Result<(), Failed> {
     same("status", ended.output.status.code(), Some(124))
 }
 
-fn a_deadline_kills_the_deaf(stage: &Stage) -> Result<(), Failed> {
+fn a_deadline_kills_a_subject_that_ignores_sigterm(stage: &Stage) -> Result<(), Failed> {
     in_some_time(&DEADLINES_MS, |deadline_ms| {
-        kills_the_deaf(stage, deadline_ms)
+        kills_a_subject_that_ignores_sigterm(stage, deadline_ms)
     })
 }
 
-fn kills_the_deaf(stage: &Stage, deadline_ms: u64) -> Result<(), Failed> {
+fn kills_a_subject_that_ignores_sigterm(stage: &Stage, deadline_ms: u64) -> Result<(), Failed> {
     let script = "trap '' TERM; while :; do sleep 0.05; done";
     let deadline = deadline_ms.to_string();
     let ended = stage.run(&["--deadline-ms", &deadline], &["sh", "-c", script])?;
@@ -103,7 +108,7 @@ fn kills_the_deaf(stage: &Stage, deadline_ms: u64) -> Result<(), Failed> {
     holds("it had its two seconds", wall_ns >= least_ns)
 }
 
-fn a_deadline_reaches_the_stopped(stage: &Stage) -> Result<(), Failed> {
+fn a_deadline_ends_a_stopped_subject(stage: &Stage) -> Result<(), Failed> {
     let ended = stage.run(&["--deadline-ms", "100"], &["sh", "-c", "kill -STOP $$"])?;
     same(
         "outcome",
@@ -117,7 +122,7 @@ fn a_deadline_reaches_the_stopped(stage: &Stage) -> Result<(), Failed> {
     )
 }
 
-fn a_signal_that_is_not_the_rooms_is_told(stage: &Stage) -> Result<(), Failed> {
+fn a_signal_from_outside_the_room_is_reported(stage: &Stage) -> Result<(), Failed> {
     let ended = stage.run(&[], &["sh", "-c", "kill -SEGV $$"])?;
     same(
         "outcome",
@@ -154,7 +159,7 @@ fn an_interruption_ends_the_subject_and_reports(stage: &Stage) -> Result<(), Fai
     Ok(())
 }
 
-/// The engine has the subject's arguments among its own.
+/// The engine's arguments include the subject's.
 fn is_subject(pid: i32) -> bool {
     let arguments = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     arguments.split(|&byte| byte == 0).nth(1) == Some(b"subject")
@@ -163,15 +168,15 @@ fn is_subject(pid: i32) -> bool {
 fn an_interruption_while_preparing_ends_the_subject(stage: &Stage) -> Result<(), Failed> {
     let token = stage.token();
     let subject = stage.subject(&["sleep", &token]);
-    let told = stage.path("go-on");
-    let file = told.to_str().ok_or("a folder that is not UTF-8")?;
+    let signal_file = stage.path("go-on");
+    let file = signal_file.to_str().ok_or("a folder that is not UTF-8")?;
     let (mut engine, report) = stage.start(&["--pause-until", file], &subject)?;
-    // Its first process shows that the engine has entered its room, where signals wait until they are read.
+    // The first process shows that the engine has entered its room, where signals stay pending until they are read.
     wait_until("the room has a first process", || {
         processes_with(&token).len() == 2
     })?;
     kill_process(Pid::from_child(&engine), Signal::TERM)?;
-    std::fs::write(&told, "")?;
+    std::fs::write(&signal_file, "")?;
     same("status", engine.wait()?.code(), Some(130))?;
     same(
         "outcome",
@@ -187,8 +192,8 @@ fn a_daemon_ends_with_its_subject(stage: &Stage) -> Result<(), Failed> {
     same("processes", processes_with(&token), Vec::<i32>::new())
 }
 
-/// A subject may stop every other process of its room, the one that keeps the peer program included.
-fn a_peer_that_was_stopped_clears_up_all_the_same(stage: &Stage) -> Result<(), Failed> {
+/// A subject may stop every other process of its room, including the peer's keeper.
+fn a_stopped_peer_cleans_up(stage: &Stage) -> Result<(), Failed> {
     let file = stage.path("temporary");
     let name = file.display();
     let peer = format!("trap 'rm {name}; exit 3' TERM; touch {name}; while :; do sleep 0.02; done");
@@ -201,16 +206,16 @@ fn a_peer_that_was_stopped_clears_up_all_the_same(stage: &Stage) -> Result<(), F
     holds("nothing is left", !file.exists())
 }
 
-fn a_peer_that_is_kept_stopped_holds_nobody_up(stage: &Stage) -> Result<(), Failed> {
+fn a_peer_that_stays_stopped_does_not_block_the_end(stage: &Stage) -> Result<(), Failed> {
     let peer = "trap '' TERM; while :; do sleep 0.02; done";
-    // What it leaves behind, once it is gone itself, does nothing else.
+    // The remaining processes only stop others.
     let subject = "kill -s STOP -- -1; (while kill -0 $$; do :; done; while :; do kill -s STOP -- -1; done) & exit 5";
     let ended = ends(stage, &["--peer", peer], &["sh", "-c", subject])?;
     same("status", ended.output.status.code(), Some(5))?;
     same("outcome", &ended.report["outcome"], "exited")
 }
 
-/// An engine that has to end by itself.
+/// Run an engine that must end by itself.
 fn ends(stage: &Stage, options: &[&str], subject: &[&str]) -> Result<Ended, Failed> {
     let (engine, report) = stage.start(options, subject)?;
     let engine = RefCell::new(engine);
@@ -224,7 +229,7 @@ fn ends(stage: &Stage, options: &[&str], subject: &[&str]) -> Result<Ended, Fail
 }
 
 fn two_rooms_do_not_meet(stage: &Stage) -> Result<(), Failed> {
-    // Both are there, and have written, before either reads: a folder outside of the rooms tells them.
+    // Both must have written their files before either reads; a folder outside of the rooms synchronizes them.
     let script = "echo $0 > /run/httpdyno/who; : > $1/$0; until [ -e $1/$2 ]; do sleep 0.02; done; \
                   cat /run/httpdyno/who; set -- /proc/[0-9]*; echo $#";
     let outside = stage.path("");
@@ -245,8 +250,9 @@ fn two_rooms_do_not_meet(stage: &Stage) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The subject reads the terminal, Ctrl-Z stops it and the engine until the shell has them go on, Ctrl-C ends it alone, and the shell that started the engine reads the terminal again.
-fn a_terminal_is_the_subjects_while_it_runs(stage: &Stage) -> Result<(), Failed> {
+/// The subject reads the terminal. Ctrl-Z stops it and the engine until the shell continues them. Ctrl-C ends only the subject. The shell
+/// then reads the terminal again.
+fn a_running_subject_owns_the_terminal(stage: &Stage) -> Result<(), Failed> {
     let (near, far) = terminal()?;
     let program = stage.program();
     let script = "set -m; \"$0\" engine -- sh -c 'read word; echo subject has $word; read word; echo then $word; exec sleep 600'; echo stopped $?; fg; echo status $?; read word; echo shell has $word";
@@ -266,7 +272,7 @@ fn a_terminal_is_the_subjects_while_it_runs(stage: &Stage) -> Result<(), Failed>
     }
     stage.become_user(&mut command);
     let mut shell = command.spawn()?;
-    // The shell's own copies of the terminal live in the command.
+    // The command owns the shell's copies of the terminal.
     drop(command);
     let mut dialogue = std::fs::File::from(near);
     let mut heard = String::new();
@@ -289,7 +295,7 @@ fn a_terminal_is_the_subjects_while_it_runs(stage: &Stage) -> Result<(), Failed>
     holds("the shell ends well", shell.wait()?.success())
 }
 
-/// Both ends of a new terminal: ours, and the one that programs get.
+/// Open a terminal; return our end and the programs' end.
 fn terminal() -> Result<(OwnedFd, OwnedFd), Failed> {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let near = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;

@@ -1,4 +1,4 @@
-//! A small engine for the tests: enters a room, runs a subject, writes the ending as JSON.
+//! A small engine for tests: enters a room, runs a subject, writes the ending as JSON.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use dyno_link::Link;
 use dyno_room::{
-    Authority, CpuSet, Ending, Environment, Furnishing, LinkOptions, PeerOptions, Result, Room,
+    Authority, CpuSet, Ending, Environment, LinkOptions, NamesAndTrust, PeerOptions, Result, Room,
     RoomOptions, ServerOptions, SubjectOptions, Surroundings,
 };
 
 use crate::stage::PATIENCE;
 
-/// What the tests can ask of it, before the two dashes.
+/// Options of the test engine, before `--`.
 #[derive(Debug, Default)]
 struct Arguments {
     report: Option<PathBuf>,
@@ -34,9 +34,9 @@ struct Arguments {
     link: Option<Link>,
     link_seed: u64,
     link_check: bool,
-    /// A file that its preparations wait for.
+    /// A file to wait for before the subject starts.
     pause: Option<PathBuf>,
-    /// Names of this machine's own network, which is then the subject's too.
+    /// Names on this machine's own network, which the subject then uses, too.
     hosts: Vec<(String, IpAddr)>,
     argv: Vec<OsString>,
 }
@@ -107,7 +107,7 @@ impl Arguments {
     }
 }
 
-/// Plays the engine and exits.
+/// Run as an engine and exit.
 pub fn main(arguments: &[OsString]) -> ! {
     let arguments = Arguments::parse(arguments);
     match run(&arguments) {
@@ -150,7 +150,7 @@ fn run(arguments: &Arguments) -> Result<Ending> {
         pem: std::fs::read_to_string(stem.with_extension("pem")).expect("a PEM file"),
         der: std::fs::read(stem.with_extension("der")).expect("a DER file"),
     });
-    room.furnish(&Furnishing {
+    room.install_names_and_trust(&NamesAndTrust {
         authorities: authorities.collect(),
         trust_files: arguments.trust_files.clone(),
         hosts: arguments.hosts.clone(),
@@ -197,7 +197,7 @@ fn duplicate(stream: impl AsFd) -> OwnedFd {
     rustix::io::dup(stream).expect("a standard stream")
 }
 
-/// An origin of sorts: greets whoever connects to port 80, on every address, and answers every name with NXDOMAIN.
+/// A minimal origin: greets every connection to port 80, at every address, and answers every name with NXDOMAIN.
 fn serve() {
     let listener = TcpListener::bind("[::]:80").or_else(|_| TcpListener::bind("0.0.0.0:80"));
     let listener = listener.expect("port 80 is free in a namespace of its own");

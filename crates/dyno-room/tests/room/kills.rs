@@ -1,4 +1,4 @@
-//! Nothing is left behind, whoever of the chain is killed outright.
+//! SIGKILL of any process of the chain leaves nothing behind.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,19 +28,19 @@ pub const TESTS: &[(&str, Test)] = &[
     ),
 ];
 
-/// A room that runs, with the numbers of its processes.
+/// A running room, with the PIDs of its processes.
 struct Scene {
     token: String,
     parent: Child,
     engine: i32,
     init: i32,
-    /// Its namespaces, as the kernel names them.
+    /// Its namespaces, by their names in the kernel.
     namespaces: Vec<PathBuf>,
     mounts: Vec<String>,
 }
 
 impl Scene {
-    /// A shell that starts an engine whose subject and its daemon sleep.
+    /// Start a shell that starts an engine whose subject and daemon sleep.
     fn set(stage: &Stage) -> Result<Self, Failed> {
         let token = stage.token();
         let mounts = machine_mounts()?;
@@ -78,7 +78,7 @@ impl Scene {
         })
     }
 
-    /// Checks that all is gone, once the one who was killed is reaped.
+    /// Check that nothing is left, once the killed process is reaped.
     fn expect_cleared(mut self, stage: &Stage) -> Result<(), Failed> {
         wait_until("every process ends", || {
             let left = processes_with(&self.token);
@@ -92,12 +92,12 @@ impl Scene {
         same("processes", processes_with(&self.token), Vec::<i32>::new())?;
         holds("the namespaces were seen", !self.namespaces.is_empty())?;
         for namespace in &self.namespaces {
-            // The room of another test may get the same number for a while.
+            // Another test's room may reuse the number for a while.
             wait_until("a namespace ends", || users_of(namespace).is_empty())?;
         }
         same("mounts", &machine_mounts()?, &self.mounts)?;
-        // A control group outlives those who are killed outright; the next room of the same user sweeps it, once the kernel has
-        // let go of it, which it does some time after the last process has ended.
+        // A control group outlives processes killed with SIGKILL. The next room of the same user removes it once the kernel has
+        // released it, some time after the last process has ended.
         let engine = u32::try_from(self.engine)?;
         wait_until("a room sweeps the control groups", || {
             stage.run(&[], &["true"]).is_ok() && control_groups_of(engine).is_empty()
@@ -129,7 +129,7 @@ fn killing_the_first_process_leaves_nothing(stage: &Stage) -> Result<(), Failed>
     scene.expect_cleared(stage)
 }
 
-/// One argument of a process.
+/// Return one argument of a process.
 fn argument(pid: i32, number: usize) -> String {
     let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let argument = arguments
@@ -139,7 +139,7 @@ fn argument(pid: i32, number: usize) -> String {
     String::from_utf8_lossy(argument).into_owned()
 }
 
-/// The first process whose parent is this one.
+/// Return the first child of this process.
 fn child_of(parent: i32) -> Option<i32> {
     let parent = format!("PPid:\t{parent}");
     let mut found: Vec<i32> = fs::read_dir("/proc")
@@ -155,7 +155,7 @@ fn child_of(parent: i32) -> Option<i32> {
     found.first().copied()
 }
 
-/// The links of our processes that lead to this namespace.
+/// Return the links of our processes that refer to this namespace.
 fn users_of(namespace: &PathBuf) -> Vec<PathBuf> {
     let processes = descendants().into_iter();
     processes

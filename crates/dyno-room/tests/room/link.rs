@@ -1,4 +1,4 @@
-//! A room whose two sides are joined by an emulated link.
+//! A room with an emulated link between its two sides.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -18,24 +18,24 @@ pub const TESTS: &[(&str, Test)] = &[
         a_link_is_measured_before_anything_is_started,
     ),
     (
-        "a_link_that_cannot_be_had_is_refused_and_reported",
-        a_link_that_cannot_be_had_is_refused_and_reported,
+        "an_impossible_link_is_refused_and_reported",
+        an_impossible_link_is_refused_and_reported,
     ),
     (
         "everything_in_a_room_is_reached_over_a_link",
         everything_in_a_room_is_reached_over_a_link,
     ),
     (
-        "the_engine_of_a_drive_is_charged_for_no_packets_before_it",
-        the_engine_of_a_drive_is_charged_for_no_packets_before_it,
+        "packets_before_a_drive_are_not_charged_to_the_engine",
+        packets_before_a_drive_are_not_charged_to_the_engine,
     ),
     (
         "the_same_seed_loses_the_same_packets",
         the_same_seed_loses_the_same_packets,
     ),
     (
-        "a_check_that_takes_long_can_be_interrupted",
-        a_check_that_takes_long_can_be_interrupted,
+        "a_long_check_can_be_interrupted",
+        a_long_check_can_be_interrupted,
     ),
     (
         "a_link_that_is_killed_leaves_nothing",
@@ -43,22 +43,20 @@ pub const TESTS: &[(&str, Test)] = &[
     ),
 ];
 
-/// What needs a machine that does nothing else: they are run with `--ignored`, as tests that `#[ignore]` are.
-pub const MEASUREMENTS: &[(&str, Test)] = &[(
-    "a_link_is_held_to_what_was_asked",
-    a_link_is_held_to_what_was_asked,
-)];
+/// Tests that need an otherwise idle machine, run with `--ignored` like tests with `#[ignore]`.
+pub const MEASUREMENTS: &[(&str, Test)] =
+    &[("a_link_matches_its_settings", a_link_matches_its_settings)];
 
 pub const ROOT_TESTS: &[(&str, Test)] = &[(
-    "a_machine_without_tun_devices_says_what_to_do",
-    a_machine_without_tun_devices_says_what_to_do,
+    "a_machine_without_tun_devices_names_the_remedy",
+    a_machine_without_tun_devices_names_the_remedy,
 )];
 
 fn number(ended: &Ended, path: &str) -> Option<u64> {
     ended.report.pointer(path).and_then(Value::as_u64)
 }
 
-/// Checks a link; what it is in any case. A busy machine may not hold it to what was asked for, and then says so.
+/// Run a check of a link and verify what holds in any case. On a busy machine the link may miss its settings, and then reports that.
 fn checked(stage: &Stage) -> Result<Ended, Failed> {
     let link = "up.delay=150ms,down.delay=50ms,rate=50mbit";
     let ended = stage.run(&["--link", link, "--link-check", "on"], &["true"])?;
@@ -71,7 +69,7 @@ fn checked(stage: &Stage) -> Result<Ended, Failed> {
         measured.is_none_or(|measured| measured >= 200_000_000),
     )?;
     holds(&said, said.contains("link: asked rtt 200 ms, "))?;
-    // What the check has sent is not the subject's.
+    // The packets of the check are not the subject's.
     for counter in ["/link/up/packets", "/link/down/packets"] {
         same(counter, number(&ended, counter), Some(0))?;
     }
@@ -86,14 +84,14 @@ fn a_link_is_measured_before_anything_is_started(stage: &Stage) -> Result<(), Fa
     }
     same("status", ended.output.status.code(), Some(0))?;
     same("verdict", &ended.report["link"]["verdict"], "held")?;
-    // The check has sent a quarter of a megabyte each way.
+    // The check sent a quarter of a megabyte each way.
     for counter in ["/subject/sent_bytes", "/subject/received_bytes"] {
         same(counter, number(&ended, counter), Some(0))?;
     }
     Ok(())
 }
 
-fn a_link_is_held_to_what_was_asked(stage: &Stage) -> Result<(), Failed> {
+fn a_link_matches_its_settings(stage: &Stage) -> Result<(), Failed> {
     let ended = checked(stage)?;
     same(
         &ended.stderr(),
@@ -102,7 +100,7 @@ fn a_link_is_held_to_what_was_asked(stage: &Stage) -> Result<(), Failed> {
     )
 }
 
-fn a_link_that_cannot_be_had_is_refused_and_reported(stage: &Stage) -> Result<(), Failed> {
+fn an_impossible_link_is_refused_and_reported(stage: &Stage) -> Result<(), Failed> {
     let ended = stage.run(
         &["--link", "rate=1tbit", "--link-check", "on"],
         &["echo", "started"],
@@ -142,8 +140,8 @@ fn everything_in_a_room_is_reached_over_a_link(stage: &Stage) -> Result<(), Fail
     Ok(())
 }
 
-/// What the link carried before its driver was started is taken from no figure of the drive.
-fn the_engine_of_a_drive_is_charged_for_no_packets_before_it(stage: &Stage) -> Result<(), Failed> {
+/// The packets before the driver's start change no figure of the drive.
+fn packets_before_a_drive_are_not_charged_to_the_engine(stage: &Stage) -> Result<(), Failed> {
     let program = stage.program();
     let server = "\"$0\" subject datagrams 50000 0; exec \"$0\" subject greet 8080";
     let server = [
@@ -152,7 +150,7 @@ fn the_engine_of_a_drive_is_charged_for_no_packets_before_it(stage: &Stage) -> R
         server.into(),
         program.clone().into_os_string(),
     ];
-    // The engine greets in the peer's network, where the driver is: work of its own that needs no link.
+    // The engine greets in the peer's network, where the driver runs: work without the link.
     let driver = format!(
         "{} subject connect {}",
         program.display(),
@@ -162,7 +160,7 @@ fn the_engine_of_a_drive_is_charged_for_no_packets_before_it(stage: &Stage) -> R
     same("outcome", &ended.report["outcome"], "ok")?;
     same("greetings", ended.stdout(), "127.0.0.1\n".repeat(500))?;
     let of = |path| number(&ended, path).unwrap_or(0);
-    // What its queue has no room for is lost before it.
+    // Packets beyond its queue are lost before it.
     let carried = of("/link/up/packets");
     holds(
         &format!("the link carried {carried} packets"),
@@ -173,7 +171,7 @@ fn the_engine_of_a_drive_is_charged_for_no_packets_before_it(stage: &Stage) -> R
 }
 
 fn the_same_seed_loses_the_same_packets(stage: &Stage) -> Result<(), Failed> {
-    // With short pauses a busy machine may not have taken all packets when their sender ends.
+    // With short pauses the emulator on a busy machine may not have read all packets when their sender ends.
     in_some_time(&[1, 10, 100], |pause_ms| {
         same_packets_are_lost(stage, &pause_ms.to_string())
     })
@@ -190,19 +188,19 @@ fn same_packets_are_lost(stage: &Stage, pause_ms: &str) -> Result<(), Failed> {
     };
     let first = lost("7")?;
     same("lost", lost("7")?, first)?;
-    // 200 of 2000 are expected, with a standard deviation of 13.4: five of them either way.
+    // Of 2000, 200 are expected, with a standard deviation of 13.4: tolerance of five.
     holds(&format!("{first} lost"), (133..=267).contains(&first))?;
     let others: BTreeSet<u64> = ["8", "9", "10"]
         .into_iter()
         .map(lost)
         .collect::<Result<_, _>>()?;
     holds(
-        "another seed, another fate",
+        "another seed loses other packets",
         others != BTreeSet::from([first]),
     )
 }
 
-fn a_check_that_takes_long_can_be_interrupted(stage: &Stage) -> Result<(), Failed> {
+fn a_long_check_can_be_interrupted(stage: &Stage) -> Result<(), Failed> {
     let token = stage.token();
     let (engine, report) = stage.start(
         &["--link", "rtt=600s,rate=1gbit", "--link-check", "on"],
@@ -210,12 +208,12 @@ fn a_check_that_takes_long_can_be_interrupted(stage: &Stage) -> Result<(), Faile
     )?;
     let engine = RefCell::new(engine);
     let pid = Pid::from_child(&engine.borrow());
-    // Its first process shows that the engine has entered its room, where signals wait until they are read.
+    // The first process shows that the engine has entered its room, where signals stay pending until they are read.
     wait_until("the room has a first process", || {
         processes_with(&token).len() == 2
     })?;
     kill_process(pid, Signal::INT)?;
-    // The check would take ten minutes and more.
+    // Without the interruption, the check takes more than ten minutes.
     wait_until("the engine ends", || {
         matches!(engine.borrow_mut().try_wait(), Ok(Some(_)))
     })?;
@@ -238,7 +236,7 @@ fn a_link_that_is_killed_leaves_nothing(stage: &Stage) -> Result<(), Failed> {
     let pid = i32::try_from(engine.id())?;
     kill_process(Pid::from_raw(pid).ok_or("a process number")?, Signal::KILL)?;
     engine.wait()?;
-    // The devices are gone when their namespaces are, and those when no process is in them.
+    // The devices end with their namespaces, and those with their last process.
     wait_until("every process of the room ends", || {
         let mut left = descendants().into_iter();
         processes_with(&token).is_empty()
@@ -252,7 +250,7 @@ fn is_subject(pid: i32) -> bool {
     arguments.split(|&byte| byte == 0).nth(1) == Some(b"subject")
 }
 
-/// The network namespaces of these processes, but not this one's.
+/// Return the network namespaces of these processes, except this one's.
 fn namespaces_of(pids: &[i32]) -> BTreeSet<String> {
     let own = namespace("self");
     pids.iter()
@@ -266,7 +264,7 @@ fn namespace(process: &str) -> Option<String> {
     Some(link.to_string_lossy().into_owned())
 }
 
-fn a_machine_without_tun_devices_says_what_to_do(stage: &Stage) -> Result<(), Failed> {
+fn a_machine_without_tun_devices_names_the_remedy(stage: &Stage) -> Result<(), Failed> {
     let program = stage.program();
     let program = program.to_str().ok_or("a path that is not UTF-8")?;
     let mut command = std::process::Command::new(program);

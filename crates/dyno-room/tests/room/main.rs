@@ -1,12 +1,12 @@
-//! The room on a real kernel, with real processes. This program plays every part itself: run as `room engine ...` it is an engine,
-//! as `room subject ...` a subject.
+//! The room on a real kernel with real processes. This program plays every role: `room engine ...` is an engine,
+//! `room subject ...` a subject.
 
 mod accounting;
 mod endings;
 mod engine;
-mod furniture;
 mod kills;
 mod link;
+mod names_and_trust;
 mod network;
 mod serving;
 mod stage;
@@ -20,7 +20,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 
 use stage::{NoStage, Stage, User};
 
-/// A test of one room, as one kind of user.
+/// A test of one room, for one kind of user.
 type Test = fn(&Stage) -> Result<(), Failed>;
 
 fn main() -> ExitCode {
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
         Some("subject") => subject::main(&arguments[2..]),
         _ => {}
     }
-    // What loses its parent becomes a child of the tests: they see it, and need not look at processes that are not theirs.
+    // Orphaned descendants become children of the tests, which therefore never look at foreign processes.
     let adopted = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     adopted.expect("every process may adopt its descendants");
     let mut trials = Vec::new();
@@ -64,7 +64,7 @@ fn trials_of(stage: &Stage) -> Vec<Trial> {
         let stage = stage.clone();
         Trial::test(format!("{user}::{name}"), move || test(&stage))
     };
-    // As `#[ignore = "measurement: ..."]` of other tests.
+    // Like `#[ignore = "measurement: ..."]` of other tests.
     let measurements = measurements
         .into_iter()
         .map(|measurement| trial(measurement).with_ignored_flag(true));
@@ -75,14 +75,14 @@ fn tests(user: User) -> impl Iterator<Item = (&'static str, Test)> {
     let for_everybody = [
         starts::TESTS,
         network::TESTS,
-        furniture::TESTS,
+        names_and_trust::TESTS,
         accounting::TESTS,
         endings::TESTS,
         kills::TESTS,
         serving::TESTS,
     ];
     let for_root = [
-        furniture::ROOT_TESTS,
+        names_and_trust::ROOT_TESTS,
         accounting::ROOT_TESTS,
         link::ROOT_TESTS,
         network::ROOT_TESTS,

@@ -1,4 +1,4 @@
-//! The room's network: everything that has an address answers, refuses or is silent as the web has it.
+//! The room's network: every address answers, refuses or stays silent as the web defines.
 
 use std::io::Write;
 
@@ -9,20 +9,20 @@ use crate::stage::{Stage, User, holds, processes_with, same, wait_until};
 
 pub const TESTS: &[(&str, Test)] = &[
     (
-        "every_address_of_the_web_is_the_origins",
-        every_address_of_the_web_is_the_origins,
+        "every_address_of_the_web_reaches_the_origin",
+        every_address_of_the_web_reaches_the_origin,
     ),
     (
         "closed_hosts_refuse_and_silent_ones_are_silent",
         closed_hosts_refuse_and_silent_ones_are_silent,
     ),
     (
-        "the_rest_of_the_world_is_unreachable",
-        the_rest_of_the_world_is_unreachable,
+        "other_networks_are_unreachable",
+        other_networks_are_unreachable,
     ),
     (
-        "names_come_from_the_rooms_files_and_its_name_server",
-        names_come_from_the_rooms_files_and_its_name_server,
+        "names_are_resolved_by_the_rooms_files_and_name_server",
+        names_are_resolved_by_the_rooms_files_and_name_server,
     ),
     (
         "routes_and_mounts_cannot_be_changed_inside",
@@ -37,13 +37,10 @@ pub const TESTS: &[(&str, Test)] = &[
         "a_peer_program_is_reached_and_ends_with_the_room",
         a_peer_program_is_reached_and_ends_with_the_room,
     ),
+    ("a_peer_program_can_clean_up", a_peer_program_can_clean_up),
     (
-        "a_peer_program_can_clear_up_after_itself",
-        a_peer_program_can_clear_up_after_itself,
-    ),
-    (
-        "a_peer_that_cannot_be_executed_says_why",
-        a_peer_that_cannot_be_executed_says_why,
+        "a_peer_that_cannot_be_executed_is_reported",
+        a_peer_that_cannot_be_executed_is_reported,
     ),
     (
         "on_the_machines_own_network_a_given_name_is_reached",
@@ -59,10 +56,10 @@ pub const TESTS: &[(&str, Test)] = &[
     ),
 ];
 
-/// What only root can set up.
+/// Tests that require root.
 pub const ROOT_TESTS: &[(&str, Test)] = &[(
-    "each_end_receives_on_its_own_cpus_if_asked_to",
-    each_end_receives_on_its_own_cpus_if_asked_to,
+    "each_end_receives_on_its_own_cpus_if_requested",
+    each_end_receives_on_its_own_cpus_if_requested,
 )];
 
 fn connect(stage: &Stage, addresses: &[&str]) -> Result<Vec<String>, Failed> {
@@ -73,7 +70,7 @@ fn connect(stage: &Stage, addresses: &[&str]) -> Result<Vec<String>, Failed> {
     Ok(ended.stdout().lines().map(str::to_owned).collect())
 }
 
-fn every_address_of_the_web_is_the_origins(stage: &Stage) -> Result<(), Failed> {
+fn every_address_of_the_web_reaches_the_origin(stage: &Stage) -> Result<(), Failed> {
     let table = [
         ("10.0.0.1:80", "10.0.0.1"),
         ("10.255.255.254:80", "10.255.255.254"),
@@ -92,7 +89,7 @@ fn closed_hosts_refuse_and_silent_ones_are_silent(stage: &Stage) -> Result<(), F
         ("[2001:db8:67::1]:80", "ConnectionRefused"),
         ("silent:10.66.0.1:80", "TimedOut"),
         ("silent:[2001:db8:66::1]:80", "TimedOut"),
-        // Their neighbours live, and a living host refuses only where nothing listens.
+        // Neighbouring hosts are alive; a live host refuses only where nothing listens.
         ("10.68.0.1:80", "10.68.0.1"),
         ("10.65.0.1:81", "ConnectionRefused"),
     ];
@@ -100,11 +97,11 @@ fn closed_hosts_refuse_and_silent_ones_are_silent(stage: &Stage) -> Result<(), F
     same("outcomes", found, table.map(|(_, outcome)| outcome))
 }
 
-fn the_rest_of_the_world_is_unreachable(stage: &Stage) -> Result<(), Failed> {
+fn other_networks_are_unreachable(stage: &Stage) -> Result<(), Failed> {
     let addresses = ["1.1.1.1:80", "192.168.1.1:80", "[2606:4700::1]:80"];
     let found = connect(stage, &addresses)?;
     same("outcomes", found, ["NetworkUnreachable"; 3])?;
-    // The count has each of these attempts, and no packet that the kernel itself sent.
+    // The counter includes each of these attempts, and no packet of the kernel itself.
     for asked in [&addresses[..], &["10.0.0.1:80"][..]] {
         let arguments: Vec<&str> = ["connect"].iter().chain(asked).copied().collect();
         let ended = stage.run(&[], &stage.subject(&arguments))?;
@@ -118,7 +115,7 @@ fn the_rest_of_the_world_is_unreachable(stage: &Stage) -> Result<(), Failed> {
     Ok(())
 }
 
-fn names_come_from_the_rooms_files_and_its_name_server(stage: &Stage) -> Result<(), Failed> {
+fn names_are_resolved_by_the_rooms_files_and_name_server(stage: &Stage) -> Result<(), Failed> {
     for (name, expected) in [("subject", "127.0.1.1"), ("peer", "198.18.0.1")] {
         let ended = stage.run(&[], &stage.subject(&["resolve", name]))?;
         same(name, ended.stdout().trim(), expected)?;
@@ -161,7 +158,7 @@ fn traffic_is_counted(stage: &Stage) -> Result<(), Failed> {
         &stage.subject(&["connect", "10.1.2.3:80", "10.1.2.4:80"]),
     )?;
     let subject = &ended.report["subject"];
-    // A handshake, an acknowledgement and an end each: three packets at the least; two come back, one with a greeting.
+    // A handshake, an acknowledgement and an end each: at least three packets; two come back, one with a greeting.
     for (counter, least) in [
         ("sent_packets", 6),
         ("received_packets", 4),
@@ -175,11 +172,11 @@ fn traffic_is_counted(stage: &Stage) -> Result<(), Failed> {
 }
 
 fn traffic_before_the_start_is_not_the_subjects(stage: &Stage) -> Result<(), Failed> {
-    /// More than the kernel itself sends in the first second of a device, which may come after the start.
+    /// More than the kernel itself sends in the first second of a device, which may be after the start.
     const COUNT: usize = 100;
     let file = stage.path("refused");
     let name = file.to_str().ok_or("a folder that is not UTF-8")?;
-    // For each a packet goes to the subject's end, and one comes back.
+    // For each connection, one packet goes to the subject's end and one comes back.
     let peer = format!(
         "{} subject connect {} > {name}.new; mv {name}.new {name}; exec sleep 600",
         stage.program().display(),
@@ -208,7 +205,7 @@ fn a_peer_program_is_reached_and_ends_with_the_room(stage: &Stage) -> Result<(),
     let peer = format!(
         "{program} subject sleep {token} & {program} subject burn 50 >&2; exec {program} subject greet 80"
     );
-    // The test's engine holds port 80 on every address of its namespace but leaves the others.
+    // The test engine occupies port 80 on every address of its namespace, but no other port.
     let peer = peer.replace("greet 80", "greet 8080");
     let script =
         format!("until {program} subject connect peer:8080 | grep hello; do sleep 0.02; done");
@@ -230,10 +227,10 @@ fn a_peer_program_is_reached_and_ends_with_the_room(stage: &Stage) -> Result<(),
     })
 }
 
-fn a_peer_program_can_clear_up_after_itself(stage: &Stage) -> Result<(), Failed> {
+fn a_peer_program_can_clean_up(stage: &Stage) -> Result<(), Failed> {
     let file = stage.path("temporary");
     let file = file.display();
-    // The subject ends when the file is there.
+    // The subject ends when the file exists.
     let peer = format!("trap 'rm {file}; exit 3' TERM; touch {file}; while :; do sleep 0.02; done");
     let subject = format!("while ! [ -e {file} ]; do sleep 0.02; done");
     let ended = stage.run(&["--peer", &peer], &["sh", "-c", &subject])?;
@@ -249,7 +246,7 @@ fn a_peer_program_can_clear_up_after_itself(stage: &Stage) -> Result<(), Failed>
     )
 }
 
-fn a_peer_that_cannot_be_executed_says_why(stage: &Stage) -> Result<(), Failed> {
+fn a_peer_that_cannot_be_executed_is_reported(stage: &Stage) -> Result<(), Failed> {
     let ended = stage.run(&["--peer-program", "no-such-peer"], &["true"])?;
     same("status", ended.output.status.code(), Some(125))?;
     let text = ended.stderr();
@@ -270,13 +267,13 @@ fn on_the_machines_own_network_a_given_name_is_reached(stage: &Stage) -> Result<
     )?;
     same(&ended.stderr(), ended.stdout(), "from outside\n")?;
     greeter.join().map_err(|_| "the greeter failed")??;
-    // Nobody can tell the subject's part of what the machine's network carries.
+    // On the machine's network, the subject's share cannot be separated.
     same(
         "bytes",
         &ended.report["subject"]["sent_bytes"],
         &serde_json::Value::Null,
     )?;
-    // The rest is as in any room.
+    // Everything else is as in any room.
     let ended = stage.run(
         &["--host", "other.test", "--deadline-ms", "200"],
         &["sleep", "600"],
@@ -298,7 +295,7 @@ fn on_the_machines_own_network_there_are_no_raw_sockets(stage: &Stage) -> Result
     let subject = stage.subject(&["raw-socket"]);
     let ended = stage.run(&["--host", "other.test"], &subject)?;
     same("outside", ended.stdout(), "PermissionDenied\n")?;
-    // Root has them in a network of the room's own, where only the web hears them.
+    // Root has them in the room's own network, where only the web receives their packets.
     let inside = match stage.user() {
         User::Root => "opened\n",
         User::Ordinary => "PermissionDenied\n",
@@ -309,7 +306,7 @@ fn on_the_machines_own_network_there_are_no_raw_sockets(stage: &Stage) -> Result
 fn a_peer_program_cannot_change_the_kernels_settings(stage: &Stage) -> Result<(), Failed> {
     let (file, ready) = (stage.path("found"), stage.path("ready"));
     let (file, ready) = (file.display(), ready.display());
-    // A setting of the room's own, which is harmless to write to.
+    // A setting of the room's own, which is safe to write.
     let attempts = format!(
         "echo changed > /proc/sys/kernel/domainname && echo a setting was written >> {file}; \
          head -c 1 /proc/keys | grep -q . && echo keys were read >> {file}; \
@@ -325,13 +322,13 @@ fn a_peer_program_cannot_change_the_kernels_settings(stage: &Stage) -> Result<()
     )
 }
 
-fn each_end_receives_on_its_own_cpus_if_asked_to(stage: &Stage) -> Result<(), Failed> {
+fn each_end_receives_on_its_own_cpus_if_requested(stage: &Stage) -> Result<(), Failed> {
     let subject = stage.subject(&["connect", "10.1.2.3:80"]);
     let ended = stage.run(&["--steer", "on"], &subject)?;
     same("the web is reached", ended.stdout(), "10.1.2.3\n")?;
     let steering = &ended.report["receive_steering"];
     if steering["done"] == false {
-        // A container's root may be refused; then the report says so.
+        // Root of a container may be refused; the report then says so.
         eprintln!("packets are not steered: {}", steering["reason"]);
         return holds("a reason", steering["reason"].is_string());
     }
@@ -342,7 +339,7 @@ fn each_end_receives_on_its_own_cpus_if_asked_to(stage: &Stage) -> Result<(), Fa
         &stage.subject(&["connect", "10.1.2.3:80"]),
     )?;
     same("asked", &ended.report["receive_steering"]["asked"], true)?;
-    // Who has one CPU hands nothing over.
+    // With a single CPU there is nothing to hand over.
     let others = dyno_room::CpuSet::allowed()?.iter().count() > 1;
     let handed_over = steered_packets()? > before;
     holds("packets were handed over", handed_over || !others)?;
@@ -354,7 +351,7 @@ fn each_end_receives_on_its_own_cpus_if_asked_to(stage: &Stage) -> Result<(), Fa
     )
 }
 
-/// How often any CPU of the machine was handed packets that came in on another one.
+/// Return how often any CPU received packets from another one.
 fn steered_packets() -> Result<u64, Failed> {
     let text = std::fs::read_to_string("/proc/net/softnet_stat")?;
     let counts = text.lines().filter_map(|line| {

@@ -1,4 +1,4 @@
-//! Servers as subjects: awaited, driven, ended; and how each of them can fail.
+//! Servers as subjects: readiness, driver, end, and every failure.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ pub const TESTS: &[(&str, Test)] = &[
         a_server_is_driven_and_then_ended,
     ),
     (
-        "a_server_that_dies_has_its_driver_asked_to_end",
-        a_server_that_dies_has_its_driver_asked_to_end,
+        "the_driver_of_a_dead_server_receives_sigterm",
+        the_driver_of_a_dead_server_receives_sigterm,
     ),
     (
         "a_driver_that_does_not_end_is_killed",
         a_driver_that_does_not_end_is_killed,
     ),
     (
-        "a_server_that_never_listens_is_ended_undriven",
-        a_server_that_never_listens_is_ended_undriven,
+        "a_server_that_never_listens_is_ended_without_a_drive",
+        a_server_that_never_listens_is_ended_without_a_drive,
     ),
     (
         "a_driver_that_cannot_be_executed_ends_the_server",
@@ -42,7 +42,7 @@ pub const TESTS: &[(&str, Test)] = &[
     ),
 ];
 
-/// A server that ends when there is a file of this name, which its driver makes, and leaves the one behind that serves.
+/// Start a server that ends when its driver makes a file of this name; the process that serves stays behind.
 fn mortal(stage: &Stage, file: &Path) -> Vec<OsString> {
     let script = "\"$0\" subject greet 8080 & while ! [ -e \"$1\" ]; do sleep 0.02; done; exit 3";
     [
@@ -96,7 +96,7 @@ fn a_server_is_driven_and_then_ended(stage: &Stage) -> Result<(), Failed> {
     holds("a limit", number("server", "descriptor_limit") > 0)
 }
 
-fn a_server_that_dies_has_its_driver_asked_to_end(stage: &Stage) -> Result<(), Failed> {
+fn the_driver_of_a_dead_server_receives_sigterm(stage: &Stage) -> Result<(), Failed> {
     let token = stage.token();
     let file = stage.path("driven");
     let driver = format!(
@@ -134,7 +134,7 @@ fn a_driver_that_does_not_end_is_killed(stage: &Stage) -> Result<(), Failed> {
     )
 }
 
-fn a_server_that_never_listens_is_ended_undriven(stage: &Stage) -> Result<(), Failed> {
+fn a_server_that_never_listens_is_ended_without_a_drive(stage: &Stage) -> Result<(), Failed> {
     let token = stage.token();
     let ended = stage.run(
         &["--driver", "echo driven", "--ready-ms", "300"],
@@ -187,7 +187,7 @@ fn killing_the_engine_leaves_neither_server_nor_driver(stage: &Stage) -> Result<
     wait_until("every process ends", || processes_with(&token).is_empty())
 }
 
-/// An engine whose driver runs: its server and driver both have the token among their arguments.
+/// Start an engine and wait until its driver runs; server and driver have the token among their arguments.
 fn start_driven(stage: &Stage, token: &str) -> Result<(Child, PathBuf), Failed> {
     let program = stage.program();
     let driver = format!("exec {} subject sleep {token}", program.display());

@@ -1,4 +1,4 @@
-//! Runs engines for the tests, as root or as an ordinary user, and finds what they leave behind.
+//! Runs engines for the tests, as root or as an ordinary user, and finds leftovers.
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
@@ -16,18 +16,18 @@ use std::time::{Duration, Instant};
 use libtest_mimic::Failed;
 use serde_json::Value;
 
-/// `nobody`, on every Linux.
+/// User id of `nobody` on every Linux system.
 const ORDINARY: u32 = 65534;
-/// How long a condition is waited for: against hangs only.
+/// Timeout of a condition, as a protection against hangs only.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Who runs the engine.
+/// User that runs the engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum User {
     /// Root.
     Root,
-    /// Somebody without any capability.
+    /// A user without any capability.
     Ordinary,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for User {
     }
 }
 
-/// A folder with a copy of this program that every user can reach; gone with the last clone.
+/// A folder with a copy of this program that every user can reach; the last clone removes it.
 #[derive(Debug, Clone)]
 pub struct Stage {
     user: User,
@@ -50,10 +50,10 @@ pub struct Stage {
 #[derive(Debug)]
 struct Folder(PathBuf);
 
-/// The facts without which there can be no room.
+/// Facts that a room requires.
 pub const NEEDED: [&str; 2] = ["network_namespaces", "process_namespaces"];
 
-/// Whether a fact is so.
+/// Return whether a fact is true.
 pub fn is_yes(facts: &[Value], name: &str) -> bool {
     let mut facts = facts.iter();
     facts.any(|fact| fact["name"] == name && fact["value"] == true && fact["ok"] == "yes")
@@ -62,14 +62,14 @@ pub fn is_yes(facts: &[Value], name: &str) -> bool {
 /// Why there is no stage.
 #[derive(Debug)]
 pub enum NoStage {
-    /// This user can have no rooms here: what needs them is not tested.
+    /// This user cannot make rooms here; tests that need them are skipped.
     Impossible(String),
-    /// There should be one.
+    /// The user should be able to, but fails.
     Broken(String),
 }
 
 impl Folder {
-    /// A new one: a run that was killed may have left one of this name, and had this process's number.
+    /// Make a new folder: a killed run with the same PID may have left one of this name.
     fn make(user: User) -> std::io::Result<Self> {
         let stem = format!("dyno-room-{user}-{}", std::process::id());
         let mut names = (0..).map(|number| std::env::temp_dir().join(format!("{stem}-{number}")));
@@ -96,26 +96,26 @@ impl Drop for Folder {
 /// An engine that has ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its output and status.
+    /// Output and status.
     pub output: Output,
-    /// Its report; null when it wrote none.
+    /// Report; null if it wrote none.
     pub report: Value,
 }
 
 impl Ended {
-    /// Its standard output as text.
+    /// Return the standard output as text.
     pub fn stdout(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
 
-    /// Its standard error as text.
+    /// Return the standard error as text.
     pub fn stderr(&self) -> String {
         String::from_utf8_lossy(&self.output.stderr).into_owned()
     }
 }
 
 impl Stage {
-    /// A stage for this user, or why the machine has none.
+    /// Make a stage for this user, or return why the machine has none.
     pub fn new(user: User) -> Result<Self, NoStage> {
         let is_root = rustix::process::geteuid().is_root();
         if user == User::Root && !is_root {
@@ -132,7 +132,7 @@ impl Stage {
             return Ok(stage);
         }
         let reason = trial.stderr().trim().to_owned();
-        // Where the machine can have rooms, it is the room that is broken.
+        // If the machine can have rooms, the room itself is broken.
         Err(match stage.facts().map_err(tried)? {
             Value::Array(facts) if NEEDED.iter().all(|name| is_yes(&facts, name)) => {
                 NoStage::Broken(reason)
@@ -141,7 +141,7 @@ impl Stage {
         })
     }
 
-    /// What the room's own facts say to this user.
+    /// Return the room's facts for this user.
     pub fn facts(&self) -> Result<Value, Failed> {
         let mut command = Command::new(self.program());
         command.args(["subject", "facts"]);
@@ -149,7 +149,7 @@ impl Stage {
         Ok(serde_json::from_slice(&command.output()?.stdout)?)
     }
 
-    /// Why this user has no emulated links here, if that is for the machine's permissions.
+    /// Return why this user has no emulated links, if the machine's permissions are the reason.
     pub fn no_links(&self) -> Option<String> {
         let tried = self.run(&["--link", "rtt=1ms"], &["true"]).ok()?;
         let said = tried.stderr();
@@ -157,17 +157,17 @@ impl Stage {
             .then(|| said.trim().to_owned())
     }
 
-    /// Who runs the engines.
+    /// Return the user that runs the engines.
     pub fn user(&self) -> User {
         self.user
     }
 
-    /// This program.
+    /// Return the path of this program.
     pub fn program(&self) -> PathBuf {
         self.folder.0.join("room")
     }
 
-    /// A path for one test's own file; no other test gets the same.
+    /// Return a path that no other test uses.
     pub fn path(&self, name: &str) -> PathBuf {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let folder = self
@@ -180,13 +180,13 @@ impl Stage {
         folder.join(name)
     }
 
-    /// A word that no other process has among its arguments.
+    /// Return a word that no other process has among its arguments.
     pub fn token(&self) -> String {
         let path = self.path("token");
         path.to_string_lossy().replace('/', "_")
     }
 
-    /// A command that starts an engine for this subject.
+    /// Return a command that starts an engine for this subject.
     pub fn engine(&self, options: &[&str], subject: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(self.program());
         command.arg("engine").args(options).arg("--").args(subject);
@@ -194,7 +194,7 @@ impl Stage {
         command
     }
 
-    /// The arguments of a subject that this program plays.
+    /// Return the arguments of a subject that this program plays.
     pub fn subject<'a>(&self, arguments: &[&'a str]) -> Vec<OsString> {
         [self.program().into_os_string(), "subject".into()]
             .into_iter()
@@ -206,16 +206,16 @@ impl Stage {
             .collect()
     }
 
-    /// Has the command run as this stage's user.
+    /// Make the command run as this stage's user.
     pub fn become_user(&self, command: &mut Command) {
         if self.user == User::Ordinary && rustix::process::geteuid().is_root() {
             command.uid(ORDINARY).gid(ORDINARY);
-            // Root's own may lead through folders that others may not enter.
+            // Root's PATH may contain folders that other users may not enter.
             command.env("PATH", "/usr/local/bin:/usr/bin:/bin");
         }
     }
 
-    /// Runs an engine to its end, with an empty input.
+    /// Run an engine to its end, with an empty input.
     pub fn run(&self, options: &[&str], subject: &[impl AsRef<OsStr>]) -> Result<Ended, Failed> {
         let (engine, report) = self.start(options, subject)?;
         let output = engine.wait_with_output()?;
@@ -225,7 +225,7 @@ impl Stage {
         })
     }
 
-    /// Starts an engine and leaves it running; its report goes to the path that is returned.
+    /// Start an engine and leave it running; return the path of its report.
     pub fn start(
         &self,
         options: &[&str],
@@ -243,7 +243,7 @@ impl Stage {
     }
 }
 
-/// The JSON in a file; null when there is none.
+/// Read the JSON in a file; null if there is none.
 pub fn read_report(path: &Path) -> Value {
     fs::read(path)
         .ok()
@@ -251,7 +251,7 @@ pub fn read_report(path: &Path) -> Value {
         .unwrap_or_default()
 }
 
-/// All processes that descend from this one, which is given those that lose their parents.
+/// Return all descendants of this process, which adopts orphans.
 pub fn descendants() -> Vec<i32> {
     let entries = fs::read_dir("/proc").expect("/proc is mounted");
     let parents: HashMap<i32, i32> = entries
@@ -259,14 +259,14 @@ pub fn descendants() -> Vec<i32> {
         .filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse().ok()?;
             let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            // The name, in parentheses, may hold anything; the state comes after it, and then the parent.
+            // The name, in parentheses, may contain anything; after it come the state and the parent.
             let parent = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?;
             Some((pid, parent.parse().ok()?))
         })
         .collect();
     let own = rustix::process::getpid().as_raw_nonzero().get();
     let descends = |pid: &i32| {
-        // The table was not read in one moment; no chain is longer than it.
+        // The table is not a consistent snapshot, but no chain is longer than it.
         let mut ancestors = std::iter::successors(Some(*pid), |pid| parents.get(pid).copied());
         ancestors
             .by_ref()
@@ -277,14 +277,14 @@ pub fn descendants() -> Vec<i32> {
     parents.keys().copied().filter(descends).collect()
 }
 
-/// Takes note of the end of a process that has lost its parent: whether it has ended.
+/// Reap an orphaned process if it has ended; return whether it has.
 pub fn has_ended(pid: i32) -> bool {
     use rustix::process::{Pid, WaitOptions, waitpid};
-    // Who is no child of this process was reaped by its parent.
+    // Its parent reaped a process that is not a child of this one.
     !matches!(waitpid(Pid::from_raw(pid), WaitOptions::NOHANG), Ok(None))
 }
 
-/// Those of our processes that have this word among their arguments.
+/// Return our processes with this word among their arguments.
 pub fn processes_with(word: &str) -> Vec<i32> {
     descendants()
         .into_iter()
@@ -297,7 +297,7 @@ pub fn processes_with(word: &str) -> Vec<i32> {
         .collect()
 }
 
-/// The control groups whose name holds this engine's number, and that of the namespace which it is a number of.
+/// Return the control groups whose name contains this engine's PID and PID namespace.
 pub fn control_groups_of(engine: u32) -> Vec<PathBuf> {
     let namespace = fs::metadata("/proc/self/ns/pid").expect("/proc is mounted");
     let stem = format!("httpdyno-{}-{engine}-", namespace.ino());
@@ -318,19 +318,19 @@ pub fn control_groups_of(engine: u32) -> Vec<PathBuf> {
     found
 }
 
-/// Waits until something holds; fails with `what` when it does not in time.
+/// Wait until a condition holds; fail with `what` on timeout.
 pub fn wait_until(what: &str, condition: impl Fn() -> bool) -> Result<(), Failed> {
     let start = Instant::now();
     while !condition() {
         if start.elapsed() > PATIENCE {
-            return Err(format!("waited {PATIENCE:?} in vain: {what}").into());
+            return Err(format!("waited {PATIENCE:?} without success: {what}").into());
         }
         sleep(PAUSE);
     }
     Ok(())
 }
 
-/// The machine's mounts at the points at which a room mounts, for itself: its other programs mount elsewhere.
+/// Return the machine's mounts at the mount points of a room; other programs mount elsewhere.
 pub fn machine_mounts() -> std::io::Result<Vec<String>> {
     const POINTS: [&str; 10] = [
         "/dev/shm",
@@ -356,8 +356,8 @@ pub fn machine_mounts() -> std::io::Result<Vec<String>> {
         .collect())
 }
 
-/// Runs again and again with more time, until what came of it is right. A busy machine may not have done in a short time what a
-/// right answer needs; a wrong one comes of every time.
+/// Repeat with more time until the result is right. On a busy machine a right implementation may need longer; a wrong one fails with any
+/// time.
 pub fn in_some_time(
     times_ms: &[u64],
     run: impl Fn(u64) -> Result<(), Failed>,
@@ -369,7 +369,7 @@ pub fn in_some_time(
     run(*last)
 }
 
-/// Fails unless both are equal.
+/// Fail unless both are equal.
 #[expect(
     clippy::needless_pass_by_value,
     reason = "the calls read better without references to literals"
@@ -386,7 +386,7 @@ pub fn same<T: PartialEq<U> + fmt::Debug, U: fmt::Debug>(
     }
 }
 
-/// Fails unless it holds.
+/// Fail unless the condition is true.
 pub fn holds(what: &str, condition: bool) -> Result<(), Failed> {
     same(what, condition, true)
 }

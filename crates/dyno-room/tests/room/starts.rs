@@ -1,4 +1,4 @@
-//! Starting a subject: streams, status, directory, environment, and every way in which it can fail to start.
+//! Starting a subject: streams, status, directory, environment, and every failure to start.
 
 use std::fs;
 use std::io::Write;
@@ -17,8 +17,8 @@ pub const TESTS: &[(&str, Test)] = &[
         streams_and_status_pass_through,
     ),
     (
-        "the_directory_is_the_one_asked_for",
-        the_directory_is_the_one_asked_for,
+        "the_directory_is_the_requested_one",
+        the_directory_is_the_requested_one,
     ),
     (
         "no_descriptor_leaks_into_the_subject",
@@ -26,8 +26,8 @@ pub const TESTS: &[(&str, Test)] = &[
     ),
     ("a_clean_environment_is_clean", a_clean_environment_is_clean),
     (
-        "what_cannot_be_executed_says_why",
-        what_cannot_be_executed_says_why,
+        "a_program_that_cannot_be_executed_is_reported",
+        a_program_that_cannot_be_executed_is_reported,
     ),
     (
         "a_room_is_entered_with_one_thread",
@@ -50,7 +50,7 @@ fn streams_and_status_pass_through(stage: &Stage) -> Result<(), Failed> {
     let mut child = command.spawn()?;
     let mut input = child.stdin.take().ok_or("no standard input")?;
     input.write_all(b"words\n")?;
-    // The room must not keep a copy of the other end, or `cat` would wait for ever.
+    // If the room kept a copy of the other end, `cat` would wait for ever.
     drop(input);
     let output = child.wait_with_output()?;
     same("output", String::from_utf8(output.stdout)?, "words\n")?;
@@ -62,14 +62,14 @@ fn streams_and_status_pass_through(stage: &Stage) -> Result<(), Failed> {
     same("status", output.status.code(), Some(7))
 }
 
-fn the_directory_is_the_one_asked_for(stage: &Stage) -> Result<(), Failed> {
+fn the_directory_is_the_requested_one(stage: &Stage) -> Result<(), Failed> {
     let ended = stage.run(&["--directory", "/usr"], &["pwd"])?;
     same("working directory", ended.stdout(), "/usr\n")
 }
 
 fn no_descriptor_leaks_into_the_subject(stage: &Stage) -> Result<(), Failed> {
     let file = fs::File::open("/dev/null")?;
-    // A descriptor that survives an exec, as a careless parent leaves it.
+    // A descriptor without close-on-exec, as a careless parent leaves it.
     rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())?;
     holds("the descriptor is a further one", file.as_raw_fd() > 2)?;
     let ended = stage.run(&[], &stage.subject(&["descriptors"]))?;
@@ -87,7 +87,7 @@ fn a_clean_environment_is_clean(stage: &Stage) -> Result<(), Failed> {
     )
 }
 
-fn what_cannot_be_executed_says_why(stage: &Stage) -> Result<(), Failed> {
+fn a_program_that_cannot_be_executed_is_reported(stage: &Stage) -> Result<(), Failed> {
     let script = stage.path("script");
     fs::write(&script, "#!/no/such/interpreter\n")?;
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755))?;

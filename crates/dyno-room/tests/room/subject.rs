@@ -1,4 +1,4 @@
-//! The subjects of the tests: each does one thing and prints what came of it.
+//! Subjects of the tests: each does one thing and prints the result.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -7,14 +7,14 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio, exit};
 use std::time::{Duration, Instant};
 
-/// How long who answers is waited for, and who is silent. A slow machine only makes others silent, too.
+/// How long to wait for an answer, and for silence. A slow machine only makes more hosts silent.
 const PATIENCE: Duration = Duration::from_secs(300);
 const SILENCE: Duration = Duration::from_millis(500);
-/// Before the addresses of those who are silent.
+/// Prefix of silent hosts' addresses.
 const SILENT: &str = "silent:";
 const MEBIBYTE: usize = 1024 * 1024;
 
-/// Plays a subject and exits.
+/// Run as a subject and exit.
 pub fn main(arguments: &[OsString]) -> ! {
     let arguments: Vec<&str> = arguments
         .iter()
@@ -56,7 +56,7 @@ pub fn main(arguments: &[OsString]) -> ! {
     exit(0)
 }
 
-/// Prints what a connection greets with, or the kind of its error.
+/// Print the greeting of a connection, or the kind of its error.
 fn connect(address: &str) {
     let (timeout, address) = match address.strip_prefix(SILENT) {
         Some(silent) => (SILENCE, silent),
@@ -76,7 +76,7 @@ fn connect(address: &str) {
     }
 }
 
-/// Uses this much CPU time, then prints how much it really was, in nanoseconds.
+/// Use this much CPU time, then print the time used, in nanoseconds.
 fn burn(milliseconds: u64) {
     use rustix::time::{ClockId, clock_gettime};
     let used = || Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default();
@@ -86,7 +86,7 @@ fn burn(milliseconds: u64) {
     println!("{}", used().as_nanos());
 }
 
-/// Has a child do something and does not wait for its end, which is the room's business; passes on what it prints.
+/// Start a child and do not wait for its end, which the room must handle; print its output.
 fn leave_behind(task: &[&str], output: Stdio) {
     let program = std::env::current_exe().expect("/proc is mounted");
     let mut command = Command::new(program);
@@ -97,17 +97,17 @@ fn leave_behind(task: &[&str], output: Stdio) {
     }
 }
 
-/// Has a child do something whose end the kernel alone takes note of.
+/// Start a child that only the kernel reaps.
 fn ignore(task: &[&str]) {
     // SAFETY: SIG_IGN is a valid action for SIGCHLD.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     let program = std::env::current_exe().expect("/proc is mounted");
     let status = Command::new(program).arg("subject").args(task).status();
-    // Told when it has ended.
-    status.expect_err("nobody can wait for it");
+    // Returns when the child has ended.
+    status.expect_err("the child cannot be waited for");
 }
 
-/// Prints whether a mount could be taken away.
+/// Print whether a mount could be removed.
 fn unmount(path: &str) {
     match rustix::mount::unmount(path, rustix::mount::UnmountFlags::DETACH) {
         Ok(()) => println!("unmounted"),
@@ -115,7 +115,7 @@ fn unmount(path: &str) {
     }
 }
 
-/// Prints whether it may send and hear packets of any kind.
+/// Print whether it may send and receive packets of any kind.
 fn raw_socket() {
     use rustix::net::{AddressFamily, SocketType, ipproto, socket};
     match socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP)) {
@@ -124,7 +124,7 @@ fn raw_socket() {
     }
 }
 
-/// Touches this much memory and keeps it for a while.
+/// Touch this much memory and keep it for a while.
 fn hold(mebibytes: usize, milliseconds: u64) {
     let mut memory = vec![0_u8; mebibytes * MEBIBYTE];
     for page in memory.chunks_mut(4096) {
@@ -137,7 +137,7 @@ fn hold(mebibytes: usize, milliseconds: u64) {
     println!("{}", std::hint::black_box(&memory).len());
 }
 
-/// Says hello to everybody, for ever.
+/// Greet every connection, for ever.
 fn greet(port: &str) {
     let port: u16 = port.parse().expect("a port");
     let listener = TcpListener::bind(("0.0.0.0", port)).expect("the port is free");
@@ -146,7 +146,7 @@ fn greet(port: &str) {
     }
 }
 
-/// Prints the descriptors it was born with; the one that reads the folder is its own.
+/// Print the inherited descriptors, without the one that reads the folder.
 fn descriptors() {
     let entries = std::fs::read_dir("/proc/self/fd").expect("/proc is mounted");
     let mut found: Vec<i32> = entries
@@ -161,7 +161,7 @@ fn descriptors() {
     println!("{found:?}");
 }
 
-/// Executes a command on a machine whose `/etc` has no hosts, no `nsswitch.conf`, no certificates, and a `resolv.conf` that leads
+/// Execute a command on a machine whose `/etc` has no hosts, `nsswitch.conf` or certificates, and a `resolv.conf` that links
 /// into `/run`, as systemd makes it.
 fn bare_etc(command: &[&str]) {
     use rustix::mount::{MountFlags, mount};
@@ -176,7 +176,7 @@ fn bare_etc(command: &[&str]) {
     panic!("{error}");
 }
 
-/// Sends so many datagrams to the peer, who does not listen, with pauses; waits a little for what is still on its way.
+/// Send so many datagrams to the peer, which does not listen, with pauses; wait briefly for those in flight.
 fn datagrams(count: u32, pause: Duration) {
     let socket = UdpSocket::bind("0.0.0.0:0").expect("a port");
     for number in 0..count {
@@ -189,7 +189,7 @@ fn datagrams(count: u32, pause: Duration) {
     std::thread::sleep(pause * 100);
 }
 
-/// Executes a command on a machine whose `/dev/net` is empty.
+/// Execute a command on a machine with an empty `/dev/net`.
 fn without_tun(command: &[&str]) {
     use rustix::mount::{MountFlags, mount};
     own_mounts();
@@ -198,7 +198,7 @@ fn without_tun(command: &[&str]) {
     panic!("{error}");
 }
 
-/// Executes a command on a machine that has control groups of version 2 only.
+/// Execute a command on a machine that has only control groups of version 2.
 fn version_2_only(command: &[&str]) {
     own_mounts();
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").expect("/proc is mounted");
@@ -211,7 +211,7 @@ fn version_2_only(command: &[&str]) {
     panic!("{error}");
 }
 
-/// Moves this process into a mount namespace of its own.
+/// Move this process into a mount namespace of its own.
 fn own_mounts() {
     use rustix::mount::{MountPropagationFlags, mount_change};
     // SAFETY: unsharing a mount namespace closes no descriptor.
@@ -224,7 +224,7 @@ fn own_mounts() {
     .expect("a private tree");
 }
 
-/// Enters a room too late.
+/// Enter a room with two threads, which must fail.
 fn two_threads() {
     let (sender, receiver) = std::sync::mpsc::channel::<()>();
     let thread = std::thread::spawn(move || receiver.recv());

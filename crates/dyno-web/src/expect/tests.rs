@@ -1,7 +1,7 @@
-//! What a correct client must report, case by case.
+//! Correct results, case by case.
 
 use super::*;
-use crate::{Check, Model, OneOrigin, Version};
+use crate::{Check, HttpVersion, Model, OneOrigin};
 
 fn web(extra: &str) -> Web {
     Web::new(
@@ -34,7 +34,7 @@ fn text(outcome: &Outcome) -> String {
 }
 
 #[test]
-fn an_interim_response_on_the_way_is_a_hazard() {
+fn an_interim_response_is_a_hazard_even_after_a_redirect() {
     let web = web("[[host]]\nname = 'hints.test'\ninterim = 103\n\
          [[host]]\nname = 'to.test'\nredirect_to = 'http://hints.test/'\n");
     let hazard = |url| web.expect(url, Nanos::from_millis(5_000)).hazard;
@@ -44,7 +44,7 @@ fn an_interim_response_on_the_way_is_a_hazard() {
 }
 
 #[test]
-fn an_orderly_end_over_http2_is_a_hazard() {
+fn a_close_over_http2_is_a_hazard() {
     let web = web(
         "[[host]]\nname = 'both.test'\nhttp2 = true\ncloses = true\n\
          [[host]]\nname = 'one.test'\nhttp2 = false\ncloses = true\n\
@@ -58,7 +58,7 @@ fn an_orderly_end_over_http2_is_a_hazard() {
 }
 
 #[test]
-fn urls_are_walked() {
+fn urls_have_their_outcomes() {
     let web = web("[[host]]\nname = 'loop.test'\nfault = 'redirect_loop'\n\
          [[host]]\nname = 'gone.test'\nfault = 'nxdomain'\n\
          [[host]]\nname = 'to.test'\nredirect_to = 'http://gone.test/'\n");
@@ -102,7 +102,7 @@ fn urls_are_walked() {
 }
 
 #[test]
-fn one_origin_is_asked_for_what_is_its_own() {
+fn one_origin_serves_only_its_own_urls() {
     let web = web(
         "[[host]]\nname = 'to.test'\nredirect_to = 'http://other:8080/plain'\n\
          [[host]]\nname = 'away.test'\nredirect_to = 'https://away.test/'\n\
@@ -120,7 +120,7 @@ fn one_origin_is_asked_for_what_is_its_own() {
         ("http://other:8080", "https://other:8080/plain", "elsewhere"),
         ("http://other:8080", "http://else:8080/plain", "elsewhere"),
         ("http://other:8080", "nonsense", "invalid_url"),
-        // Real names and addresses: none of the web's say anything about them.
+        // Real names and addresses: faults and addresses of the web do not apply.
         ("http://gone.test", "http://gone.test/plain", "200 13"),
         ("http://localhost:1", "http://localhost:1/plain", "200 13"),
         ("http://10.66.0.1", "http://10.66.0.1/plain", "200 13"),
@@ -141,7 +141,7 @@ fn one_origin_is_asked_for_what_is_its_own() {
 }
 
 #[test]
-fn a_client_that_checks_accepts_the_right_document_alone() {
+fn a_checking_client_accepts_only_the_right_document() {
     let web = web("[[host]]\nname = 'gone.test'\nfault = 'nxdomain'\n");
     let cases = [
         ("http://any.test/json", "200 16384"),
@@ -153,7 +153,7 @@ fn a_client_that_checks_accepts_the_right_document_alone() {
         ("http://any.test/plain", "check_failed"),
         ("http://any.test/redirect/1", "check_failed"),
         ("http://any.test/status/404", "check_failed"),
-        // It may look at the content or give up before: nobody can say.
+        // The client may check the content or time out before: either way it is an error.
         ("http://any.test/delay/3500", "timeout"),
         ("http://any.test/redirect/11", "too_many_redirects"),
         ("http://gone.test/json", "nxdomain"),
@@ -161,23 +161,23 @@ fn a_client_that_checks_accepts_the_right_document_alone() {
     for (url, expected) in cases {
         assert_eq!(checked(&web, url), expected, "{url}");
     }
-    let seen = web.expect_on(&CHECKING, "http://any.test/plain");
-    assert_eq!((seen.arrives, seen.requests), (true, 1));
+    let results = web.expect_on(&CHECKING, "http://any.test/plain");
+    assert_eq!((results.arrives, results.requests), (true, 1));
 }
 
 #[test]
-fn a_share_of_urls_gives_a_wrong_document() {
+fn a_share_of_urls_has_a_wrong_document() {
     let web = web("[json]\nwrong_share = 0.01\n");
     let url = |number: u32| format!("http://cost.test/json?n={number}");
     let wrong: Vec<u32> = (0..20_000)
         .filter(|&number| checked(&web, &url(number)) == "check_failed")
         .collect();
-    // 200 expected, standard deviation 14: four of them.
+    // 200 expected; bounds of four standard deviations of 14.
     assert!((144..=256).contains(&wrong.len()), "{}", wrong.len());
-    // Who does not look finds nothing: the same length, every time.
+    // A client that does not check sees the same length every time.
     assert_eq!(outcome(&web, &url(wrong[0])), "200 16384");
     assert_eq!(checked(&web, &url(wrong[0])), "check_failed");
-    // A coding makes another URL, whose document has a fate of its own; the path and the host do, too.
+    // A coding in the path makes another URL, whose document is drawn independently, like that of another host.
     let moved = wrong
         .iter()
         .filter(|number| {
@@ -194,9 +194,9 @@ fn a_web_without_wrong_documents_keeps_its_digest() {
 }
 
 #[test]
-fn arrivals_and_requests_are_foreseen() {
+fn arrivals_and_requests_are_predicted() {
     let web = web("[[host]]\nname = 'gone.test'\nfault = 'nxdomain'\n");
-    let seen = |url: &str| {
+    let results = |url: &str| {
         let expectation = web.expect(url, Nanos::from_millis(5_000));
         (
             expectation.arrives,
@@ -205,18 +205,18 @@ fn arrivals_and_requests_are_foreseen() {
         )
     };
     assert_eq!(
-        seen("https://gone.test"),
+        results("https://gone.test"),
         (false, 0, Some("https://gone.test/".to_owned()))
     );
     assert_eq!(
-        seen("http://ANY.test:80/redirect/2?a=b#fragment"),
+        results("http://ANY.test:80/redirect/2?a=b#fragment"),
         (true, 3, Some("http://any.test/redirect/2?a=b".to_owned()))
     );
-    assert_eq!(seen("nonsense"), (false, 0, None));
+    assert_eq!(results("nonsense"), (false, 0, None));
 }
 
 #[test]
-fn who_speaks_one_version_alone_gets_what_is_spoken_there() {
+fn a_client_of_one_version_gets_the_answers_of_that_version() {
     let web = web("[http]\nhttp2 = 0\n\
          [[host]]\nname = 'two.test'\nhttp2 = true\n\
          [[host]]\nname = 'two-broken.test'\nhttp2 = true\nfault = 'stream_reset'\n\
@@ -229,11 +229,11 @@ fn who_speaks_one_version_alone_gets_what_is_spoken_there() {
         ("https://one.test/plain", "200 13", "without_http2"),
         ("https://two-broken.test/", "stream_reset", "stream_reset"),
         ("https://two-away.test/", "200 13", "without_http2"),
-        // Nothing is agreed on without TLS.
+        // Without TLS no version is negotiated.
         ("http://one.test/plain", "200 13", "either 200 13"),
         ("https://two-plain.test/", "200 13", "either 200 13"),
         ("http://one.test/plain?delay_ms=9000", "timeout", "timeout"),
-        // What fails before comes first.
+        // Earlier failures take precedence.
         ("https://gone.test/", "nxdomain", "nxdomain"),
         (
             "https://expired.test/",
@@ -243,14 +243,14 @@ fn who_speaks_one_version_alone_gets_what_is_spoken_there() {
         ("https://one.test:81/", "refused", "refused"),
     ];
     for (url, of_one, of_two) in cases {
-        for (version, expected) in [(Version::Http1, of_one), (Version::Http2, of_two)] {
+        for (version, expected) in [(HttpVersion::Http11, of_one), (HttpVersion::Http2, of_two)] {
             let terms = Terms {
                 version: Some(version),
                 ..Terms::within(Nanos::from_millis(5_000))
             };
             let expectation = web.expect_on(&terms, url);
             assert_eq!(text(&expectation.outcome), expected, "{url} {version:?}");
-            // Some libraries learn the version by the answer only: a request may come, and need not.
+            // Some libraries learn the version from the answer only, so a request is permitted, and not required.
             let refused = expected == "without_http2" && !url.contains("away");
             assert!(!(refused && expectation.arrives), "{url}");
         }
@@ -259,12 +259,12 @@ fn who_speaks_one_version_alone_gets_what_is_spoken_there() {
 }
 
 #[test]
-fn an_orderly_end_over_http_2_is_no_hazard_for_who_speaks_http_1() {
+fn a_close_over_http2_is_no_hazard_for_a_client_of_http1() {
     let web = web("[[host]]\nname = 'closes.test'\nhttp2 = true\ncloses = true\n");
     for (version, hazard) in [
         (None, Some("goaway_after_answer")),
-        (Some(Version::Http1), None),
-        (Some(Version::Http2), Some("goaway_after_answer")),
+        (Some(HttpVersion::Http11), None),
+        (Some(HttpVersion::Http2), Some("goaway_after_answer")),
     ] {
         let terms = Terms {
             version,

@@ -1,14 +1,15 @@
-//! A web walked as a correct client would, from a URL to what is reported of it.
+//! The walk of a correct client through a web, from a URL to its result.
 
 use std::net::IpAddr;
 
+use dyno_http::HttpVersion;
 use url::{Host, Url};
 
 use crate::address::Block;
 use crate::answer::{Answer, Content, Request};
 use crate::coding::Accepted;
 use crate::content::JSON_DOCUMENT;
-use crate::expectation::{Check, Expectation, Outcome, Terms, Version};
+use crate::expectation::{Check, Expectation, Outcome, Terms};
 use crate::fault::{Fault, Layer};
 use crate::listed_url::{is_resolvable, request_url, scheme_of};
 use crate::scheme::Scheme;
@@ -16,19 +17,19 @@ use crate::site::Resolved;
 use crate::units::{Bytes, Nanos};
 use crate::web::Web;
 
-/// Redirects that a correct client follows.
+/// Maximum number of redirects that a correct client follows.
 const MOST_REDIRECTS: u32 = 10;
-/// Honest answers end within this many billionths of the timeout; between that and the timeout nobody can say.
+/// Honest answers end within this many billionths of the timeout; between that and the timeout the result is undecided.
 const HONEST_PPB: u64 = 600_000_000;
-/// What a client that checks content finds wrong with it.
+/// Cause: the content fails the client's check.
 const CHECK_FAILED: &str = "check_failed";
-/// Why a URL cannot be asked of one origin: it, or where it redirects to, is another one's.
+/// Cause: the URL, or the target of a redirect, belongs to another origin than the one that serves the web.
 const ELSEWHERE: &str = "elsewhere";
-/// Why a client that speaks HTTP/2 alone gets nothing from a host.
+/// Cause: the host does not speak HTTP/2, and the client speaks nothing else.
 const WITHOUT_HTTP2: &str = "without_http2";
-/// Why nobody can say whether such a client gets anything: without TLS no version is agreed on, and it has to know beforehand.
+/// Cause of an undecided result: without TLS no version is negotiated, so an HTTP/2 client must know it beforehand.
 const PLAIN_HTTP: &str = "plain_http";
-/// Why nobody can say it of an answer that is planned to come near to the timeout; and of one that comes after it, why not.
+/// Cause of an undecided result near the timeout, and of an error beyond it.
 const TIMEOUT: &str = "timeout";
 
 /// One step of the walk.
@@ -39,21 +40,21 @@ enum Step {
     End(Outcome),
 }
 
-/// A walk under way.
+/// A walk in progress.
 struct Walk<'w> {
     web: &'w Web,
     terms: &'w Terms<'w>,
     planned: Nanos,
     ends: bool,
-    /// Whether it speaks HTTP/2 alone and has come to a URL without TLS.
-    unsure: bool,
+    /// Whether an HTTP/2 client has reached a URL without TLS.
+    lacks_alpn: bool,
     requests: u32,
     resolved: Vec<String>,
     handshakes: Vec<String>,
     hazard: Option<&'static str>,
 }
 
-/// Walks `web` from `first`, on these terms.
+/// Walks `web` from `first` with these settings.
 pub(super) fn walk(web: &Web, terms: &Terms<'_>, first: Url) -> Expectation {
     let request_url = Some(request_url(&first));
     let mut walk = Walk {
@@ -61,7 +62,7 @@ pub(super) fn walk(web: &Web, terms: &Terms<'_>, first: Url) -> Expectation {
         terms,
         planned: Nanos::ZERO,
         ends: true,
-        unsure: false,
+        lacks_alpn: false,
         requests: 0,
         resolved: Vec::new(),
         handshakes: Vec::new(),
@@ -85,7 +86,9 @@ impl Walk<'_> {
         for _ in 0..=MOST_REDIRECTS {
             match self.step(&url) {
                 Step::Follow(next) => url = next,
-                Step::End(outcome) => return self.within_timeout(self.over_its_version(outcome)),
+                Step::End(outcome) => {
+                    return self.within_timeout(self.undecided_by_version(outcome));
+                }
             }
         }
         let looping =
@@ -103,8 +106,8 @@ impl Walk<'_> {
         let (Some(scheme), Some(host)) = (scheme_of(url), url.host()) else {
             return error("invalid_url");
         };
-        let known_as = match host {
-            // As the origin knows it: without brackets.
+        let host_name = match host {
+            // The origin knows an address without brackets.
             Host::Ipv6(address) => address.to_string(),
             _ => url
                 .host_str()
@@ -115,39 +118,41 @@ impl Walk<'_> {
         let reached = match self.terms.origin {
             Some(origin) if origin.has(url) => Ok(()),
             Some(_) => Err(ELSEWHERE),
-            None => self.reach(url, scheme, &host, &known_as),
+            None => self.reach(url, scheme, &host, &host_name),
         };
         match reached {
-            Ok(()) => self.exchange(url, scheme, &known_as),
+            Ok(()) => self.exchange(url, scheme, &host_name),
             Err(cause) => error(cause),
         }
     }
 
-    /// The way to a host of the web, up to where a request can be sent; or what goes wrong on it.
+    /// Connects to a host of the web; returns the cause if that fails.
     fn reach(
         &mut self,
         url: &Url,
         scheme: Scheme,
         host: &Host<&str>,
-        known_as: &str,
+        host_name: &str,
     ) -> Result<(), &'static str> {
         let fault = match *host {
             Host::Domain(_) => {
-                self.look_up(known_as)?;
-                self.web.fault(known_as)
+                self.look_up(host_name)?;
+                self.web.fault(host_name)
             }
-            Host::Ipv4(address) => literal(IpAddr::V4(address))?,
-            Host::Ipv6(address) => literal(IpAddr::V6(address))?,
+            Host::Ipv4(address) => address_fault(IpAddr::V4(address))?,
+            Host::Ipv6(address) => address_fault(IpAddr::V6(address))?,
         };
         if let Some(fault) = fault.filter(|fault| fault.layer() == Layer::Connection) {
-            return Err(self.broken(fault));
+            return Err(self.record_fault(fault));
         }
         if url.port().is_some_and(|port| port != scheme.port()) {
             return Err(Fault::Refused.name());
         }
         match scheme {
-            Scheme::Https => self.shake_hands(known_as, fault)?,
-            Scheme::Http if self.terms.version == Some(Version::Http2) => self.unsure = true,
+            Scheme::Https => self.shake_hands(host_name, fault)?,
+            Scheme::Http if self.terms.version == Some(HttpVersion::Http2) => {
+                self.lacks_alpn = true
+            }
             Scheme::Http => {}
         }
         Ok(())
@@ -158,9 +163,11 @@ impl Walk<'_> {
             self.handshakes.push(host.to_owned());
         }
         if let Some(fault) = fault.filter(|fault| fault.layer() == Layer::Handshake) {
-            return Err(self.broken(fault));
+            return Err(self.record_fault(fault));
         }
-        if self.terms.version == Some(Version::Http2) && !self.web.handshake(host).http2 {
+        if self.terms.version == Some(HttpVersion::Http2)
+            && self.web.handshake(host).newest < HttpVersion::Http2
+        {
             return Err(WITHOUT_HTTP2);
         }
         Ok(())
@@ -168,7 +175,7 @@ impl Walk<'_> {
 
     fn look_up(&mut self, host: &str) -> Result<(), &'static str> {
         if host == "localhost" || host.ends_with(".localhost") {
-            // The subject's own loopback, where nothing of the web listens.
+            // The subject's own loopback, where the web does not listen.
             return Err(Fault::Refused.name());
         }
         if !is_resolvable(host) {
@@ -198,7 +205,7 @@ impl Walk<'_> {
         self.planned += answer.planned();
         self.note_hazard(&answer, scheme, host);
         if let Some(fault) = answer.fault.filter(|fault| *fault != Fault::RedirectLoop) {
-            let cause = self.broken(fault);
+            let cause = self.record_fault(fault);
             return Step::End(Outcome::Error { cause });
         }
         let redirects = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
@@ -231,25 +238,25 @@ impl Walk<'_> {
             self.hazard = Some("interim_response");
         } else if answer.closes
             && scheme == Scheme::Https
-            && self.terms.version != Some(Version::Http1)
-            && self.web.handshake(host).http2
+            && self.terms.version != Some(HttpVersion::Http11)
+            && self.web.handshake(host).newest == HttpVersion::Http2
         {
             self.hazard = self.hazard.or(Some("goaway_after_answer"));
         }
     }
 
-    /// The cause that such a fault is.
-    fn broken(&mut self, fault: Fault) -> &'static str {
+    /// Records that a fault ends the walk; returns its cause.
+    fn record_fault(&mut self, fault: Fault) -> &'static str {
         if fault.never_ends() {
             self.ends = false;
         }
         fault.name()
     }
 
-    /// An answer of which nobody can say whether a client of its version gets it is another outcome.
-    fn over_its_version(&self, outcome: Outcome) -> Outcome {
+    /// Turns an answer into an undecided result if the client may not speak its version.
+    fn undecided_by_version(&self, outcome: Outcome) -> Outcome {
         match outcome {
-            Outcome::Status { status, length } if self.unsure => Outcome::Either {
+            Outcome::Status { status, length } if self.lacks_alpn => Outcome::Either {
                 status,
                 length,
                 cause: PLAIN_HTTP,
@@ -258,14 +265,14 @@ impl Walk<'_> {
         }
     }
 
-    /// An outcome that is planned to come too late is another one.
+    /// Turns an answer near the timeout into an undecided result, and one beyond it into an error.
     fn within_timeout(&self, outcome: Outcome) -> Outcome {
         let timeout = self.terms.timeout;
         if self.planned <= timeout.share(HONEST_PPB) {
             return outcome;
         }
         match outcome {
-            // Half as long again as the timeout is beyond doubt.
+            // Beyond one and a half timeouts the result is certain.
             Outcome::Status { .. } | Outcome::Either { .. }
                 if self.planned > timeout.share(1_500_000_000) =>
             {
@@ -276,7 +283,7 @@ impl Walk<'_> {
                 length,
                 cause: TIMEOUT,
             },
-            // Whether the client comes to look at the content or not: an error it is.
+            // An error, whether the client checks the content or times out before.
             Outcome::Error {
                 cause: CHECK_FAILED,
             } => Outcome::Error { cause: TIMEOUT },
@@ -285,12 +292,12 @@ impl Walk<'_> {
     }
 }
 
-/// Whether content is the JSON document, and right.
+/// Whether content is the right JSON document.
 fn is_json(content: Content) -> bool {
     content == Content::Document(&JSON_DOCUMENT)
 }
 
-fn literal(address: IpAddr) -> Result<Option<Fault>, &'static str> {
+fn address_fault(address: IpAddr) -> Result<Option<Fault>, &'static str> {
     match Web::connection(address) {
         Some(Block::Served) => Ok(None),
         Some(Block::Faulty(fault)) => Ok(Some(fault)),

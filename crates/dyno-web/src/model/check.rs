@@ -1,4 +1,4 @@
-//! What a model must not say, beyond what its types forbid.
+//! Checks of a model beyond its types.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -13,14 +13,14 @@ impl Model {
     pub(super) fn check(&self) -> Result<(), ModelError> {
         let faults = self.faults.values().copied();
         let homes = &self.redirects;
-        whole("[faults]", faults)?;
-        whole("[statuses]", self.statuses.values().copied())?;
-        whole("[content.codings]", self.content.codings.values().copied())?;
-        whole(
+        check_sum("[faults]", faults)?;
+        check_sum("[statuses]", self.statuses.values().copied())?;
+        check_sum("[content.codings]", self.content.codings.values().copied())?;
+        check_sum(
             "[redirects]",
             [homes.www, homes.landing, homes.chain, homes.https_to_http],
         )?;
-        whole(
+        check_sum(
             "the shares of [[host]]",
             self.hosts.iter().filter_map(|host| host.share),
         )?;
@@ -29,30 +29,30 @@ impl Model {
                 .parse::<u16>()
                 .is_ok_and(|status| (200..600).contains(&status))
             {
-                return Err(meaning(format!(
+                return Err(wrong_value(format!(
                     "[statuses] {status}: must be a final status, 200 to 599"
                 )));
             }
         }
         if self.urls.hosts > MOST_HOSTS {
-            return Err(meaning(format!(
+            return Err(wrong_value(format!(
                 "[urls] hosts = {}: at most {MOST_HOSTS}",
                 self.urls.hosts
             )));
         }
         if !self.urls.path.starts_with('/') {
-            return Err(meaning(format!(
+            return Err(wrong_value(format!(
                 "[urls] path = {:?}: must begin with /",
                 self.urls.path
             )));
         }
         if !(3..=8).contains(&self.content.compression_ratio) {
-            return Err(meaning(
+            return Err(wrong_value(
                 "[content] compression_ratio: must be 3 to 8".to_owned(),
             ));
         }
         if self.content.error_divisor == 0 || self.timeout_ms == 0 {
-            return Err(meaning(
+            return Err(wrong_value(
                 "error_divisor, timeout_ms: must be above 0".to_owned(),
             ));
         }
@@ -60,7 +60,7 @@ impl Model {
         self.check_hosts()
     }
 
-    /// The longest honest exchange: two names, three redirects, one answer.
+    /// Checks the longest honest exchange: two names, three redirects, one answer.
     fn check_delays(&self) -> Result<(), ModelError> {
         let sections = [
             ("[names] delay", &self.names.delay, 2),
@@ -73,7 +73,7 @@ impl Model {
                 (Some(most_ms), ..) => most_ms,
                 (None, median_ms, Sigma(0)) => median_ms,
                 (None, ..) => {
-                    return Err(meaning(format!(
+                    return Err(wrong_value(format!(
                         "{section}: needs most_ms, the bound of its tail"
                     )));
                 }
@@ -81,7 +81,7 @@ impl Model {
             longest_ms = longest_ms.saturating_add(most_ms.saturating_mul(times));
         }
         if longest_ms > self.timeout_ms / 10 * 6 {
-            return Err(meaning(format!(
+            return Err(wrong_value(format!(
                 "the delays add up to {longest_ms} ms at worst (two names, three redirects, one answer): \
                  more than 60 % of timeout_ms = {}",
                 self.timeout_ms
@@ -93,7 +93,7 @@ impl Model {
     fn check_hosts(&self) -> Result<(), ModelError> {
         for domain in &self.names.reliable {
             if !is_name(domain) {
-                return Err(meaning(format!(
+                return Err(wrong_value(format!(
                     "[names] reliable: {domain:?}: must be a domain in lower case"
                 )));
             }
@@ -102,15 +102,15 @@ impl Model {
         for host in &self.hosts {
             let name = &host.name;
             if !is_name(name) {
-                return Err(meaning(format!(
+                return Err(wrong_value(format!(
                     "[[host]] {name:?}: must be a host name in lower case"
                 )));
             }
             if !names.insert(name) {
-                return Err(meaning(format!("[[host]] {name}: named twice")));
+                return Err(wrong_value(format!("[[host]] {name}: named twice")));
             }
             if let Some(wrong) = host.wrong(self.urls.scheme) {
-                return Err(meaning(format!("[[host]] {name}: {wrong}")));
+                return Err(wrong_value(format!("[[host]] {name}: {wrong}")));
             }
         }
         Ok(())
@@ -118,7 +118,7 @@ impl Model {
 }
 
 impl HostEntry {
-    /// What must not be said of a host, in a list whose URLs have this scheme.
+    /// What is wrong with a host, in a list whose URLs have this scheme.
     fn wrong(&self, listed: Scheme) -> Option<&'static str> {
         let outside = |status: Option<u16>, allowed: Range<u16>| {
             status.is_some_and(|status| !allowed.contains(&status))
@@ -129,14 +129,14 @@ impl HostEntry {
             Some("status must be 200 to 599")
         } else if outside(self.interim, 100..200) || self.interim == Some(101) {
             Some("interim must be 100 to 199, not 101")
-        } else if self.fails_unseen(listed) {
+        } else if self.has_unreachable_fault(listed) {
             Some("a fault of TLS on a plain URL never shows")
         } else {
             None
         }
     }
 
-    fn fails_unseen(&self, listed: Scheme) -> bool {
+    fn has_unreachable_fault(&self, listed: Scheme) -> bool {
         let plain = self
             .url
             .as_deref()
@@ -153,14 +153,16 @@ fn is_name(name: &str) -> bool {
         })
 }
 
-fn meaning(message: String) -> ModelError {
+fn wrong_value(message: String) -> ModelError {
     ModelError::Meaning(message)
 }
 
-fn whole(what: &str, shares: impl IntoIterator<Item = Share>) -> Result<(), ModelError> {
+fn check_sum(what: &str, shares: impl IntoIterator<Item = Share>) -> Result<(), ModelError> {
     let sum: u64 = shares.into_iter().map(|share| share.0).sum();
     if sum > BILLION {
-        return Err(meaning(format!("{what}: the shares add up to more than 1")));
+        return Err(wrong_value(format!(
+            "{what}: the shares add up to more than 1"
+        )));
     }
     Ok(())
 }
@@ -174,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_models_are_refused_with_one_line() {
+    fn wrong_models_are_refused_with_one_line() {
         let cases = [
             (
                 "name = 'x'\nseed = 1\nsede = 2\n",

@@ -1,4 +1,4 @@
-//! Numbers of a model, kept as integers: shares and standard deviations.
+//! Shares and standard deviations of a model, stored as integers.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::draw::BILLION;
 
-/// A share of 1, kept in billionths.
+/// A share of 1, in billionths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Share(pub u64);
 
@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for Sigma {
     }
 }
 
-/// Reads a number from 0 to `most`, whole or not, as billionths.
+/// Parses a number from 0 to `most`, whole or not, as billionths.
 struct Billionths {
     most: u32,
 }

@@ -1,16 +1,16 @@
-//! The arrivals that another machine's origin logged, on this machine's clock.
+//! Translation of the arrivals of another machine's origin to this machine's clock.
 
 use super::clock::OtherClock;
 
-/// The columns at the beginning of a row that are moments.
-const MOMENTS: usize = 2;
+/// Columns at the beginning of a row that are times.
+const TIME_COLUMNS: usize = 2;
 
-/// Rewrites the moments of each row; everything else, the header too, stays byte for byte.
-pub fn here(csv: &[u8], clock: &OtherClock) -> Vec<u8> {
+/// Rewrites the times of each row; everything else, including the header, stays byte for byte.
+pub fn to_local_clock(csv: &[u8], clock: &OtherClock) -> Vec<u8> {
     let mut out = Vec::with_capacity(csv.len());
     for line in csv.split_inclusive(|&byte| byte == b'\n') {
         let mut rest = line;
-        for _ in 0..MOMENTS {
+        for _ in 0..TIME_COLUMNS {
             let Some(comma) = rest.iter().position(|&byte| byte == b',') else {
                 break;
             };
@@ -20,7 +20,7 @@ pub fn here(csv: &[u8], clock: &OtherClock) -> Vec<u8> {
                 .and_then(|text| text.parse().ok())
             {
                 Some(there_ns) => {
-                    out.extend_from_slice(clock.here_ns(there_ns).to_string().as_bytes());
+                    out.extend_from_slice(clock.local_ns(there_ns).to_string().as_bytes());
                 }
                 None => out.extend_from_slice(field),
             }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_are_moved_and_nothing_else() {
+    fn only_the_times_are_rewritten() {
         let exchange = Exchange {
             asked_ns: 1_000,
             there_ns: 1_500,
@@ -50,7 +50,7 @@ mod tests {
                    10500,10700,7,\"http://other:8080/?q=1,2\",200\n10600,,8,http://other:8080/500,\n";
         let moved = "at_ns,done_ns,connection,url,status\n\
                      10000,10200,7,\"http://other:8080/?q=1,2\",200\n10100,,8,http://other:8080/500,\n";
-        assert_eq!(here(csv.as_bytes(), &clock), moved.as_bytes());
-        assert_eq!(here(b"", &clock), b"");
+        assert_eq!(to_local_clock(csv.as_bytes(), &clock), moved.as_bytes());
+        assert_eq!(to_local_clock(b"", &clock), b"");
     }
 }

@@ -1,11 +1,11 @@
-//! The clock of another machine beside this one's, from exchanges of the time of day, as NTP does it.
+//! The offset of another machine's clock, from exchanges of the time of day, as in NTP.
 
 use serde::Serialize;
 
-/// Clocks run apart by no more than this many millionths: what differs by more was set meanwhile.
+/// Maximum drift between clocks in parts per million; a larger difference means that a clock was set meanwhile.
 const MOST_DRIFT_PPM: i64 = 500;
 
-/// One exchange, in Unix time: asked and answered on this machine's clock, in between on the other's.
+/// One exchange, in Unix time: asked and answered on this machine's clock, `there` on the other's.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_field_names, reason = "a unit stands in each name")]
 pub struct Exchange {
@@ -15,24 +15,24 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// How long it took.
+    /// Round-trip time of the exchange.
     pub fn rtt_ns(&self) -> i64 {
         self.answered_ns - self.asked_ns
     }
 }
 
-/// How far the other clock was ahead at one moment of this one.
+/// The offset of the other clock at one time of this clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "a unit stands in each name")]
 pub struct Reading {
     at_ns: i64,
     ahead_ns: i64,
-    /// It may be off by as much: half of the time that the exchange took.
+    /// Maximum error of the offset: half of the round-trip time.
     bound_ns: i64,
 }
 
 impl Reading {
-    /// From several exchanges: the quickest says most.
+    /// The reading of the quickest exchange, which is the most precise.
     pub fn best_of(exchanges: &[Exchange]) -> Option<Self> {
         let best = exchanges
             .iter()
@@ -46,22 +46,22 @@ impl Reading {
     }
 }
 
-/// The other clock from a first to a last reading.
+/// The other clock, interpolated between a first and a last reading.
 #[derive(Debug, Clone, Copy)]
 pub struct OtherClock {
     first: Reading,
     last: Reading,
 }
 
-/// What is said of it in a report.
+/// The clock in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_field_names, reason = "a unit stands in each name")]
 pub struct ClockReport {
-    /// How far the other clock was ahead when the trial began.
+    /// Offset of the other clock at the beginning of the trial.
     pub ahead_ns: i64,
-    /// By how much more when it ended.
+    /// Change of the offset until the end of the trial.
     pub drifted_ns: i64,
-    /// A moment of the other clock is known on this one to so much, one way or the other.
+    /// Maximum error of a time translated between the clocks.
     pub bound_ns: i64,
 }
 
@@ -70,8 +70,8 @@ impl OtherClock {
         Self { first, last }
     }
 
-    /// A moment of the other clock on this one: what they differ by changes evenly between the two readings.
-    pub fn here_ns(&self, there_ns: i64) -> i64 {
+    /// Translates a time of the other clock to this one; the offset changes linearly between the two readings.
+    pub fn local_ns(&self, there_ns: i64) -> i64 {
         let Self { first, last } = self;
         let between_ns = i128::from(last.at_ns - first.at_ns);
         let elapsed_ns = i128::from(there_ns - first.ahead_ns - first.at_ns);
@@ -88,7 +88,7 @@ impl OtherClock {
         self.last.ahead_ns - self.first.ahead_ns
     }
 
-    /// What both readings know, and all of their difference where one clock was set between them: nobody knows when.
+    /// The larger error of both readings, plus their whole difference where a clock was set between them, at an unknown time.
     pub fn report(&self) -> ClockReport {
         let known_ns = self.first.bound_ns.max(self.last.bound_ns);
         let doubt_ns = self.first.bound_ns + self.last.bound_ns;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_holds_however_the_ways_differ() {
+    fn the_bound_holds_for_asymmetric_delays() {
         for ahead_ns in [-40 * SECOND, -3, 0, 7_000_000] {
             for (out_ns, back_ns) in [
                 (0, 0),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clocks_drift_is_shared_out_evenly() {
+    fn drift_is_interpolated() {
         let reading = |at_ns, ahead_ns| Reading {
             at_ns,
             ahead_ns,
@@ -151,21 +151,22 @@ mod tests {
             reading(0, 5 * SECOND),
             reading(100 * SECOND, 5 * SECOND + 2_000_000),
         );
-        for (here_ns, drifted_ns) in [(0, 0), (50 * SECOND, 1_000_000), (100 * SECOND, 2_000_000)] {
-            let there_ns = here_ns + 5 * SECOND + drifted_ns;
+        for (local_ns, drifted_ns) in [(0, 0), (50 * SECOND, 1_000_000), (100 * SECOND, 2_000_000)]
+        {
+            let there_ns = local_ns + 5 * SECOND + drifted_ns;
             assert!(
-                (clock.here_ns(there_ns) - here_ns).abs() <= 100,
-                "{here_ns}"
+                (clock.local_ns(there_ns) - local_ns).abs() <= 100,
+                "{local_ns}"
             );
         }
         let report = clock.report();
         assert_eq!((report.drifted_ns, report.bound_ns), (2_000_000, 1_000));
-        // Before the first and after the last reading nothing is made up.
-        assert_eq!(clock.here_ns(4 * SECOND), -SECOND);
+        // No extrapolation before the first and after the last reading.
+        assert_eq!(clock.local_ns(4 * SECOND), -SECOND);
     }
 
     #[test]
-    fn a_clock_that_was_set_is_known_to_no_less_than_that() {
+    fn the_bound_includes_the_step_of_a_clock_that_was_set() {
         let reading = |at_ns, ahead_ns| Reading {
             at_ns,
             ahead_ns,
@@ -174,6 +175,6 @@ mod tests {
         let clock = OtherClock::new(reading(0, 0), reading(SECOND, -3_000_000));
         assert_eq!(clock.report().bound_ns, 3_001_000);
         let same = OtherClock::new(reading(0, 5), reading(0, 5));
-        assert_eq!((same.here_ns(15), same.report().bound_ns), (10, 1_000));
+        assert_eq!((same.local_ns(15), same.report().bound_ns), (10, 1_000));
     }
 }

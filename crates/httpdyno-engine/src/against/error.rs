@@ -1,10 +1,10 @@
-//! What can keep another machine's origin from being measured against: one line each, with what to do.
+//! Failures of a measurement against another machine's origin, one line each, with advice.
 
 use std::io;
 
 use dyno_web::OneOrigin;
 
-/// Something is wrong with the origin of another machine, or with the way to it.
+/// A failure of another machine's origin, or of the network to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgainstError {
     origin: String,
@@ -27,58 +27,58 @@ impl AgainstError {
         }
     }
 
-    /// Its name has no address.
-    pub fn unnamed(origin: &OneOrigin) -> Self {
+    /// The host name has no address.
+    pub fn no_address(origin: &OneOrigin) -> Self {
         Self::new(
             origin,
             "cannot be found: its name has no address here; write its address, or add the name to /etc/hosts",
         )
     }
 
-    /// No connection came about.
-    pub fn unconnected(origin: &OneOrigin, error: &io::Error) -> Self {
+    /// No connection was established.
+    pub fn no_connection(origin: &OneOrigin, error: &io::Error) -> Self {
         let port = origin.port();
         let reason = match error.kind() {
             io::ErrorKind::ConnectionRefused => format!(
                 "refuses connections; start an origin there: httpdyno origin --web plain --listen 0.0.0.0:{port}"
             ),
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => format!(
-                "does not answer; is the address right, and does a firewall let port {port} through?"
+                "does not answer; check the address, and that the firewall allows port {port}"
             ),
             io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
-                "cannot be reached: no way leads there from this machine; look at the address and at `ip route`"
+                "cannot be reached: no route from this machine; check the address and `ip route`"
                     .to_owned()
             }
-            _ => format!("cannot be connected to: {error}"),
+            _ => format!("connection failed: {error}"),
         };
         Self::new(origin, reason)
     }
 
-    /// Whoever answers is no origin that can be measured against.
-    pub fn stranger(origin: &OneOrigin, what: &str) -> Self {
+    /// The other side is not an origin that can be measured against.
+    pub fn not_an_origin(origin: &OneOrigin, what: &str) -> Self {
         Self::new(
             origin,
             format!(
-                "is no origin that can be measured against: {what}; start one there: httpdyno origin --web plain --listen 0.0.0.0"
+                "cannot be measured against: {what}; start an origin there: httpdyno origin --web plain --listen 0.0.0.0"
             ),
         )
     }
 
-    /// The connection was lost while something was asked.
+    /// The connection was lost during an exchange.
     pub fn lost(origin: &OneOrigin, error: &io::Error) -> Self {
         let why = match error.kind() {
             io::ErrorKind::UnexpectedEof
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::BrokenPipe => "it closed the connection".to_owned(),
             io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-                "it does not answer any more".to_owned()
+                "it stopped answering".to_owned()
             }
-            io::ErrorKind::InvalidData => "it answers something else than HTTP".to_owned(),
+            io::ErrorKind::InvalidData => "its answers are not HTTP".to_owned(),
             _ => error.to_string(),
         };
         Self::new(
             origin,
-            format!("was lost: {why}; is the origin still running there, and the network up?"),
+            format!("was lost: {why}; check that the origin still runs there, and the network"),
         )
     }
 }

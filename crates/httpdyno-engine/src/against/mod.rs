@@ -1,9 +1,9 @@
-//! A trial against an origin on another machine: from the first connection to what it saw.
+//! A trial against an origin on another machine: from the connection to the record.
 
 mod arrivals;
 mod clock;
 mod error;
-mod hold;
+mod poller;
 mod reach;
 mod record;
 mod session;
@@ -15,22 +15,22 @@ use dyno_web::{OneOrigin, Web};
 
 use clock::Reading;
 pub use error::AgainstError;
-use hold::{Hold, Told};
+use poller::{LatestProgress, Poller};
 pub use reach::{Arguments, run};
 pub use record::AgainstRecord;
-use record::{RoundTrips, Seen};
+use record::{OriginRecord, RoundTrips};
 use session::Session;
 
-/// An origin of another machine that has said who it is.
+/// An identified origin on another machine.
 #[derive(Debug)]
 pub struct OtherOrigin {
     origin: OneOrigin,
     session: Session,
 }
 
-/// A trial on it that has begun.
+/// A trial that has begun on it.
 #[derive(Debug)]
-pub struct BegunTrial {
+pub struct StartedTrial {
     origin: OneOrigin,
     session: Session,
     first: Reading,
@@ -39,17 +39,17 @@ pub struct BegunTrial {
 
 /// A trial on it whose subject runs.
 #[derive(Debug)]
-pub struct HeldTrial {
+pub struct RunningTrial {
     origin: OneOrigin,
     address: SocketAddr,
-    hold: Hold,
-    told: Told,
+    poller: Poller,
+    latest: LatestProgress,
     first: Reading,
     round_trips: RoundTrips,
 }
 
 impl OtherOrigin {
-    /// Connects; refuses whoever is no origin of this version, or plays another web.
+    /// Connects; refuses an origin of another version, or with another web.
     pub fn open(origin: &OneOrigin, expected: &Web) -> Result<Self, AgainstError> {
         let (session, identity) = Session::open(origin)?;
         session.check(&identity, expected)?;
@@ -59,18 +59,18 @@ impl OtherOrigin {
         })
     }
 
-    /// Its name with its address, where it has a name: the subject need not ask anybody for it.
+    /// The name of the origin's host and its address, so that the subject needs no DNS.
     pub fn host(&self) -> Option<(String, std::net::IpAddr)> {
         let name = self.origin.name()?;
         Some((name.to_owned(), self.session.address().ip()))
     }
 
     /// Compares clocks and begins a trial.
-    pub fn begin(mut self) -> Result<BegunTrial, AgainstError> {
+    pub fn begin(mut self) -> Result<StartedTrial, AgainstError> {
         let (first, round_trips_ns) = self.session.read_clock()?;
         self.session.begin()?;
         let round_trips = RoundTrips::new(self.session.connect_ns(), round_trips_ns);
-        Ok(BegunTrial {
+        Ok(StartedTrial {
             origin: self.origin,
             session: self.session,
             first,
@@ -79,49 +79,49 @@ impl OtherOrigin {
     }
 }
 
-impl BegunTrial {
-    /// Holds it while the subject runs, which is stopped if the origin is lost.
-    pub fn hold(self, subject: Stopper) -> HeldTrial {
-        let (address, told) = (self.session.address(), Told::default());
-        HeldTrial {
+impl StartedTrial {
+    /// Polls the origin while the subject runs; stops the subject if the origin is lost.
+    pub fn poll(self, subject: Stopper) -> RunningTrial {
+        let (address, latest) = (self.session.address(), LatestProgress::default());
+        RunningTrial {
             origin: self.origin,
             address,
-            hold: Hold::start(self.session, told.clone(), subject),
-            told,
+            poller: Poller::start(self.session, latest.clone(), subject),
+            latest,
             first: self.first,
             round_trips: self.round_trips,
         }
     }
 }
 
-impl HeldTrial {
-    /// What watches the origin's progress.
-    pub fn watcher(&self) -> impl Fn() -> crate::progress::Done + Send + 'static {
-        let told = self.told.clone();
-        move || told.done()
+impl RunningTrial {
+    /// Reads the origin's progress.
+    pub fn watcher(&self) -> impl Fn() -> crate::progress::Counters + Send + 'static {
+        let latest = self.latest.clone();
+        move || latest.counters()
     }
 
-    /// The subject has ended: what the origin saw, or why nobody knows.
+    /// Ends the trial after the end of the subject; returns the origin's record, or why it is lost.
     pub fn end(self) -> AgainstRecord {
         let Self {
             origin,
             address,
-            hold,
+            poller,
             first,
             mut round_trips,
             ..
         } = self;
-        let seen = hold.end().and_then(|mut session| {
+        let record = poller.end().and_then(|mut session| {
             let (report, arrivals) = session.end()?;
             let (last, more_ns) = session.read_clock()?;
             round_trips.add(more_ns);
-            Ok(Seen::new(report, &arrivals, first, last))
+            Ok(OriginRecord::new(report, &arrivals, first, last))
         });
         AgainstRecord {
             origin,
             address,
             round_trips,
-            seen,
+            record,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `reach`: who answers at another machine's address, and how far it is, as JSON.
+//! `reach`: prints the identity of another machine's origin and the round-trip time as JSON.
 
 use anyhow::Result;
 use clap::Args;
@@ -10,12 +10,12 @@ use super::session::Session;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The URL of the origin
+    /// URL of the origin
     #[arg(value_name = "URL", value_parser = OneOrigin::parse)]
     origin: OneOrigin,
 }
 
-/// Prints the web that is played there, and how long exchanges take.
+/// Prints the web of the origin, and the times of exchanges with it.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let (mut session, identity) = Session::open(&arguments.origin)?;
     session.check_version(&identity)?;

@@ -1,4 +1,4 @@
-//! What is known of a trial against another machine's origin, as the report has it.
+//! The record of a trial against another machine's origin.
 
 use std::net::SocketAddr;
 
@@ -11,25 +11,25 @@ use super::arrivals;
 use super::clock::{ClockReport, OtherClock, Reading};
 use super::error::AgainstError;
 
-/// How far an origin is, as exchanges with it took.
+/// Round-trip times of exchanges with an origin.
 #[derive(Debug, Clone)]
 pub struct RoundTrips {
     connect_ns: u64,
     exchanges_ns: Vec<i64>,
 }
 
-/// The distribution of it.
+/// Their distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RoundTripReport {
-    /// What connecting took.
+    /// Time of the TCP connect.
     pub connect_ns: u64,
-    /// How many questions were asked and answered.
+    /// Number of exchanges.
     pub count: usize,
-    /// The quickest.
+    /// Minimum.
     pub min_ns: i64,
-    /// The median.
+    /// Median.
     pub p50_ns: i64,
-    /// The slowest.
+    /// Maximum.
     pub max_ns: i64,
 }
 
@@ -45,7 +45,7 @@ impl RoundTrips {
         self.exchanges_ns.extend(exchanges_ns);
     }
 
-    /// Its figures; there is at least one exchange.
+    /// The distribution; at least one exchange is needed.
     pub fn report(&self) -> RoundTripReport {
         let mut ordered = self.exchanges_ns.clone();
         ordered.sort_unstable();
@@ -60,53 +60,52 @@ impl RoundTrips {
     }
 }
 
-/// What an origin told of a trial, its arrivals on this machine's clock.
+/// The record of an origin, its arrivals on this machine's clock.
 #[derive(Debug)]
-pub struct Seen {
+pub struct OriginRecord {
     report: Value,
     arrivals: Vec<u8>,
     clock: ClockReport,
 }
 
-impl Seen {
+impl OriginRecord {
     pub fn new(report: Value, arrivals_there: &[u8], first: Reading, last: Reading) -> Self {
         let clock = OtherClock::new(first, last);
         Self {
             report,
-            arrivals: arrivals::here(arrivals_there, &clock),
+            arrivals: arrivals::to_local_clock(arrivals_there, &clock),
             clock: clock.report(),
         }
     }
 }
 
-/// A trial against another machine's origin when it is over.
+/// The record of a trial against another machine's origin.
 #[derive(Debug)]
 pub struct AgainstRecord {
     pub(super) origin: OneOrigin,
     pub(super) address: SocketAddr,
     pub(super) round_trips: RoundTrips,
-    pub(super) seen: Result<Seen, AgainstError>,
+    pub(super) record: Result<OriginRecord, AgainstError>,
 }
 
 impl AgainstRecord {
-    /// Why nobody knows what the origin saw.
+    /// Why the origin's record is lost.
     pub fn lost(&self) -> Option<&AgainstError> {
-        self.seen.as_ref().err()
+        self.record.as_ref().err()
     }
 
-    /// When which request came, as CSV.
+    /// The arrivals as CSV.
     pub fn arrivals(&self) -> &[u8] {
-        self.seen.as_ref().map_or(&[], |seen| &seen.arrivals)
+        self.record.as_ref().map_or(&[], |record| &record.arrivals)
     }
 
-    /// What the origin told, as the parts that it has in the report of a room: its CPU time stands for the engine's, its CPUs
-    /// beside the subject's.
+    /// Adds the origin's record to the report of a room: its CPU time instead of the engine's, its CPUs after the subject's.
     pub fn complete(&self, report: &mut Value, ending: &Ending) {
         report["against"] = json!({
             "url": self.origin.to_string(),
             "address": self.address.to_string(),
             "rtt": self.round_trips.report(),
-            "clock": self.seen.as_ref().ok().map(|seen| seen.clock),
+            "clock": self.record.as_ref().ok().map(|record| record.clock),
         });
         if let Some(error) = self.lost() {
             report["outcome"] = json!("origin_lost");
@@ -122,7 +121,7 @@ impl AgainstRecord {
         for cpu in &mut cpus {
             cpu["role"] = json!(CpuRole::Subject);
         }
-        let Ok(Seen { report: theirs, .. }) = &self.seen else {
+        let Ok(OriginRecord { report: theirs, .. }) = &self.record else {
             report["cpus"] = json!(cpus);
             return;
         };

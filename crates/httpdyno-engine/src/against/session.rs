@@ -1,4 +1,4 @@
-//! A connection to whoever answers for another machine's origin, from the first question to the record of a trial.
+//! A connection to another machine's origin for the control of a trial.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
@@ -11,16 +11,16 @@ use serde_json::Value;
 
 use super::clock::{Exchange, Reading};
 use super::error::AgainstError;
-use crate::control::message::{Answered, Messages, PROTOCOL};
+use crate::control::message::{ControlResponse, Messages, PROTOCOL};
 
-/// How long a machine may take to accept a connection.
+/// Timeout of a connect.
 const CONNECTING: Duration = Duration::from_secs(5);
-/// How long it may take to answer: a link that a trial fills has its queues.
+/// Timeout of an answer: a link that is loaded by a trial has queues.
 const ANSWERING: Duration = Duration::from_secs(20);
-/// Exchanges of the time of day; the quickest of them counts.
+/// Exchanges of the time of day; the quickest counts.
 const EXCHANGES: usize = 16;
 
-/// A connection to an origin's desk.
+/// A control connection to an origin.
 #[derive(Debug)]
 pub struct Session {
     origin: OneOrigin,
@@ -29,7 +29,7 @@ pub struct Session {
     messages: Messages<TcpStream>,
 }
 
-/// Who answers.
+/// Identity of an origin.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Identity {
     protocol: u32,
@@ -37,7 +37,7 @@ pub struct Identity {
     pub web: WebIdentity,
 }
 
-/// Which web it plays.
+/// Identity of its web.
 #[derive(Debug, Clone, Deserialize)]
 pub struct WebIdentity {
     pub name: String,
@@ -46,14 +46,14 @@ pub struct WebIdentity {
 }
 
 impl Session {
-    /// Connects and asks who it is.
+    /// Connects and reads the identity.
     pub fn open(origin: &OneOrigin) -> Result<(Self, Identity), AgainstError> {
         let (stream, address, connect_ns) = connect(origin)?;
         let configured = stream
             .set_nodelay(true)
             .and_then(|()| stream.set_read_timeout(Some(ANSWERING)))
             .and_then(|()| stream.set_write_timeout(Some(ANSWERING)));
-        configured.map_err(|error| AgainstError::unconnected(origin, &error))?;
+        configured.map_err(|error| AgainstError::no_connection(origin, &error))?;
         let mut session = Self {
             origin: origin.clone(),
             address,
@@ -66,30 +66,33 @@ impl Session {
 
     fn identify(&mut self) -> Result<Identity, AgainstError> {
         let origin = self.origin.clone();
-        let stranger = |what: &str| AgainstError::stranger(&origin, what);
-        let answered = self
+        let not_an_origin = |what: &str| AgainstError::not_an_origin(&origin, what);
+        let response = self
             .exchange("GET", "identity")
             .map_err(|error| match error.kind() {
-                io::ErrorKind::InvalidData => stranger("it does not answer as one does"),
+                io::ErrorKind::InvalidData => not_an_origin("it does not speak the protocol"),
                 io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                    stranger("it accepts connections and says nothing")
+                    not_an_origin("it accepts connections and does not answer")
                 }
                 io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
-                    stranger("it closes the connection")
+                    not_an_origin("it closes the connection")
                 }
                 _ => AgainstError::lost(&self.origin, &error),
             })?;
-        if let Some(reason) = refused(&answered) {
+        if let Some(reason) = refused(&response) {
             return Err(AgainstError::new(&self.origin, reason));
         }
-        let identity = serde_json::from_slice::<Identity>(&answered.content)
+        let identity = serde_json::from_slice::<Identity>(&response.content)
             .ok()
-            .filter(|_| answered.status == 200);
-        let what = format!("it answers {} to who it is", answered.status);
-        identity.ok_or_else(|| AgainstError::stranger(&self.origin, &what))
+            .filter(|_| response.status == 200);
+        let what = format!(
+            "it answers {} to the request for its identity",
+            response.status
+        );
+        identity.ok_or_else(|| AgainstError::not_an_origin(&self.origin, &what))
     }
 
-    /// Refuses another version, and another web than `expected`.
+    /// Refuses another version, and a web other than `expected`.
     pub fn check(&self, identity: &Identity, expected: &Web) -> Result<(), AgainstError> {
         self.check_version(identity)?;
         let (theirs, seed) = (&identity.web, expected.seed());
@@ -99,11 +102,11 @@ impl Session {
         }
         let reason = if theirs.name == *name && theirs.seed == seed {
             format!(
-                "plays another {name} than the one here: the models differ; use the same file of it on both"
+                "serves another {name} than expected: the models differ; use the same file on both machines"
             )
         } else {
             format!(
-                "plays {} with seed {}, and {name} with seed {seed} is expected here; give --web {} --seed {}, or start it with --web {name} --seed {seed}",
+                "serves {} with seed {}, expected {name} with seed {seed}; give --web {} --seed {}, or start it with --web {name} --seed {seed}",
                 theirs.name, theirs.seed, theirs.name, theirs.seed
             )
         };
@@ -117,23 +120,23 @@ impl Session {
             return Ok(());
         }
         let reason = format!(
-            "is httpdyno {}, and this is {own}; bring both machines to one version",
+            "has httpdyno {}, this machine has {own}; install the same version on both",
             identity.version
         );
         Err(AgainstError::new(&self.origin, reason))
     }
 
-    /// Where it is.
+    /// The address of the origin.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How long connecting took.
+    /// Time of the TCP connect.
     pub fn connect_ns(&self) -> u64 {
         self.connect_ns
     }
 
-    /// Compares clocks; gives what is known of the other one, and how long the exchanges took.
+    /// Compares the clocks; returns the offset, and the round-trip times.
     pub fn read_clock(&mut self) -> Result<(Reading, Vec<i64>), AgainstError> {
         let mut exchanges = Vec::with_capacity(EXCHANGES);
         for _ in 0..EXCHANGES {
@@ -152,46 +155,46 @@ impl Session {
         Ok((reading, rtts_ns))
     }
 
-    /// A trial begins: what the origin has seen so far is forgotten.
+    /// Begins a trial; the origin resets its counters.
     pub fn begin(&mut self) -> Result<(), AgainstError> {
         self.ask("POST", "begin").map(drop)
     }
 
-    /// How far the origin is; tells it, too, that somebody is there.
+    /// Reads the origin's progress, which also renews the hold on the origin.
     pub fn progress(&mut self) -> Result<Value, AgainstError> {
         self.ask("GET", "progress")
     }
 
-    /// The trial ends: what the origin saw, then its arrivals as CSV on its clock.
+    /// Ends the trial; returns the origin's record, and its arrivals as CSV on its clock.
     pub fn end(&mut self) -> Result<(Value, Vec<u8>), AgainstError> {
-        let answered = self.answer_to("POST", "end")?;
-        let Answered { mut content, .. } = answered;
+        let response = self.answer_to("POST", "end")?;
+        let ControlResponse { mut content, .. } = response;
         let line = content.iter().position(|&byte| byte == b'\n');
         let arrivals = line.map_or_else(Vec::new, |line| content.split_off(line + 1));
         Ok((self.parsed(&content)?, arrivals))
     }
 
     fn ask(&mut self, method: &str, name: &str) -> Result<Value, AgainstError> {
-        let answered = self.answer_to(method, name)?;
-        self.parsed(&answered.content)
+        let response = self.answer_to(method, name)?;
+        self.parsed(&response.content)
     }
 
-    fn answer_to(&mut self, method: &str, name: &str) -> Result<Answered, AgainstError> {
-        let answered = self
+    fn answer_to(&mut self, method: &str, name: &str) -> Result<ControlResponse, AgainstError> {
+        let response = self
             .exchange(method, name)
             .map_err(|error| AgainstError::lost(&self.origin, &error))?;
-        match refused(&answered) {
+        match refused(&response) {
             Some(reason) => Err(AgainstError::new(&self.origin, reason)),
-            None => Ok(answered),
+            None => Ok(response),
         }
     }
 
     fn parsed(&self, content: &[u8]) -> Result<Value, AgainstError> {
-        let damaged = |_| AgainstError::stranger(&self.origin, "what it answers is no JSON");
+        let damaged = |_| AgainstError::not_an_origin(&self.origin, "its answer is not JSON");
         serde_json::from_slice(content).map_err(damaged)
     }
 
-    fn exchange(&mut self, method: &str, name: &str) -> io::Result<Answered> {
+    fn exchange(&mut self, method: &str, name: &str) -> io::Result<ControlResponse> {
         let target = format!("{CONTROL_PATH}{name}");
         self.messages
             .ask(method, &self.origin.authority(), &target)?;
@@ -199,12 +202,12 @@ impl Session {
     }
 }
 
-/// Why an origin's desk refuses; whoever else answers gives no such reason.
-fn refused(answered: &Answered) -> Option<String> {
-    if answered.status == 200 {
+/// The reason of a refusal by an origin; other servers give none.
+fn refused(response: &ControlResponse) -> Option<String> {
+    if response.status == 200 {
         return None;
     }
-    let value: Value = serde_json::from_slice(&answered.content).ok()?;
+    let value: Value = serde_json::from_slice(&response.content).ok()?;
     value["error"].as_str().map(str::to_owned)
 }
 
@@ -222,7 +225,7 @@ fn connect(origin: &OneOrigin) -> Result<(TcpStream, SocketAddr, u64), AgainstEr
             Err(error) => last = error,
         }
     }
-    Err(AgainstError::unconnected(origin, &last))
+    Err(AgainstError::no_connection(origin, &last))
 }
 
 fn resolve(origin: &OneOrigin) -> Result<Vec<SocketAddr>, AgainstError> {
@@ -231,7 +234,7 @@ fn resolve(origin: &OneOrigin) -> Result<Vec<SocketAddr>, AgainstError> {
         .map(Iterator::collect)
         .unwrap_or_default();
     if found.is_empty() {
-        return Err(AgainstError::unnamed(origin));
+        return Err(AgainstError::no_address(origin));
     }
     Ok(found)
 }

@@ -1,25 +1,25 @@
-//! `--control`: who may begin and end trials on an origin.
+//! `--control`: the machines that may begin and end trials on an origin.
 
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Who may control an origin.
+/// The machines that may control an origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allowed {
-    /// Nobody: the reserved paths are the web's as all others are.
-    Nobody,
-    /// Whoever reaches it.
-    Everybody,
+    /// No machine: the reserved paths are the web's, like all others.
+    Off,
+    /// Every machine.
+    Any,
     /// Machines with one of these addresses.
     Only(Vec<IpAddr>),
 }
 
 impl Allowed {
-    /// Whether a machine may.
+    /// Whether a machine may control the origin.
     pub fn has(&self, address: IpAddr) -> bool {
         match self {
-            Self::Nobody => false,
-            Self::Everybody => true,
+            Self::Off => false,
+            Self::Any => true,
             Self::Only(addresses) => addresses.contains(&address.to_canonical()),
         }
     }
@@ -30,8 +30,8 @@ impl FromStr for Allowed {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
-            "off" => Ok(Self::Nobody),
-            "any" => Ok(Self::Everybody),
+            "off" => Ok(Self::Off),
+            "any" => Ok(Self::Any),
             _ => text
                 .split(',')
                 .map(|one| {
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_may_is_read_and_asked() {
+    fn the_policy_is_parsed_and_applied() {
         let cases = [
             ("off", "192.0.2.7", false),
             ("any", "192.0.2.7", true),

@@ -1,4 +1,4 @@
-//! What two machines say to each other: requests and answers of HTTP/1.1 on one connection, one after the other.
+//! Messages between two machines: requests and answers of HTTP/1.1, one after the other on one connection.
 
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
@@ -6,46 +6,46 @@ use std::time::{Duration, Instant};
 use dyno_http::body::Framing;
 use dyno_http::{Limits, Method, Parse, request, response};
 
-/// The version of what is asked and answered.
+/// The version of the protocol.
 pub const PROTOCOL: u32 = 1;
-/// Heads and bodies of requests are short; only what is given back at the end of a trial is not.
-const MOST_ASKED_BYTES: usize = 64 << 10;
-const MOST_ANSWERED_BYTES: usize = 4 << 30;
+/// Limits of bodies: requests are short, the record at the end of a trial is not.
+const MOST_REQUEST_BYTES: usize = 64 << 10;
+const MOST_RESPONSE_BYTES: usize = 4 << 30;
 const PIECE_BYTES: usize = 64 << 10;
-/// What comes more slowly than this, beyond the patience with the other side, is held up on purpose.
+/// Minimum rate of a message after its patience; a slower one is refused.
 const LEAST_BYTES_PER_S: usize = 64 << 10;
 
-/// A request for something below the reserved path.
+/// A control request.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ControlRequest {
     /// `GET` or `POST`.
     pub method: String,
     /// The path.
     pub target: String,
 }
 
-/// An answer to one.
+/// The answer to a control request.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Answered {
+pub struct ControlResponse {
     /// Its status code.
     pub status: u16,
     /// Its content.
     pub content: Vec<u8>,
 }
 
-/// A connection on which messages are read: what came of the next one is kept.
+/// A connection for messages; bytes after the current message are kept for the next one.
 #[derive(Debug)]
 pub struct Messages<S> {
     stream: S,
     received: Vec<u8>,
-    /// How long a message may take, whatever pieces it comes in.
+    /// The time that a message may take, in however many pieces it comes.
     patience: Duration,
-    /// When the message that is read began to come.
+    /// When the first bytes of the current message came.
     began: Option<Instant>,
 }
 
 impl<S: Read + Write> Messages<S> {
-    /// Goes on with what was received already. A message may take `patience`, and a long one the time that its bytes need.
+    /// Takes over a connection and the bytes already received. A message may take `patience`, and a long one more by its length.
     pub fn new(stream: S, received: Vec<u8>, patience: Duration) -> Self {
         Self {
             stream,
@@ -56,19 +56,19 @@ impl<S: Read + Write> Messages<S> {
     }
 
     /// Reads a request; `None` at the end of the connection.
-    pub fn read_request(&mut self) -> io::Result<Option<Asked>> {
+    pub fn read_request(&mut self) -> io::Result<Option<ControlRequest>> {
         self.began = None;
         loop {
             match request::parse(&self.received, &Limits::default()).map_err(malformed)? {
                 Parse::Complete { head, bytes } => {
-                    let asked = Asked {
+                    let request = ControlRequest {
                         method: head.method.as_str().to_owned(),
                         target: head.target.as_str().to_owned(),
                     };
-                    let length = length_of(head.framing, MOST_ASKED_BYTES)?;
+                    let length = length_of(head.framing, MOST_REQUEST_BYTES)?;
                     self.received.drain(..bytes);
                     self.take(length)?;
-                    return Ok(Some(asked));
+                    return Ok(Some(request));
                 }
                 Parse::Partial => {}
             }
@@ -82,9 +82,9 @@ impl<S: Read + Write> Messages<S> {
         }
     }
 
-    /// Answers a request with content of the given type; the connection stays.
-    pub fn answer(&mut self, answered: &Answered, content_type: &str) -> io::Result<()> {
-        let Answered { status, content } = answered;
+    /// Sends an answer with the given content type; the connection stays open.
+    pub fn answer(&mut self, response: &ControlResponse, content_type: &str) -> io::Result<()> {
+        let ControlResponse { status, content } = response;
         let reason = dyno_http::write::reason(*status);
         let length = content.len();
         let mut message = format!(
@@ -105,16 +105,16 @@ impl<S: Read + Write> Messages<S> {
     }
 
     /// Reads the answer to a request.
-    pub fn read_answer(&mut self) -> io::Result<Answered> {
+    pub fn read_answer(&mut self) -> io::Result<ControlResponse> {
         self.began = None;
         loop {
             match response::parse(&self.received, &Limits::default()).map_err(malformed)? {
                 Parse::Complete { head, bytes } => {
                     let framing = head.framing(Method::Get);
-                    let (status, length) = (head.status, length_of(framing, MOST_ANSWERED_BYTES)?);
+                    let (status, length) = (head.status, length_of(framing, MOST_RESPONSE_BYTES)?);
                     self.received.drain(..bytes);
                     let content = self.take(length)?;
-                    return Ok(Answered { status, content });
+                    return Ok(ControlResponse { status, content });
                 }
                 Parse::Partial => {}
             }
@@ -124,7 +124,7 @@ impl<S: Read + Write> Messages<S> {
         }
     }
 
-    /// Takes so many bytes of a body.
+    /// Reads a body of the given length.
     fn take(&mut self, length: usize) -> io::Result<Vec<u8>> {
         while self.received.len() < length {
             if !self.fill()? {
@@ -156,7 +156,7 @@ fn malformed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// Nobody who speaks this sends bodies of unknown length.
+/// The length of a body; the protocol has none of unknown length.
 fn length_of(framing: Framing, most: usize) -> io::Result<usize> {
     match framing {
         Framing::None => Ok(0),
@@ -174,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// A connection by which these bytes come, in pieces; what is sent is kept apart.
+    /// A connection that delivers these bytes in pieces, and records the bytes sent.
     struct Line {
         incoming: Cursor<Vec<u8>>,
         piece: usize,
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_with_a_long_body_is_refused_and_a_slow_one_given_up() {
+    fn a_long_body_and_a_slow_request_are_refused() {
         let mut long = line(
             b"POST /a HTTP/1.1\r\nHost: o\r\nContent-Length: 65537\r\n\r\n",
             9,
@@ -223,39 +223,39 @@ mod tests {
     }
 
     #[test]
-    fn what_one_side_says_the_other_reads_however_it_comes() {
+    fn messages_are_read_back_in_pieces_of_any_size() {
         for piece in [1, 7, 10_000] {
             let mut here = line(b"", piece);
-            here.ask("GET", "other:8080", "/a?b").expect("asked");
-            here.ask("POST", "other:8080", "/c").expect("asked");
+            here.ask("GET", "other:8080", "/a?b").expect("request");
+            here.ask("POST", "other:8080", "/c").expect("request");
             let mut there = line(&here.stream.sent, piece);
             for (method, target) in [("GET", "/a?b"), ("POST", "/c")] {
-                let asked = there.read_request().expect("a request");
-                let expected = Asked {
+                let request = there.read_request().expect("a request");
+                let expected = ControlRequest {
                     method: method.to_owned(),
                     target: target.to_owned(),
                 };
-                assert_eq!(asked, Some(expected));
+                assert_eq!(request, Some(expected));
             }
             assert_eq!(there.read_request().expect("an end"), None);
             let answers = [(200, vec![b'x'; 100_000]), (409, Vec::new())];
             for (status, content) in &answers {
-                let answered = Answered {
+                let response = ControlResponse {
                     status: *status,
                     content: content.clone(),
                 };
-                there.answer(&answered, "text/csv").expect("answered");
+                there.answer(&response, "text/csv").expect("response");
             }
             let mut here = line(&there.stream.sent, piece);
             for (status, content) in answers {
-                let answered = here.read_answer().expect("an answer");
-                assert_eq!(answered, Answered { status, content });
+                let response = here.read_answer().expect("an answer");
+                assert_eq!(response, ControlResponse { status, content });
             }
         }
     }
 
     #[test]
-    fn what_ends_early_or_is_no_http_is_an_error() {
+    fn truncated_and_malformed_answers_are_errors() {
         let cases: [(&[u8], io::ErrorKind); 5] = [
             (b"", io::ErrorKind::UnexpectedEof),
             (

@@ -1,4 +1,4 @@
-//! What the contract of servers says about an answer: requests to send, and whether what comes is right. No I/O.
+//! The contract of servers: requests to send, and judgements of the answers. No I/O.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use super::exchange::{Answer, Call};
 
-/// A timer may fire a little early, and still be one.
+/// Tolerance for a timer that fires a little early.
 const EARLY: Duration = Duration::from_millis(20);
-/// What anything takes beside the waits, on a server that has nothing else to do.
-pub const BESIDE: Duration = Duration::from_secs(1);
+/// Default time that an idle server may take in addition to the waits.
+pub const OVERHEAD: Duration = Duration::from_secs(1);
 
 /// An endpoint of the contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -21,17 +21,17 @@ pub enum Endpoint {
     Workloads,
 }
 
-/// What a server was told, and what it has.
+/// The settings and the endpoints of a server.
 #[derive(Debug, Clone)]
 pub struct Contract {
     pub endpoints: Vec<Endpoint>,
     pub workloads: Vec<Duration>,
     pub timeout: Option<Duration>,
-    /// What anything may take beside the waits, on a server that has nothing else to do.
-    pub beside: Duration,
+    /// Time that an idle server may take in addition to the waits.
+    pub overhead: Duration,
 }
 
-/// What is right, or what is not: one line.
+/// Evidence in one line: of a right answer, or of a wrong one.
 pub type Judgement = Result<String, String>;
 
 impl Contract {
@@ -39,27 +39,27 @@ impl Contract {
         self.endpoints.contains(&endpoint)
     }
 
-    /// The wait that an answer cannot come before.
+    /// The longest wait: no answer may come earlier.
     pub fn longest(&self) -> Duration {
         self.workloads.iter().copied().max().unwrap_or_default()
     }
 
-    /// Whether the server gives up before the waits are over, always.
+    /// The timeout, if it is shorter than the longest wait, so that every request times out.
     pub fn always_times_out(&self) -> Option<Duration> {
         self.timeout.filter(|timeout| *timeout < self.longest())
     }
 
-    /// How long a server that has nothing else to do may take for the waits.
-    pub fn at_most(&self) -> Duration {
-        self.always_times_out().unwrap_or_else(|| self.longest()) + self.beside
+    /// Maximum time that an idle server may take for the waits.
+    pub fn idle_limit(&self) -> Duration {
+        self.always_times_out().unwrap_or_else(|| self.longest()) + self.overhead
     }
 
-    /// How long an idle server may take for what needs no wait: it is given more than it should need.
-    pub fn at_once(&self) -> Duration {
-        self.beside * 5
+    /// Maximum time, with a large margin, that an idle server may take for a request without waits.
+    pub fn quick_limit(&self) -> Duration {
+        self.overhead * 5
     }
 
-    /// A request whose answer has the text so many times the number of waits.
+    /// A request whose answer has the text `count` times the number of waits.
     pub fn work(method: &'static str, text: &str, count: usize) -> Call {
         let content = json!({"text": text, "count": count}).to_string();
         Self::content(method, content.as_bytes())
@@ -74,7 +74,7 @@ impl Contract {
         }
     }
 
-    /// Judges the answer to [`Contract::work`], whenever it comes after the waits.
+    /// Judges the answer to [`Contract::work`], however late.
     pub fn judge_work(&self, answer: &Answer, text: &str, count: usize) -> Judgement {
         let late = self.timeout.filter(|_| answer.status == 503);
         if let Some(timeout) = late.or(self.always_times_out()) {
@@ -87,21 +87,21 @@ impl Contract {
         Ok(format!("{number} texts {}", after(answer)))
     }
 
-    /// As [`Contract::judge_work`], of a server that has nothing else to do.
+    /// Like [`Contract::judge_work`], for an idle server, which must also be in time.
     pub fn judge_idle_work(&self, answer: &Answer, text: &str, count: usize) -> Judgement {
-        let said = self.judge_work(answer, text, count)?;
-        let most = self.at_most();
+        let evidence = self.judge_work(answer, text, count)?;
+        let most = self.idle_limit();
         if answer.took > most {
             return Err(format!(
-                "{said}: more than {}, as if the waits were not in parallel",
+                "{evidence}: more than {}, as if the waits were not in parallel",
                 seconds(most)
             ));
         }
-        Ok(said)
+        Ok(evidence)
     }
 }
 
-/// Contents that are no request: each must be refused.
+/// Malformed contents: each must be refused.
 pub const MALFORMED: [(&str, &[u8]); 7] = [
     ("no content", b""),
     ("cut short", b"{\"text\": \"a\", \"count\": 1"),
@@ -115,7 +115,7 @@ pub const MALFORMED: [(&str, &[u8]); 7] = [
     ),
 ];
 
-/// Counts that ask for nothing.
+/// Counts below 1, which must be refused.
 pub const COUNTS: [(&str, &[u8]); 2] = [
     ("count 0", b"{\"text\": \"a\", \"count\": 0}"),
     ("count -1", b"{\"text\": \"a\", \"count\": -1}"),
@@ -218,7 +218,7 @@ fn seconds(duration: Duration) -> String {
     format!("{:.3} s", duration.as_secs_f64())
 }
 
-/// The beginning of a content, on one line.
+/// The beginning of a content, in one line.
 fn shown(content: &[u8]) -> String {
     const MOST: usize = 60;
     if content.is_empty() {

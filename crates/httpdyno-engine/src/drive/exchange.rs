@@ -1,4 +1,4 @@
-//! One request to a server on a connection of its own, and the whole answer, within a given time.
+//! One request to a server on a connection of its own, and its whole answer, within a given time.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use dyno_http::body::Decoder;
 use dyno_http::{Limits, Method, Parse, response};
 
-/// How long a connection may take to be accepted: a full backlog drops the first attempt, and the second comes after a second.
+/// Timeout of a connect: a full backlog drops the first attempt, and the second follows after a second.
 const CONNECTING: Duration = Duration::from_secs(5);
-/// How long to wait before it is looked whether anybody still wants the answer.
+/// Read timeout, after which the stop flag is checked.
 const SLICE: Duration = Duration::from_millis(50);
-/// Nothing that the contract names is longer.
+/// More than any content of the contract.
 const MOST_CONTENT_BYTES: usize = 16 << 20;
 
 /// A request.
@@ -48,27 +48,27 @@ impl Call {
     }
 }
 
-/// The answer to one.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,
     pub content: Vec<u8>,
-    /// From before the connection to the last byte.
+    /// Time from before the connect to the last byte.
     pub took: Duration,
 }
 
 /// Why there is no answer to judge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// None came, or not all of it.
+    /// No answer came, or not all of it.
     Unanswered(String),
-    /// What came is no HTTP, or longer than any answer of the contract.
+    /// The answer is not HTTP, or longer than any of the contract.
     Malformed(String),
-    /// Nobody wanted it any more.
-    GivenUp,
+    /// The drive was stopped.
+    Stopped,
 }
 
-/// Where a server is.
+/// The address of a server.
 #[derive(Debug, Clone)]
 pub struct Server {
     pub address: SocketAddr,
@@ -76,16 +76,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Asks, and reads the answer to its end; `given_up` is looked at again and again.
+    /// Sends a request and reads the whole answer; `is_stopped` is polled meanwhile.
     pub fn ask(
         &self,
         call: &Call,
         patience: Duration,
-        given_up: &dyn Fn() -> bool,
+        is_stopped: &dyn Fn() -> bool,
     ) -> Result<Answer, Failure> {
         let begun = Instant::now();
         let mut stream = self.connect(patience)?;
-        // A server may refuse before it has read all, which is no failure if it says so.
+        // A server may refuse before it has read the whole request; its answer counts.
         let sent = stream.write_all(&call.bytes(&self.authority));
         let mut reading = Reading::default();
         loop {
@@ -97,8 +97,8 @@ impl Server {
                     took,
                 });
             }
-            if given_up() {
-                return Err(Failure::GivenUp);
+            if is_stopped() {
+                return Err(Failure::Stopped);
             }
             if begun.elapsed() >= patience {
                 let text = format!("no whole answer within {:.1} s", patience.as_secs_f64());
@@ -134,7 +134,7 @@ fn is_slice(error: &io::Error) -> bool {
     )
 }
 
-/// The kernel's words without its number.
+/// The text of an I/O error without its number.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error")
@@ -143,11 +143,11 @@ fn reason(error: &io::Error) -> String {
         .to_lowercase()
 }
 
-/// An answer that comes in pieces.
+/// An answer that is received in pieces.
 #[derive(Default)]
 struct Reading {
     received: Vec<u8>,
-    /// Status and decoder, once the head is there.
+    /// Status and decoder, after the head.
     head: Option<(u16, Decoder)>,
     content: Vec<u8>,
     done: bool,
@@ -161,7 +161,7 @@ impl Reading {
         Ok(count)
     }
 
-    /// Status and content, when all is there.
+    /// Status and content, once the answer is complete.
     fn whole(&mut self) -> Result<Option<(u16, Vec<u8>)>, Failure> {
         let malformed = |error: dyno_http::Error| Failure::Malformed(format!("no HTTP: {error}"));
         while self.head.is_none() {
@@ -169,7 +169,7 @@ impl Reading {
                 Parse::Partial => return Ok(None),
                 Parse::Complete { head, bytes } => {
                     if head.status >= 200 {
-                        // GET or POST: the answers of both end alike.
+                        // Answers to GET and POST have the same framing.
                         let framing = head.framing(Method::Get);
                         let decoder = Decoder::new(framing, &Limits::default());
                         self.head = Some((head.status, decoder));
@@ -202,7 +202,7 @@ impl Reading {
         Ok(None)
     }
 
-    /// The server has closed the connection.
+    /// Handles the end of the connection.
     fn end(&mut self) -> Result<(), Failure> {
         let cut = |what: &str| Err(Failure::Unanswered(what.to_owned()));
         match &mut self.head {

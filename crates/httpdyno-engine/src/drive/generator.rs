@@ -1,4 +1,4 @@
-//! The load generator: a program that is started, waited for, and ended when the drive is.
+//! The load generator: started, awaited, and ended with the drive.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
@@ -11,15 +11,15 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::report::Generator;
 
-/// Where a room says which server it is, and we say it to the generator.
+/// Variable with the server's URL, set by a room for the drive, and by the drive for the generator.
 pub const SERVER_URL: &str = "SERVER_URL";
-/// How often it is looked whether it has ended.
+/// Poll interval.
 const PIECE: Duration = Duration::from_millis(5);
-/// How long it may take to end when it was asked to: whoever ends the drive may not wait for more than a second.
+/// Time from SIGTERM to SIGKILL: the drive itself must end within a second.
 const ENDING: Duration = Duration::from_millis(400);
 
-/// Runs a program to its end, or until nobody wants it any more; what it prints is what we print.
-pub fn run(argv: &[String], authority: &str, given_up: &dyn Fn() -> bool) -> Result<Generator> {
+/// Runs a program to its end, or until the drive is stopped; it inherits standard output and error.
+pub fn run(argv: &[String], authority: &str, is_stopped: &dyn Fn() -> bool) -> Result<Generator> {
     let (program, arguments) = argv.split_first().context("no generator is named")?;
     let before = ended_children_cpu_time();
     let started_at = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -27,11 +27,11 @@ pub fn run(argv: &[String], authority: &str, given_up: &dyn Fn() -> bool) -> Res
     let mut child = Command::new(program)
         .args(arguments)
         .env(SERVER_URL, format!("http://{authority}"))
-        // With whatever it starts: what is ended is all of it.
+        // Its child processes are in the group, and are ended with it.
         .process_group(0)
         .spawn()
         .with_context(|| format!("{program}: the generator cannot be started"))?;
-    let status = wait(&mut child, given_up).with_context(|| format!("waiting for {program}"))?;
+    let status = wait(&mut child, is_stopped).with_context(|| format!("waiting for {program}"))?;
     let after = ended_children_cpu_time();
     Ok(Generator {
         exit_code: status.code(),
@@ -43,11 +43,11 @@ pub fn run(argv: &[String], authority: &str, given_up: &dyn Fn() -> bool) -> Res
     })
 }
 
-fn wait(child: &mut Child, given_up: &dyn Fn() -> bool) -> std::io::Result<ExitStatus> {
+fn wait(child: &mut Child, is_stopped: &dyn Fn() -> bool) -> std::io::Result<ExitStatus> {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let signal = |signal| {
         if let Some(group) = group {
-            // All of it may have ended just now; the signal does nothing then.
+            // The whole group may have ended just now; the signal then does nothing.
             kill_process_group(group, signal).ok();
         }
     };
@@ -57,7 +57,7 @@ fn wait(child: &mut Child, given_up: &dyn Fn() -> bool) -> std::io::Result<ExitS
             return Ok(status);
         }
         match ends {
-            None if given_up() => {
+            None if is_stopped() => {
                 signal(Signal::TERM);
                 ends = Some(Instant::now() + ENDING);
             }

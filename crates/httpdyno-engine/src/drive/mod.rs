@@ -1,4 +1,4 @@
-//! `drive`: a load generator against a server that is proved right before, watched meanwhile, and proved again after.
+//! `drive`: verifies a server, runs a load generator against it and watches it meanwhile, then verifies it again.
 
 mod contract;
 mod exchange;
@@ -21,27 +21,27 @@ use dyno_web::OneOrigin;
 
 use crate::quantity;
 use crate::stop::stop_at_signals;
-use contract::{BESIDE, Contract, Endpoint};
+use contract::{Contract, Endpoint, OVERHEAD};
 use exchange::Server;
 use generator::SERVER_URL;
 use proof::Proof;
-use report::{During, Report};
+use report::{LoadResults, Report};
 use watch::Watch;
 
-/// Exit status when the server did not keep its contract.
+/// Exit status when the server violated its contract.
 const NOT_RIGHT: u8 = 1;
-/// The longest wait, and the longest timeout, that a server can be told.
+/// Longest wait and longest timeout of a server.
 const MOST_MS: u64 = 600_000;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// Where to write the report (JSON)
+    /// Write the report here (JSON)
     #[arg(long, value_name = "FILE")]
     report: PathBuf,
-    /// The server [default: what the environment has as `SERVER_URL`, as in a room]
+    /// URL of the server [default: the variable `SERVER_URL`, as in a room]
     #[arg(long, value_name = "URL", value_parser = OneOrigin::parse)]
     server: Option<OneOrigin>,
-    /// The endpoints that it has
+    /// Endpoints of the server
     #[arg(
         long,
         value_enum,
@@ -49,7 +49,7 @@ pub struct Arguments {
         default_value = "plain,json,workloads"
     )]
     expect: Vec<Endpoint>,
-    /// The waits that it was told to run
+    /// Waits that the server is configured with
     #[arg(
         long,
         value_name = "MS",
@@ -58,27 +58,27 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u64).range(..=MOST_MS)
     )]
     workloads_ms: Vec<u64>,
-    /// The timeout that it was told to keep
+    /// Timeout that the server is configured with
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=MOST_MS))]
     timeout_ms: Option<u64>,
-    /// How often to ask beside the load
+    /// Interval of the requests that watch the server under load
     #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = quantity::standard_duration)]
     every: Duration,
-    /// How long to wait for an answer beside the load, and after it
+    /// Timeout of an answer under load and after it
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = quantity::standard_duration)]
     patience: Duration,
-    /// The load generator and its arguments
+    /// Load generator with its arguments
     #[arg(last = true, required = true, value_name = "GENERATOR")]
     generator: Vec<String>,
 }
 
-/// Runs all of it; the status says whether the server kept its contract.
+/// Runs the drive; the status is 0 if the server kept its contract.
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let server = locate(&named(arguments)?)?;
+    let server = locate(&server_url(arguments)?)?;
     let contract = contract(arguments);
     let stop = stop_at_signals()?;
-    let given_up = || stop.load(Ordering::Relaxed);
-    let report = drive(arguments, &server, &contract, &given_up)?;
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    let report = drive(arguments, &server, &contract, &is_stopped)?;
     let text = serde_json::to_string(&report)? + "\n";
     std::fs::write(&arguments.report, text)
         .with_context(|| format!("--report {}", arguments.report.display()))?;
@@ -89,28 +89,28 @@ fn drive(
     arguments: &Arguments,
     server: &Server,
     contract: &Contract,
-    given_up: &(dyn Fn() -> bool + Sync),
+    is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Result<Report> {
     let proof = Proof {
         server,
         contract,
-        given_up,
+        is_stopped,
     };
-    let before = proof.whole();
-    if given_up() || before.iter().any(|check| !check.passed) {
-        let (during, after) = (During::default(), Vec::new());
-        return Ok(Report::new(before, during, after, None, given_up()));
+    let before = proof.check_all();
+    if is_stopped() || before.iter().any(|check| !check.passed) {
+        let (during, after) = (LoadResults::default(), Vec::new());
+        return Ok(Report::new(before, during, after, None, is_stopped()));
     }
     let watch = Watch::begin(server, contract, arguments.every, arguments.patience);
-    let generator = generator::run(&arguments.generator, &server.authority, given_up);
+    let generator = generator::run(&arguments.generator, &server.authority, is_stopped);
     let during = watch.end();
     let generator = Some(generator?);
-    let after = if given_up() {
+    let after = if is_stopped() {
         Vec::new()
     } else {
-        proof.again(arguments.patience)
+        proof.check_again(arguments.patience)
     };
-    Ok(Report::new(before, during, after, generator, given_up()))
+    Ok(Report::new(before, during, after, generator, is_stopped()))
 }
 
 fn contract(arguments: &Arguments) -> Contract {
@@ -122,17 +122,16 @@ fn contract(arguments: &Arguments) -> Contract {
             .map(|ms| Duration::from_millis(*ms))
             .collect(),
         timeout: arguments.timeout_ms.map(Duration::from_millis),
-        beside: BESIDE,
+        overhead: OVERHEAD,
     }
 }
 
-fn named(arguments: &Arguments) -> Result<OneOrigin> {
+fn server_url(arguments: &Arguments) -> Result<OneOrigin> {
     if let Some(server) = &arguments.server {
         return Ok(server.clone());
     }
-    let url = std::env::var(SERVER_URL).map_err(|_| {
-        anyhow!("no server: give its --server http://HOST:PORT, or set {SERVER_URL}")
-    })?;
+    let url = std::env::var(SERVER_URL)
+        .map_err(|_| anyhow!("no server: add --server http://HOST:PORT, or set {SERVER_URL}"))?;
     OneOrigin::parse(&url).with_context(|| SERVER_URL.to_owned())
 }
 
@@ -142,6 +141,6 @@ fn locate(url: &OneOrigin) -> Result<Server> {
     let address = addresses
         .ok()
         .and_then(|mut found| found.next())
-        .ok_or_else(|| anyhow!("--server http://{authority}: there is no such host"))?;
+        .ok_or_else(|| anyhow!("--server http://{authority}: unknown host"))?;
     Ok(Server { address, authority })
 }

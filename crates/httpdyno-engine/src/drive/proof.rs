@@ -1,4 +1,4 @@
-//! The proof that a server keeps its contract: real requests, before the load and after it.
+//! Verification of a server's contract by real requests, before the load and after it.
 
 use std::thread;
 use std::time::Duration;
@@ -7,23 +7,23 @@ use super::contract::{
     COUNTS, Contract, Endpoint, Judgement, MALFORMED, judge_json, judge_plain, judge_refusal,
 };
 use super::exchange::{Answer, Call, Failure, Server};
-use super::report::{Checked, Finding};
+use super::report::{CheckResult, Finding};
 
-/// Of any script, with whatever JSON has to escape.
+/// Text in several scripts, with characters that JSON escapes.
 pub const TEXT: &str = "Grüße, \"世界\" \\ / 🌍\n";
 
-/// A server, what it is held to, and whether anybody still wants to know.
+/// A verification: the server, its contract, the stop flag.
 pub struct Proof<'p> {
     pub server: &'p Server,
     pub contract: &'p Contract,
-    pub given_up: &'p (dyn Fn() -> bool + Sync),
+    pub is_stopped: &'p (dyn Fn() -> bool + Sync),
 }
 
 impl Proof<'_> {
-    /// Everything that the contract says, of a server that has nothing else to do; nothing more once it is silent.
-    pub fn whole(&self) -> Vec<Checked> {
-        let mut checks = self.documents(self.contract.at_once());
-        let answers = |checks: &[Checked]| checks.iter().all(|check| check.answered);
+    /// Checks the whole contract of an idle server; stops at the first missing answer.
+    pub fn check_all(&self) -> Vec<CheckResult> {
+        let mut checks = self.documents(self.contract.quick_limit());
+        let answers = |checks: &[CheckResult]| checks.iter().all(|check| check.answered);
         if self.contract.has(Endpoint::Workloads) && answers(&checks) {
             checks.extend(self.work());
             if answers(&checks) {
@@ -34,8 +34,8 @@ impl Proof<'_> {
         checks
     }
 
-    /// Each endpoint once, however long it takes up to `patience`: a load may have left work behind.
-    pub fn again(&self, patience: Duration) -> Vec<Checked> {
+    /// Checks each endpoint once, each within `patience`: the server may still be busy with work of the load.
+    pub fn check_again(&self, patience: Duration) -> Vec<CheckResult> {
         let mut checks = self.documents(patience);
         if self.contract.has(Endpoint::Workloads) {
             let work = Contract::work("POST", TEXT, 1);
@@ -47,7 +47,7 @@ impl Proof<'_> {
         checks
     }
 
-    fn documents(&self, patience: Duration) -> Vec<Checked> {
+    fn documents(&self, patience: Duration) -> Vec<CheckResult> {
         let mut checks = Vec::new();
         if self.contract.has(Endpoint::Plain) {
             let asked = self.ask(&Call::get("/plain"), patience);
@@ -68,11 +68,11 @@ impl Proof<'_> {
         }
     }
 
-    /// Waits in parallel, alone; then two requests at once, whose texts must not be mixed up.
-    fn work(&self) -> Vec<Checked> {
+    /// Checks that waits are in parallel with one request, and that two requests at once keep their texts apart.
+    fn work(&self) -> Vec<CheckResult> {
         let contract = self.contract;
-        // Twice the time, so that a server that is slow is told from one that is silent.
-        let patience = contract.at_most() * 2 + contract.at_once();
+        // Twice the limit, to distinguish a slow server from a silent one.
+        let patience = contract.idle_limit() * 2 + contract.quick_limit();
         let alone = self.ask(&Contract::work("POST", TEXT, 2), patience);
         let mut checks = vec![checked(self.name_of_work(), alone, |answer| {
             contract.judge_idle_work(answer, TEXT, 2)
@@ -92,22 +92,25 @@ impl Proof<'_> {
         checks
     }
 
-    /// All of several contents must be refused; the first that is not is the evidence.
-    fn refuses(&self, check: &'static str, contents: &[(&str, &[u8])]) -> Checked {
+    /// Checks that each content is refused; the first that is not is the evidence.
+    fn refuses(&self, check: &'static str, contents: &[(&str, &[u8])]) -> CheckResult {
         for (what, content) in contents {
-            let asked = self.ask(&Contract::content("POST", content), self.contract.at_once());
+            let asked = self.ask(
+                &Contract::content("POST", content),
+                self.contract.quick_limit(),
+            );
             let one = checked(check, asked, judge_refusal);
             if !one.passed {
                 let evidence = format!("{what}: {}", one.evidence);
-                return Checked { evidence, ..one };
+                return CheckResult { evidence, ..one };
             }
         }
         let evidence = format!("400 for each of {}", contents.len());
-        Checked::new(check, Finding::Right, evidence)
+        CheckResult::new(check, Finding::Right, evidence)
     }
 
     fn ask(&self, call: &Call, patience: Duration) -> Result<Answer, Failure> {
-        self.server.ask(call, patience, self.given_up)
+        self.server.ask(call, patience, self.is_stopped)
     }
 }
 
@@ -115,13 +118,13 @@ fn checked(
     check: &'static str,
     asked: Result<Answer, Failure>,
     judge: impl Fn(&Answer) -> Judgement,
-) -> Checked {
-    let (finding, evidence) = found(asked, judge);
-    Checked::new(check, finding, evidence)
+) -> CheckResult {
+    let (finding, evidence) = judged(asked, judge);
+    CheckResult::new(check, finding, evidence)
 }
 
-/// How it turned out, and the evidence.
-pub fn found(
+/// The finding and its evidence.
+pub fn judged(
     asked: Result<Answer, Failure>,
     judge: impl Fn(&Answer) -> Judgement,
 ) -> (Finding, String) {
@@ -129,9 +132,9 @@ pub fn found(
         Ok(Ok(evidence)) => (Finding::Right, evidence),
         Ok(Err(evidence)) | Err(Failure::Malformed(evidence)) => (Finding::Wrong, evidence),
         Err(Failure::Unanswered(evidence)) => (Finding::Unanswered, evidence),
-        Err(Failure::GivenUp) => (
+        Err(Failure::Stopped) => (
             Finding::Unanswered,
-            "not waited for: the drive was stopped".to_owned(),
+            "the drive was stopped before an answer came".to_owned(),
         ),
     }
 }

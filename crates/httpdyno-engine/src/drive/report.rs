@@ -1,11 +1,11 @@
-//! What a drive came to.
+//! The report of a drive.
 
 use serde::Serialize;
 
-/// The form of the report.
+/// The version of the report's format.
 const VERSION: u32 = 1;
 
-/// How one thing that was asked turned out.
+/// Result of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
     Right,
@@ -13,17 +13,17 @@ pub enum Finding {
     Unanswered,
 }
 
-/// One thing that was asked, and what came.
+/// A check and its result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Checked {
+pub struct CheckResult {
     pub check: &'static str,
     pub passed: bool,
-    /// Whether an answer came at all, right or wrong.
+    /// Whether an answer came, right or wrong.
     pub answered: bool,
     pub evidence: String,
 }
 
-impl Checked {
+impl CheckResult {
     pub fn new(check: &'static str, finding: Finding, evidence: String) -> Self {
         Self {
             check,
@@ -42,26 +42,26 @@ impl Checked {
     }
 }
 
-/// What was asked beside the load.
+/// Results of the requests under load.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct During {
+pub struct LoadResults {
     pub asked: u64,
     pub right: u64,
     pub wrong: u64,
-    /// Not answered, or not to the end.
+    /// Without a complete answer.
     pub failed: u64,
-    /// The longest that an answer took, right or wrong.
+    /// Longest time of an answer, right or wrong.
     pub slowest_ns: Option<u64>,
-    /// The first of what was not right.
+    /// Evidence of the first failures.
     pub evidence: Vec<String>,
 }
 
-impl During {
+impl LoadResults {
     fn finding(&self) -> Finding {
         if self.wrong > 0 {
             Finding::Wrong
         } else if self.failed > 0 && self.right == 0 {
-            // Some unanswered ones belong to a server at its end; all of them, to none.
+            // An overloaded server may leave some requests unanswered; one that leaves all unanswered is down.
             Finding::Unanswered
         } else {
             Finding::Right
@@ -69,46 +69,46 @@ impl During {
     }
 }
 
-/// How the load generator ended, and what it cost.
+/// End and cost of the load generator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Generator {
     pub exit_code: Option<i32>,
     pub signal: Option<i32>,
-    /// Since the Unix epoch.
+    /// Unix time.
     pub started_at_ns: u64,
     pub wall_ns: u64,
-    /// With all the processes that it waited for.
+    /// Includes the child processes that it waited for.
     pub cpu_user_ns: u64,
     pub cpu_system_ns: u64,
 }
 
-/// The whole drive.
+/// The report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Report {
     version: u32,
-    before: Vec<Checked>,
-    during: During,
-    after: Vec<Checked>,
-    /// `None` when the server was not right before.
+    before: Vec<CheckResult>,
+    during: LoadResults,
+    after: Vec<CheckResult>,
+    /// `None` when the server was not right before the load.
     generator: Option<Generator>,
-    /// Whether it was stopped by a signal before it was through.
+    /// Whether a signal stopped the drive.
     interrupted: bool,
     verdict: &'static str,
 }
 
 impl Report {
-    /// A report with its verdict: one wrong answer is enough; an absent one where the server had to answer, too.
+    /// Makes a report with its verdict: one wrong answer decides, then one missing answer where one was required.
     pub fn new(
-        before: Vec<Checked>,
-        during: During,
-        after: Vec<Checked>,
+        before: Vec<CheckResult>,
+        during: LoadResults,
+        after: Vec<CheckResult>,
         generator: Option<Generator>,
         interrupted: bool,
     ) -> Self {
         let findings: Vec<Finding> = before
             .iter()
             .chain(&after)
-            .map(Checked::finding)
+            .map(CheckResult::finding)
             .chain([during.finding()])
             .collect();
         let verdict = if findings.contains(&Finding::Wrong) {
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn one_wrong_answer_outweighs_all_others() {
-        let checked = |finding| vec![Checked::new("plain", finding, String::new())];
+        let checked = |finding| vec![CheckResult::new("plain", finding, String::new())];
         let (right, wrong, unanswered) = (Finding::Right, Finding::Wrong, Finding::Unanswered);
         let cases = [
             (right, (9, 0, 0), right, false, "right"),
@@ -156,11 +156,11 @@ mod tests {
             (right, (9, 1, 0), right, true, "wrong"),
         ];
         for (before, (right, wrong, failed), after, interrupted, verdict) in cases {
-            let during = During {
+            let during = LoadResults {
                 right,
                 wrong,
                 failed,
-                ..During::default()
+                ..LoadResults::default()
             };
             let case = format!("{before:?} {during:?} {after:?} {interrupted}");
             let report = Report::new(checked(before), during, checked(after), None, interrupted);

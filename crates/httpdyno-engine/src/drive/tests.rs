@@ -1,4 +1,4 @@
-//! Servers that keep the contract and servers that do not, driven over real connections.
+//! Drives of right and wrong servers over real connections.
 
 mod stage;
 
@@ -18,34 +18,34 @@ struct Line {
     arguments: Arguments,
 }
 
-/// Ends when a file is there.
+/// A generator that ends when a file exists.
 const UNTIL: [&str; 3] = ["sh", "-c", "until [ -e \"$0\" ]; do sleep 0.02; done"];
-/// What a busy machine may make a right server take beside the waits.
-const FOR_ANYTHING: Duration = Duration::from_secs(120);
+/// Generous overhead, for a right server on a busy machine.
+const LONG_OVERHEAD: Duration = Duration::from_secs(120);
 
-/// Drives a server; the report as it is written.
+/// Drives a server; returns the report.
 fn driven(mistake: Mistake, more: &[&str], generator: &[&str]) -> Value {
     let url = Stage::open(mistake);
-    driven_at(&url, FOR_ANYTHING, more, generator, &|| false)
+    driven_at(&url, LONG_OVERHEAD, more, generator, &|| false)
 }
 
-/// Drives a server until it has answered so many requests, or has refused two.
+/// Drives a server until it has answered `enough` requests, or has refused two.
 fn driven_until(enough: u32, mistake: Mistake, more: &[&str], generator: [&str; 3]) -> Value {
     let file = scratch();
     let url = Stage::open_for(mistake, enough, &file);
     let [shell, option, script] = generator;
     let generator = [shell, option, script, file.to_str().unwrap()];
-    let report = driven_at(&url, FOR_ANYTHING, more, &generator, &|| false);
+    let report = driven_at(&url, LONG_OVERHEAD, more, &generator, &|| false);
     std::fs::remove_file(file).unwrap();
     report
 }
 
 fn driven_at(
     url: &str,
-    beside: Duration,
+    overhead: Duration,
     more: &[&str],
     generator: &[&str],
-    given_up: &(dyn Fn() -> bool + Sync),
+    is_stopped: &(dyn Fn() -> bool + Sync),
 ) -> Value {
     let mut line = vec!["drive", "--report", "/dev/null", "--every", "5ms"];
     line.extend(["--patience", "300s", "--server", url]);
@@ -56,16 +56,16 @@ fn driven_at(
     line.push("--");
     line.extend(generator);
     let Line { arguments } = Line::try_parse_from(line).unwrap();
-    let server = locate(&named(&arguments).unwrap()).unwrap();
+    let server = locate(&server_url(&arguments).unwrap()).unwrap();
     let contract = Contract {
-        beside,
+        overhead,
         ..contract(&arguments)
     };
-    let report = drive(&arguments, &server, &contract, given_up).unwrap();
+    let report = drive(&arguments, &server, &contract, is_stopped).unwrap();
     serde_json::to_value(report).unwrap()
 }
 
-/// The checks that were not passed, with their evidence.
+/// The failed checks with their evidence.
 fn failed(checks: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     checks
@@ -81,7 +81,7 @@ fn failed(checks: &Value) -> Vec<(String, String)> {
 fn a_server_that_keeps_its_contract_is_right() {
     let [shell, option, script] = UNTIL;
     let exits = format!("{script}; sleep 0.1; exit 7");
-    // Before the load it answers 14; the sixth of those beside it is answered when the fifth is noted.
+    // 14 requests come before the load; the sixth under load is answered after the fifth is recorded.
     let report = driven_until(20, Mistake::Nothing, &[], [shell, option, &exits]);
     assert_eq!(report["verdict"], "right", "{report}");
     let names: Vec<&str> = report["before"]
@@ -111,13 +111,13 @@ fn a_server_that_keeps_its_contract_is_right() {
         during["slowest_ns"].as_u64() >= Some(60_000_000),
         "{during}"
     );
-    // How the generator ends is told, and is no matter of the server's.
+    // The exit code of the generator is reported, and does not affect the verdict.
     assert_eq!(report["generator"]["exit_code"], 7);
     assert!(report["generator"]["wall_ns"].as_u64() >= Some(100_000_000));
 }
 
 #[test]
-fn a_server_of_documents_is_asked_for_nothing_else() {
+fn a_server_without_workloads_is_checked_for_documents_only() {
     let expect = ["--expect", "plain,json"];
     let report = driven(Mistake::NeverWaits, &expect, &["sleep", "0.1"]);
     assert_eq!(report["verdict"], "right", "{report}");
@@ -137,20 +137,20 @@ fn the_generator_is_not_started_against_a_wrong_server() {
     thread::scope(|scope| {
         for (mistake, check, evidence) in cases {
             scope.spawn(move || {
-                // Who does not wait is early for any wait, but on a busy machine not for a short one.
+                // A server without waits is early for a long wait; on a busy machine it may not be for a short one.
                 let waits = match mistake {
                     Mistake::NeverWaits => "40,60000",
                     _ => "40,80",
                 };
                 let url = Stage::open(mistake);
                 let more = ["--workloads-ms", waits];
-                let report = driven_at(&url, BESIDE, &more, &["false"], &|| false);
+                let report = driven_at(&url, OVERHEAD, &more, &["false"], &|| false);
                 assert_eq!(report["verdict"], "wrong", "{report}");
                 assert_eq!(report["generator"], Value::Null, "{report}");
                 let found = failed(&report["before"]);
-                let either = |(name, said): &(String, String)| {
-                    // Whose text is mixed up depends on who came last.
-                    (name == check || mistake == Mistake::MixesTexts) && said.contains(evidence)
+                let either = |(name, text): &(String, String)| {
+                    // The mixed-up text may be that of either request.
+                    (name == check || mistake == Mistake::MixesTexts) && text.contains(evidence)
                 };
                 assert!(found.iter().any(either), "{mistake:?}: {found:?}");
             });
@@ -159,14 +159,14 @@ fn the_generator_is_not_started_against_a_wrong_server() {
 }
 
 #[test]
-fn a_server_that_is_not_there_has_not_answered() {
-    // The port is taken, so that nobody else gets it, and does not listen.
+fn a_missing_server_has_not_answered() {
+    // The port is bound, so that no other process takes it, and does not listen.
     let taken = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
     bind(&taken, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
     let address = SocketAddr::try_from(getsockname(&taken).unwrap()).unwrap();
     let report = driven_at(
         &format!("http://{address}"),
-        BESIDE,
+        OVERHEAD,
         &[],
         &["false"],
         &|| false,
@@ -177,7 +177,7 @@ fn a_server_that_is_not_there_has_not_answered() {
 }
 
 #[test]
-fn what_is_wrong_only_under_load_is_seen() {
+fn an_answer_that_is_wrong_only_under_load_is_detected() {
     let expect = ["--expect", "json"];
     let wrong = Mistake::WrongNumberFrom(5);
     let report = driven_until(10, wrong, &expect, UNTIL);
@@ -201,7 +201,7 @@ fn a_server_that_dies_under_load_has_not_answered() {
 }
 
 #[test]
-fn a_drive_that_is_stopped_stops_its_generator() {
+fn a_stopped_drive_stops_its_generator() {
     let url = Stage::open(Mistake::Nothing);
     let expect = ["--expect", "plain"];
     for generator in [
@@ -210,11 +210,11 @@ fn a_drive_that_is_stopped_stops_its_generator() {
     ] {
         let file = scratch();
         let generator = ["sh", "-c", generator, file.to_str().unwrap()];
-        let report = driven_at(&url, FOR_ANYTHING, &expect, &generator, &|| file.exists());
+        let report = driven_at(&url, LONG_OVERHEAD, &expect, &generator, &|| file.exists());
         std::fs::remove_file(&file).unwrap();
         assert_eq!(report["interrupted"], true);
         assert_eq!(report["verdict"], "unanswered", "{report}");
-        // It did not come to its own end.
+        // It was ended by a signal.
         assert!(report["generator"]["signal"].is_i64(), "{report}");
     }
 }

@@ -1,4 +1,4 @@
-//! One request at a time beside a load, and whether its answer is right.
+//! Requests to a server under load, one at a time, and judgements of the answers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,36 +7,36 @@ use std::time::{Duration, Instant};
 
 use super::contract::{Contract, Endpoint, judge_json, judge_plain};
 use super::exchange::{Answer, Call, Failure, Server};
-use super::proof::found;
-use super::report::{During, Finding};
+use super::proof::judged;
+use super::report::{Finding, LoadResults};
 
-/// How many of those that are not right are told of.
+/// Maximum number of failures with evidence.
 const MOST_EVIDENCE: usize = 5;
-/// How long the end of the load waits for a request that nobody wants any more; connecting cannot be broken off.
+/// Longest wait for the last request at the end of the load; a connect cannot be cancelled.
 const LEAVING: Duration = Duration::from_millis(300);
-/// How often it is looked whether the load has ended.
+/// Poll interval of the end of the load.
 const PIECE: Duration = Duration::from_millis(20);
 
-/// A watch under way.
+/// A running watch.
 pub struct Watch {
-    seen: Arc<Mutex<During>>,
+    seen: Arc<Mutex<LoadResults>>,
     over: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
-struct Watching {
+struct WatchThread {
     server: Server,
     contract: Contract,
     every: Duration,
     patience: Duration,
     begun: Instant,
-    seen: Arc<Mutex<During>>,
+    seen: Arc<Mutex<LoadResults>>,
     over: Arc<AtomicBool>,
 }
 
 impl Watch {
-    /// Asks each endpoint in turn, one request every so often; the next is not sent before the last was answered, so that a
-    /// server at its end has one connection more to serve, and not ever more of them.
+    /// Sends a request to each endpoint in turn at an interval. The next is not sent before the last is answered, so that an
+    /// overloaded server gets one additional connection, not a growing number.
     pub fn begin(
         server: &Server,
         contract: &Contract,
@@ -44,7 +44,7 @@ impl Watch {
         patience: Duration,
     ) -> Self {
         let (seen, over) = (Arc::default(), Arc::default());
-        let watching = Watching {
+        let thread = WatchThread {
             server: server.clone(),
             contract: contract.clone(),
             every,
@@ -53,12 +53,12 @@ impl Watch {
             seen: Arc::clone(&seen),
             over: Arc::clone(&over),
         };
-        let thread = thread::spawn(move || watching.run());
+        let thread = thread::spawn(move || thread.run());
         Self { seen, over, thread }
     }
 
-    /// Ends it, and says what was seen. A request that is still open counts as asked, and as nothing else.
-    pub fn end(self) -> During {
+    /// Ends the watch and returns its results. An open request counts as asked only.
+    pub fn end(self) -> LoadResults {
         self.over.store(true, Ordering::Relaxed);
         let end = Instant::now() + LEAVING;
         while !self.thread.is_finished() && Instant::now() < end {
@@ -69,7 +69,7 @@ impl Watch {
     }
 }
 
-impl Watching {
+impl WatchThread {
     fn run(self) {
         let endpoints = self.contract.endpoints.clone();
         for (number, endpoint) in endpoints.iter().cycle().enumerate() {
@@ -90,7 +90,7 @@ impl Watching {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Asks once and notes what came; false when the load has ended meanwhile.
+    /// Sends one request and records the result; returns false when the load has ended meanwhile.
     fn ask(&self, number: usize, endpoint: Endpoint) -> bool {
         self.note(|seen| seen.asked += 1);
         let text = format!("request {number} of the watch: {}", super::proof::TEXT);
@@ -101,7 +101,7 @@ impl Watching {
         };
         let asked_s = self.begun.elapsed().as_secs_f64();
         let asked = self.server.ask(&call, self.patience, &|| self.over());
-        if self.over() || asked == Err(Failure::GivenUp) {
+        if self.over() || asked == Err(Failure::Stopped) {
             return false;
         }
         let took = asked.as_ref().ok().map(|answer| answer.took);
@@ -110,7 +110,7 @@ impl Watching {
             Endpoint::Json => judge_json(answer),
             Endpoint::Workloads => self.contract.judge_work(answer, &text, 1),
         };
-        let (finding, evidence) = found(asked, judge);
+        let (finding, evidence) = judged(asked, judge);
         let took_ns = took.map(|took| u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
         self.note(|seen| {
             seen.slowest_ns = seen.slowest_ns.max(took_ns);
@@ -128,7 +128,7 @@ impl Watching {
         true
     }
 
-    fn note(&self, change: impl FnOnce(&mut During)) {
+    fn note(&self, change: impl FnOnce(&mut LoadResults)) {
         change(&mut self.seen.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }

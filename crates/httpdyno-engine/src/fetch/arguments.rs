@@ -1,4 +1,4 @@
-//! What `fetch` is told on its command line.
+//! The options of `fetch`.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -11,9 +11,9 @@ use crate::quantity;
 use crate::servers::Servers;
 use crate::usage::HELP;
 
-/// The most in flight: more than there are ports towards one server.
+/// Maximum number of URLs in flight: more than there are ports towards one server.
 const MOST_CONCURRENCY: usize = 65_536;
-/// A longer one would be none.
+/// Longest timeout: a day.
 pub const MOST_TIMEOUT: Duration = Duration::from_secs(86_400);
 
 /// The checks of content.
@@ -36,81 +36,81 @@ pub enum HttpVersion {
     Http2,
 }
 
-/// What the options come after.
+/// Printed before the options.
 const EXAMPLE: &str =
     "Example: httpdyno fetch --concurrency 200 < urls.txt > rows.csv   many at once";
-/// What follows the options.
+/// Printed after the options.
 const MORE: &str = "\
-One URL a line comes in; url,code,start_time,duration,body_length goes out, as each is done. The code is the status of the last \
-answer, or the name of what went wrong. An option wins over the environment.
+Reads one URL a line; prints url,code,start_time,duration,body_length when each is done. The code is the status of the last \
+answer, or the name of the error. An option overrides its environment variable.
 
-Exit status: 0 every row is printed, 2 an option is wrong, 4 a disk is full, 127 a variable cannot be honoured, 125 the \
-fetcher failed, 128 + N signal N came.
+Exit status: 0 every row is printed, 2 an option is wrong, 4 a disk is full, 127 a variable is not supported, 125 the \
+fetcher failed, 128 + N ended by signal N.
 
 More examples
-  httpdyno fetch --per-host 2 --per-host-interval 500ms < urls.txt   politely
-  httpdyno fetch --save pages < urls.txt                             keep them
-  httpdyno fetch --resume done.txt < urls.txt >> rows.csv            go on";
+    httpdyno fetch --per-host 2 --per-host-interval 500ms < urls.txt   politely
+    httpdyno fetch --save pages < urls.txt                             store the contents
+    httpdyno fetch --resume done.txt < urls.txt >> rows.csv            continue after an interruption";
 
-/// An option wins over the variable of its name, which a trial sets.
+/// An option overrides the variable of its name, which a trial sets.
 #[derive(Debug, Args)]
 #[command(help_template = HELP, before_help = EXAMPLE, after_help = MORE)]
 pub struct Arguments {
-    /// The most URLs under way at a time [environment: CONCURRENCY] [default: 10]
+    /// Maximum number of URLs in flight [environment: CONCURRENCY] [default: 10]
     #[arg(short, long, value_name = "N", value_parser = concurrency)]
     pub concurrency: Option<usize>,
-    #[arg(help = "What a URL may take, redirects and all [environment: REQUEST_TIMEOUT] [default: 5s]", long, value_name = "TIME", value_parser = timeout)]
+    #[arg(help = "Timeout of a URL, redirects included [environment: REQUEST_TIMEOUT] [default: 5s]", long, value_name = "TIME", value_parser = timeout)]
     pub timeout: Option<Duration>,
-    #[arg(help = "Sent with every request [environment: USER_AGENT]", long, value_name = "TEXT", value_parser = user_agent)]
+    #[arg(help = "User-Agent of every request [environment: USER_AGENT]", long, value_name = "TEXT", value_parser = user_agent)]
     pub user_agent: Option<String>,
-    /// Whether a connection carries more than one request [environment: KEEPALIVE] [default: true]
+    /// Whether to reuse connections [environment: KEEPALIVE] [default: true]
     #[arg(long, value_name = "true|false", value_parser = is_on)]
     pub keepalive: Option<bool>,
-    /// Hold each content against what is expected [environment: CHECK]
+    /// Check each content [environment: CHECK]
     #[arg(long)]
     pub check: Option<Check>,
     #[arg(
-        help = "Which versions of HTTP are spoken [environment: HTTP_VERSION] [default: 1.1]",
+        help = "HTTP version [environment: HTTP_VERSION] [default: 1.1]",
         long,
         value_name = "VERSION"
     )]
     pub http_version: Option<HttpVersion>,
-    /// The most URLs of one host under way at a time
+    /// Maximum number of URLs in flight for one host
     #[arg(long, value_name = "N", value_parser = concurrency)]
     pub per_host: Option<usize>,
-    /// The least time between two URLs of one host: seconds, or with a unit (200ms)
+    /// Minimum time between two URLs of one host: seconds, or with a unit (200ms)
     #[arg(long, value_name = "TIME", value_parser = interval)]
     pub per_host_interval: Option<Duration>,
-    /// The most connections open at a time, idle ones included [default: as many as files may be open]
+    /// Maximum number of open connections, idle ones included [default: as many as the limit of open files allows]
     #[arg(long, value_name = "N", value_parser = concurrency)]
     pub connections: Option<usize>,
-    /// Redirects that are followed
+    /// Maximum number of redirects to follow
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub max_redirects: u32,
-    /// Follow redirects from a public host to private, loopback and link-local addresses, too
+    /// Also follow redirects from a public host to private, loopback and link-local addresses
     #[arg(long)]
     pub allow_private: bool,
-    /// The longest content, decoded, such as 100MiB
+    /// Longest content, decoded, such as 100MiB
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = quantity::bytes)]
     pub max_content: u64,
-    /// How often a URL is tried again after a reset, a refusal, a failing name server; within its time
+    /// Retries of a URL after a reset, a refusal or a failing name server, within its timeout
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub retries: u32,
-    /// Keep contents in this folder, with an index (index.jsonl)
+    /// Store contents in this folder, with an index (index.jsonl)
     #[arg(long, value_name = "FOLDER")]
     pub save: Option<PathBuf>,
-    /// Note here which lines are done, and leave those out that are
+    /// Record finished lines in this file, and skip the lines that it has
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// With --resume: do not wait until rows and contents are on the disk; a power cut may lose what is noted as done
+    /// With --resume: do not wait until rows and contents are on the disk; a power cut may lose lines that are recorded as finished
     #[arg(long, requires = "resume")]
     pub no_sync: bool,
     #[command(flatten)]
     pub servers: Servers,
-    /// A name server in place of the machine's; may be repeated
+    /// Name server to use instead of the machine's; may be repeated
     #[arg(long, value_name = "ADDRESS[:PORT]", value_parser = nameserver)]
     pub nameserver: Vec<SocketAddr>,
-    /// Where to write what the crawl came to (JSON)
+    /// Write a summary of the crawl here (JSON)
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// An open file descriptor to write progress to (JSON lines)
@@ -118,7 +118,7 @@ pub struct Arguments {
     pub progress: Option<u32>,
 }
 
-/// How many URLs, or connections.
+/// Parses a number of URLs or connections.
 pub fn concurrency(text: &str) -> Result<usize, String> {
     let number = text
         .parse()
@@ -135,7 +135,7 @@ fn timeout(text: &str) -> Result<Duration, String> {
     Ok(duration)
 }
 
-/// What can be sent as the name of a client.
+/// Parses a User-Agent.
 pub fn user_agent(text: &str) -> Result<String, String> {
     if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
         Ok(text.to_owned())

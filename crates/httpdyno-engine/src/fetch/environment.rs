@@ -1,4 +1,4 @@
-//! What `fetch` is told by its environment, as the contract of clients has it.
+//! The environment variables of `fetch`, as defined by the contract of clients.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use super::arguments::{HttpVersion, MOST_TIMEOUT};
 
-/// The value of a variable; an empty one counts as missing.
+/// The value of a variable; an empty one counts as unset.
 pub fn variable<T>(
     name: &str,
     read: impl Fn(&str) -> Result<T, String>,
@@ -18,7 +18,7 @@ pub fn variable<T>(
     read(text).map(Some).map_err(|why| format!("{name}: {why}"))
 }
 
-/// A timeout.
+/// Parses a timeout.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let number: Option<f64> = text.parse().ok();
     let duration = number.and_then(|number| Duration::try_from_secs_f64(number).ok());
@@ -27,7 +27,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{text:?} is no number of seconds above 0 and up to a day"))
 }
 
-/// Whether something is done, as the contract or a person writes it.
+/// Parses a switch: `0` and `1` in the contract, `false` and `true` on the command line.
 pub fn is_on(text: &str) -> Result<bool, String> {
     match text {
         "0" | "false" => Ok(false),
@@ -36,7 +36,7 @@ pub fn is_on(text: &str) -> Result<bool, String> {
     }
 }
 
-/// A check of content; there is one.
+/// Parses a content check; `json` is the only one.
 pub fn check(text: &str) -> Result<(), String> {
     if text == "json" {
         Ok(())
@@ -45,7 +45,7 @@ pub fn check(text: &str) -> Result<(), String> {
     }
 }
 
-/// The versions of HTTP to speak.
+/// Parses an HTTP version.
 pub fn version(text: &str) -> Result<HttpVersion, String> {
     HttpVersion::from_str(text, false)
         .map_err(|_| format!("{text:?} is no version: write 1.1, 2 or auto"))

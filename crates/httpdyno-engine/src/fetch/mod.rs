@@ -1,4 +1,4 @@
-//! `fetch`: the URLs of standard input, a row each on standard output.
+//! `fetch`: fetches the URLs on standard input and prints a row for each.
 
 mod arguments;
 mod environment;
@@ -7,45 +7,45 @@ mod options;
 use std::io::IsTerminal;
 
 use anyhow::{Context, Result};
-use dyno_load::fetch::{self, End, Options, Report};
+use dyno_fetch::{End, Options, Report};
 
 pub use arguments::Arguments;
 use options::options;
 
-use crate::complaint::{Mistyped, complain};
+use crate::messages::{UsageError, print_message};
 use crate::progress;
 use crate::report_file::ReportFile;
 
-/// Exit status when a variable cannot be honoured, as the contract of clients has it.
-const CANNOT_BE_HONOURED: u8 = 127;
+/// Exit status for a variable that is not supported, as defined by the contract of clients.
+const NOT_SUPPORTED: u8 = 127;
 
-/// Fetches until the list ends, or a signal comes.
+/// Fetches until the list ends, or a signal arrives.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let options = match options(arguments) {
         Ok(options) => options,
         Err(line) => {
-            complain(line);
-            return Ok(CANNOT_BE_HONOURED);
+            print_message(line);
+            return Ok(NOT_SUPPORTED);
         }
     };
     let options = Options {
         progress: arguments.progress.map(progress::open).transpose()?,
         ..options
     };
-    // Before a crawl of hours, not after it.
+    // Opened before a crawl of hours, so that a failure shows at once.
     let report = arguments
         .report
         .as_deref()
         .map(ReportFile::open)
         .transpose()?;
     if std::io::stdin().is_terminal() {
-        complain("fetch reads URLs from standard input, one a line; end with Ctrl-D");
+        print_message("fetch reads URLs from standard input, one a line; end with Ctrl-D");
     }
     let input = rustix::io::dup(std::io::stdin()).context("standard input")?;
     let output = rustix::io::dup(std::io::stdout()).context("standard output")?;
-    let ended = fetch::run(options, input, output).map_err(|error| {
+    let ended = dyno_fetch::run(options, input, output).map_err(|error| {
         if error.is_mistake() {
-            Mistyped::new(error).into()
+            UsageError::new(error).into()
         } else {
             anyhow::Error::from(error)
         }
@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         End::Finished(ended) => write(report, &ended).map(|()| 0),
         End::Interrupted(signal, ended) => {
             write(report, &ended)?;
-            // As a shell says it of a process that a signal has ended.
+            // The status that a shell reports for a process ended by a signal.
             Ok(128 + u8::try_from(signal).unwrap_or(0))
         }
         End::ReaderGone => Ok(0),

@@ -1,18 +1,18 @@
-//! What a crawl is asked: options from the command line, else from the environment.
+//! The options of a crawl, from the command line, else from the environment.
 
-use dyno_load::fetch::{Options, Versions};
-use dyno_load::open_files;
+use dyno_fetch::{Options, Versions};
+use dyno_io::open_files;
 
 use super::arguments::{Arguments, HttpVersion, concurrency, user_agent};
 use super::environment::{check, is_on, seconds, variable, version};
 
-/// Descriptors that are no connection of a URL: streams, files, name servers, addresses that are raced.
+/// Descriptors that are not connections of URLs: streams, files, name servers, raced addresses.
 const OTHER_FILES: u64 = 32;
 
 /// Files where there is no limit: more connections than there are ports towards one server.
 const UNLIMITED: u64 = 1 << 20;
 
-/// An option wins over the variable of its name; the error is the line to print.
+/// Reads the options; the error is the line to print.
 pub fn options(arguments: &Arguments) -> Result<Options, String> {
     let default = Options::default();
     let http = match given(arguments.http_version, "HTTP_VERSION", version)? {
@@ -53,7 +53,7 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
     })
 }
 
-/// Lets this process have as many open files as it may; half of them are for connections, the rest for lookups and races.
+/// Raises this process's limit of open files; returns half of it for connections, the rest is for lookups and races.
 fn connections_possible() -> usize {
     let possible = open_files::raise().unwrap_or(UNLIMITED);
     usize::try_from(possible.saturating_sub(OTHER_FILES) / 2)

@@ -1,16 +1,16 @@
-//! The lines that a client printed, read as samples: lenient to what is meant, safe with any bytes.
+//! Parser of a client's output: lenient in form, safe with any bytes.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
 use super::start_time;
 
-/// Longer lines are garbage: no result needs so much, and a client that never ends its line must not fill memory.
+/// Longer lines are garbage: no result is that long, and a line without end must not fill memory.
 pub const LONGEST_LINE: usize = 64 * 1024;
-/// 31 years: further than that, sums with a start time would leave 63 bits.
+/// 31 years: beyond that, the sum with a start time exceeds 63 bits.
 const LONGEST_DURATION_MS: f64 = 1e12;
 
-/// What a line says.
+/// The fields of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sample<'l> {
     pub url: &'l str,
@@ -20,16 +20,16 @@ pub struct Sample<'l> {
     pub start_ns: i64,
     pub precision_ns: i64,
     pub duration_ns: i64,
-    /// Absent when not known.
+    /// Absent when unknown.
     pub body_length: Option<i64>,
 }
 
 impl<'l> Sample<'l> {
-    /// Reads a line, if it is a result.
+    /// Parses a line; `None` if it is not a result.
     ///
-    /// It is cut at its last four commas, since a URL may contain commas; spaces around fields do not matter. A code is a status when it is
-    /// three digits from 100 to 599. The duration is in milliseconds, with or without decimals. The length is a whole number; empty or
-    /// negative means not known, as does anything else beside an error.
+    /// The line is split at its last four commas, since a URL may contain commas; spaces around fields are ignored. A code of three
+    /// digits from 100 to 599 is a status. The duration is in milliseconds, with or without decimals. The length is a whole number; an
+    /// empty or negative one is unknown, and after an error any other text is, too.
     pub fn read(line: &'l str) -> Option<Self> {
         if line.len() > LONGEST_LINE {
             return None;
@@ -71,14 +71,14 @@ fn duration_ns(text: &str) -> Option<i64> {
     (0.0..=LONGEST_DURATION_MS).contains(&ms).then(|| ns(ms))
 }
 
-/// As much of a line as is read at a time.
+/// Bytes of a line that are read at once.
 const PIECE_BYTES: u64 = 1 << 16;
 
-/// Cuts a stream into lines.
+/// Splits a stream into lines.
 #[derive(Debug)]
 pub struct Lines<R> {
     input: R,
-    /// A last line without its line feed is left out.
+    /// Whether to ignore a last line without line feed.
     cut_short: bool,
     number: u64,
     line: Vec<u8>,
@@ -94,9 +94,9 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next line that is not empty, with its number from 1, without carriage returns at its end; what is no UTF-8 is replaced.
+    /// The next line that is not empty, with its number from 1, without carriage returns at its end; invalid UTF-8 is replaced.
     ///
-    /// Of one that is too long there is as much as shows that.
+    /// Of a line that is too long, only enough is kept to recognise that.
     pub fn next(&mut self) -> io::Result<Option<(u64, Cow<'_, str>)>> {
         loop {
             let has_end = self.read_line()?;
@@ -113,7 +113,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Reads a line, and says whether it has a line feed, which only the last one may lack; empty at the end.
+    /// Reads a line; returns whether it has a line feed, which only the last one may lack. Empty at the end.
     fn read_line(&mut self) -> io::Result<bool> {
         self.line.clear();
         loop {
@@ -123,7 +123,7 @@ impl<R: BufRead> Lines<R> {
             let has_end = self.line.last() == Some(&b'\n');
             self.line.truncate(self.line.len() - usize::from(has_end));
             if kept > LONGEST_LINE {
-                // One byte more of a line that is too long is as good as many; carriage returns do not make it one.
+                // One more byte marks a line as too long; carriage returns do not count.
                 let more = self.line[kept..]
                     .iter()
                     .find(|&&byte| byte != b'\r')
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_a_sample() {
+    fn a_sample_is_parsed() {
         for (fields, status, duration_ns, body_length) in [
             ("https://a;200;12.345;678", Some(200), 12_345_000, Some(678)),
             ("https://a;404;5000;0", Some(404), 5_000 * MS, Some(0)),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_none() {
+    fn other_lines_are_no_samples() {
         for line in [
             "Server listening on port 8080",
             "https://a.example,200",
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_line_is_the_last_that_is_read() {
+    fn a_line_of_the_greatest_length_is_parsed() {
         let rest = ",200,2024-10-21T12:00:00.000Z,12,3";
         for first in ["x", ","] {
             let url = first.to_owned() + &"x".repeat(LONGEST_LINE - rest.len() - 1);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_are_nothing_but_count_as_lines() {
+    fn empty_lines_are_skipped_and_numbered() {
         let output = format!("\n\r\n\n{GOOD}\r\r\n\n\r");
         assert_eq!(cut(output.as_bytes(), false, 4096), [(4, GOOD.to_owned())]);
         assert_eq!(cut(b"", false, 4096), []);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_utf_8_are_read_as_far_as_they_go() {
+    fn invalid_utf_8_is_replaced() {
         let read = cut(b"a\xff\xfe oops\n\x80\x81\n\xe2\x82\n", false, 4096);
         let texts: Vec<&str> = read.iter().map(|(_, text)| text.as_str()).collect();
         assert_eq!(
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_line_of_a_killed_client_is_left_out_unless_it_ended() {
+    fn an_unfinished_last_line_of_a_killed_client_is_ignored() {
         let output = b"first\nsecond";
         assert_eq!(cut(output, false, 4096).len(), 2);
         assert_eq!(cut(output, true, 4096), [(1, "first".to_owned())]);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_never_ends_is_one_line_and_fills_no_memory() {
+    fn an_endless_line_is_one_line_in_bounded_memory() {
         let endless = vec![b'x'; 20 << 20];
         let output = [b"first\n", endless.as_slice(), b"\nlast\n"].concat();
         for cut_short in [false, true] {
@@ -316,7 +316,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn however_the_bytes_are_cut_the_lines_are_the_same(
+        fn reads_of_any_size_give_the_same_lines(
             output in output(), cut_short: bool, buffer in 1_usize..64,
         ) {
             prop_assert_eq!(cut(&output, cut_short, buffer), cut(&output, cut_short, 1 << 16));
@@ -336,7 +336,7 @@ mod tests {
         }
 
         #[test]
-        fn any_line_is_read_or_refused(line in ".{0,80}") {
+        fn any_line_is_parsed_or_refused(line in ".{0,80}") {
             if let Some(sample) = Sample::read(&line) {
                 prop_assert!(!sample.url.is_empty() && !sample.code.is_empty() && sample.duration_ns >= 0);
             }

@@ -1,11 +1,11 @@
-//! Rows of CSV (RFC 4180), written by the million: the crate `csv` takes twice as long.
+//! Writer of CSV rows (RFC 4180), for millions of them: the crate `csv` takes twice as long.
 
 use super::printed::Sample;
 
-/// The first row.
+/// The header row.
 pub const COLUMNS: &[u8] = b"line,url,code,status,start_ns,precision_ns,duration_ns,body_length\n";
 
-/// A row in the making.
+/// A reusable buffer for one row.
 #[derive(Default)]
 pub struct Row {
     bytes: Vec<u8>,
@@ -13,7 +13,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The row of a line and what it says.
+    /// The row of a sample and its line number.
     pub fn of_sample(&mut self, line: u64, sample: &Sample<'_>) -> &[u8] {
         self.begin(line, sample.url);
         self.text(sample.code);
@@ -26,7 +26,7 @@ impl Row {
         &self.bytes
     }
 
-    /// A row that has the first two columns only.
+    /// The row of a line that is not a sample: the first two columns only.
     pub fn of_garbage(&mut self, line: u64, text: &str) -> &[u8] {
         self.begin(line, text);
         self.bytes.extend_from_slice(b",,,,,,\n");
@@ -69,7 +69,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(
+        fn written_rows_are_read_back(
             url in "[a,\"\r\n é]{0,9}", code in "[a,\"\r\n é]{0,9}", line: u64, status: Option<u16>,
             (start_ns, precision_ns, duration_ns) in any::<(i64, i64, i64)>(), body_length: Option<i64>,
         ) {

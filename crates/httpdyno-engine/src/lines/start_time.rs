@@ -1,19 +1,19 @@
-//! Start times as clients print them: ISO 8601 in the forms that the standard libraries of languages write.
+//! Parser of start times: ISO 8601 in the forms of the standard libraries.
 
 const NS: i64 = 1_000_000_000;
 const NANOSECOND_DIGITS: usize = 9;
 
-/// A moment since the Unix epoch.
+/// A time since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartTime {
     pub ns: i64,
-    /// What the last digit stands for: a second when there is no fraction.
+    /// The value of the last digit: a second without a fraction.
     pub precision_ns: i64,
 }
 
-/// Reads `2024-10-21T12:34:56` with a `T`, `t` or space in the middle, within 1970 to 2199.
+/// Parses `2024-10-21T12:34:56` with a `T`, `t` or space in the middle, from 1970 to 2199.
 ///
-/// Seconds or a fraction may be left out (some libraries drop them when they are zero). `Z`, `z`, `UTC`, `+02:00`, `+0200`, `+02` or
+/// Seconds or a fraction may be absent (some libraries drop them when they are zero). `Z`, `z`, `UTC`, `+02:00`, `+0200`, `+02` or
 /// no offset, which means UTC, may follow, and then a zone name in brackets, which is ignored.
 pub fn read(text: &str) -> Option<StartTime> {
     let (minute, rest) = text.split_at_checked("2024-10-21T12:34".len())?;
@@ -29,7 +29,7 @@ pub fn read(text: &str) -> Option<StartTime> {
     })
 }
 
-/// Minutes since the epoch at a date and a time of day.
+/// Minutes from the epoch to a date and time of day.
 fn minutes(text: &[u8]) -> Option<i64> {
     let &[
         y0,
@@ -67,7 +67,7 @@ fn minutes(text: &[u8]) -> Option<i64> {
         && matches!(between, b'T' | b't' | b' ')
         && hour < 24
         && minute < 60;
-    // A year that begins with March ends with the day that not each has.
+    // In a year that begins in March, the leap day is the last one.
     let (march_year, since_march) = (year - i64::from(month < 3), (month + 9) % 12);
     let leap_days = march_year / 4 - march_year / 100 + march_year / 400;
     let of_year = (153 * since_march + 2) / 5 + day - 1;
@@ -75,10 +75,10 @@ fn minutes(text: &[u8]) -> Option<i64> {
     is_moment.then_some((days * 24 + hour) * 60 + minute)
 }
 
-/// Nanoseconds of `56.789`, what the last digit stands for, and what follows.
+/// Nanoseconds of `56.789`, the value of the last digit, and the rest of the text.
 fn seconds(text: &str) -> Option<(i64, i64, &str)> {
     let (second, rest) = text.split_at_checked(2)?;
-    // A leap second is the first of the next minute.
+    // A leap second counts as the first second of the next minute.
     let whole = number(second.as_bytes().try_into().ok()?).filter(|&second| second <= 60)? * NS;
     let Some(fraction) = rest.strip_prefix('.') else {
         return Some((whole, NS, rest));
@@ -97,7 +97,7 @@ fn seconds(text: &str) -> Option<(i64, i64, &str)> {
     Some((ns, precision_ns, zone))
 }
 
-/// By how much a zone is ahead of UTC.
+/// Minutes that a zone is ahead of UTC.
 fn offset_minutes(zone: &str) -> Option<i64> {
     let zone = without_name(zone);
     let utc = zone.trim_start_matches(' ');
@@ -120,7 +120,7 @@ fn offset_minutes(zone: &str) -> Option<i64> {
     }
 }
 
-/// A zone without its name in brackets, and without one space before that.
+/// A zone without its name in brackets and one space before that.
 fn without_name(zone: &str) -> &str {
     let named = || {
         let (before, name) = zone.strip_suffix(']')?.rsplit_once('[')?;
@@ -145,7 +145,7 @@ mod tests {
     const NOON: i64 = 1_729_512_000 * NS;
 
     #[test]
-    fn each_form_is_a_moment_with_its_precision() {
+    fn each_form_has_its_time_and_precision() {
         for (text, ns, precision_ns) in [
             ("2024-10-21T12:00:00", NOON, NS),
             ("2024-10-21T12:00:00Z", NOON, NS),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_start_time_is_refused() {
+    fn other_texts_are_refused() {
         for text in [
             "",
             "now",
@@ -239,7 +239,7 @@ mod tests {
                 }
             }
         }
-        // 230 years, of which those that 4 divides are leap years, but for 2100.
+        // 230 years; those divisible by 4 are leap years, except 2100.
         assert_eq!(day, 230 * 365 + 56);
     }
 }

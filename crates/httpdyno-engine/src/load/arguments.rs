@@ -1,10 +1,10 @@
-//! The options of `load`: the one list of them.
+//! The options of `load`, in one list.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use dyno_load::load::{Check, PerSecond};
+use dyno_load::{Check, PerSecond};
 use dyno_room::CpuSet;
 
 use super::limit::Limit;
@@ -13,29 +13,29 @@ use crate::servers::Servers;
 use crate::table::Format;
 use crate::usage::HELP;
 
-/// Servers allow some hundred streams a connection; each one asked for costs memory.
+/// Servers allow some hundred streams per connection; each stream costs memory.
 const MOST_STREAMS: usize = 1024;
 
-const PACE: &str = "How much, and how fast";
-const TARGET: &str = "What is sent";
+const PACE: &str = "Amount and rate";
+const TARGET: &str = "Requests";
 const CONNECTIONS: &str = "Connections";
 const RESULTS: &str = "Results";
 
-/// What the options come after.
+/// Printed before the options.
 const EXAMPLE: &str =
-    "Example: httpdyno load http://localhost:8080/ -c 64 -d 10s   as fast as it can";
-/// What follows the options.
+    "Example: httpdyno load http://localhost:8080/ -c 64 -d 10s   as fast as possible";
+/// Printed after the options.
 const MORE: &str = "\
-Response time counts from when a request was due, service time from when it was sent: a stall of the server shows in the former of \
-every request that it held up. Each load is kept as a run: httpdyno report shows it again and writes its page, httpdyno compare \
-compares two.
+Response time counts from when a request was due, service time from when it was sent: a stall of the server lengthens the response \
+time of every request that was due during it. Each load is stored as a run: httpdyno report prints it again and writes its page, \
+httpdyno compare compares two.
 
-Exit status: 0 done, 1 a --fail-if holds, 2 an option is wrong, 3 nothing was measured, 4 a disk is full, 128 + N signal N came.
+Exit status: 0 done, 1 a --fail-if holds, 2 an option is wrong, 3 nothing was measured, 4 a disk is full, 128 + N ended by signal N.
 
 More examples
-  httpdyno load http://localhost:8080/ --rate 2000   open loop: 2,000 a second, whatever comes
-  httpdyno load http://localhost:8080/ --rate 500 --fail-if 'p99 > 50ms'   for CI: exit code 1
-  httpdyno load --requests-file mixed.jsonl --check status=200   each answer checked";
+    httpdyno load http://localhost:8080/ --rate 2000   open loop: 2,000 per second, however slow the answers
+    httpdyno load http://localhost:8080/ --rate 500 --fail-if 'p99 > 50ms'   for CI: exit code 1
+    httpdyno load --requests-file mixed.jsonl --check status=200   check every answer";
 
 #[derive(Debug, Args)]
 #[expect(
@@ -44,61 +44,61 @@ More examples
 )]
 #[command(help_template = HELP, before_help = EXAMPLE, after_help = MORE, args_override_self = true)]
 pub struct Arguments {
-    /// Where to send requests, in turn; or give --urls or --requests-file
+    /// URLs to send requests to, in turn; or use --urls or --requests-file
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
     /// Connections to keep open
     #[arg(help_heading = PACE, long, short, value_name = "N", default_value_t = 64, value_parser = at_least_one)]
     pub connections: usize,
-    /// How long: seconds, or with a unit (500ms, 5m) [default: 10s, unless --requests is given]
+    /// Length of the load: seconds, or with a unit (500ms, 5m) [default: 10s, unless --requests is given]
     #[arg(help_heading = PACE, long, short, value_name = "TIME", value_parser = quantity::standard_duration)]
     pub duration: Option<Duration>,
-    /// How many requests at most
+    /// Maximum number of requests to send
     #[arg(help_heading = PACE, long, short = 'n', value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub requests: Option<u64>,
-    /// Open loop: so many requests a second whatever the server does, or a ramp such as 100..5000 [default: closed loop, the next request when an answer came]
+    /// Open loop: requests per second regardless of the server, or a ramp such as 100..5000 [default: closed loop: the next request follows an answer]
     #[arg(help_heading = PACE, long, short, value_name = "RATE", value_parser = RateRange::parse, allow_hyphen_values = true)]
     pub rate: Option<RateRange>,
     /// Closed loop: open the connections one after the other over this time [default: all at once]
     #[arg(help_heading = PACE, long, value_name = "TIME", default_value = "0s", hide_default_value = true, value_parser = quantity::standard_duration)]
     pub ramp: Duration,
-    /// Open loop: constant (evenly spaced) or poisson (as of many independent users) [default: constant]
+    /// Open loop: constant (evenly spaced) or poisson (like many independent users) [default: constant]
     #[arg(help_heading = PACE, long, value_name = "LAW", hide_possible_values = true)]
     pub arrivals: Option<ArrivalsName>,
     /// Seed of random arrivals [default: 1]
     #[arg(help_heading = PACE, long, value_name = "N")]
     pub seed: Option<u64>,
-    /// How often to repeat the load; httpdyno compare tells differences from chance by it
+    /// Times to repeat the load; httpdyno compare separates differences from chance by the repeats
     #[arg(help_heading = PACE, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub repeat: u16,
-    /// The method [default: GET, or POST with a body]
+    /// Method [default: GET, or POST with a body]
     #[arg(help_heading = TARGET, long, short = 'X', value_name = "METHOD")]
     pub method: Option<String>,
-    /// A header field; may be repeated
+    /// Header field; may be repeated
     #[arg(help_heading = TARGET, long = "header", short = 'H', value_name = "NAME: VALUE", value_parser = header, allow_hyphen_values = true)]
     pub headers: Vec<(String, String)>,
-    /// The content of each request
+    /// Content of each request
     #[arg(help_heading = TARGET, long, value_name = "TEXT", conflicts_with = "body_file", allow_hyphen_values = true)]
     pub body: Option<String>,
-    /// A file with the content of each request
+    /// File with the content of each request
     #[arg(help_heading = TARGET, long, value_name = "FILE")]
     pub body_file: Option<PathBuf>,
-    /// Many requests, one a line, in turn: {"url": ..., "method": ..., "headers": {...}, "body": ..., "check": [...]}
+    /// File of requests, one a line, sent in turn: {"url": ..., "method": ..., "headers": {...}, "body": ..., "check": [...]}
     #[arg(help_heading = TARGET, long, value_name = "FILE")]
     pub requests_file: Option<PathBuf>,
-    /// URLs, one a line; - reads standard input
+    /// File of URLs, one a line; - reads standard input
     #[arg(help_heading = TARGET, long = "urls", value_name = "FILE|-")]
     pub urls_file: Option<PathBuf>,
-    /// Compare each answer with status=200, length=N, sha256=HEX or json=POINTER=VALUE; may be repeated
+    /// Check each answer: status=200, length=N, sha256=HEX or json=POINTER=VALUE; may be repeated
     #[arg(help_heading = TARGET, long = "check", value_name = "CHECK", value_parser = TypedCheck::parse)]
     pub checks: Vec<TypedCheck>,
-    /// Reuse connections: the default
+    /// Reuse connections (the default)
     #[arg(help_heading = CONNECTIONS, long, overrides_with = "no_keepalive")]
     keepalive: bool,
     /// Open a connection for each request
     #[arg(help_heading = CONNECTIONS, long, overrides_with = "keepalive")]
     no_keepalive: bool,
-    /// The version of HTTP: 1.1, or 2 (by ALPN, for http:// by prior knowledge) [default: 1.1]
+    /// HTTP version: 1.1, or 2 (by ALPN, for http:// by prior knowledge) [default: 1.1]
     #[arg(help_heading = CONNECTIONS, long, value_name = "VERSION", hide_possible_values = true)]
     http_version: Option<HttpVersion>,
     /// The same as --http-version 2
@@ -115,24 +115,24 @@ pub struct Arguments {
     /// CPUs of the generator, a thread on each: 0 or 2-3
     #[arg(help_heading = CONNECTIONS, long, value_name = "LIST")]
     pub cpus: Option<CpuSet>,
-    /// Exit with 1 when it holds: 'p99 > 50ms', 'errors > 0.1%', 'rps < 1000'; may be repeated
+    /// Exit with 1 when this holds: 'p99 > 50ms', 'errors > 0.1%', 'rps < 1000'; may be repeated
     #[arg(help_heading = RESULTS, long, value_name = "LIMIT")]
     pub fail_if: Vec<String>,
-    /// Where to write a line for each request (CSV)
+    /// Write a line for each request here (CSV)
     #[arg(help_heading = RESULTS, long, value_name = "FILE")]
     pub samples: Option<PathBuf>,
-    #[arg(help = "Where to write the histograms of each second (HdrHistogram V2)", help_heading = RESULTS, long, value_name = "FILE")]
+    #[arg(help = "Write the histograms of each second here (HdrHistogram V2)", help_heading = RESULTS, long, value_name = "FILE")]
     pub hdr_log: Option<PathBuf>,
     /// table, plain, json, csv or markdown [environment: FORMAT] [default: table]
     #[arg(help_heading = RESULTS, long, value_name = "FORMAT", hide_possible_values = true)]
     pub format: Option<Format>,
-    /// Where runs are kept: each gets a folder of its own there
+    /// Folder of runs; each run gets a folder of its own in it
     #[arg(help_heading = RESULTS, long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
-    /// Keep nothing: no run
+    /// Do not store the run
     #[arg(help_heading = RESULTS, long)]
     pub no_store: bool,
-    /// Write the report there and do nothing else with it: no table, no run; - is standard output
+    /// Write the report here, without table and run; - is standard output
     #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["repeat", "fail_if", "format"])]
     pub report: Option<PathBuf>,
     /// An open file descriptor to write progress to (JSON lines)
@@ -141,17 +141,17 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// Whether connections are kept.
+    /// Whether connections are reused.
     pub const fn keepalive(&self) -> bool {
         !self.no_keepalive
     }
 
-    /// Whether connections speak HTTP/2.
+    /// Whether connections use HTTP/2.
     pub fn http2(&self) -> bool {
         self.http2 || self.http_version == Some(HttpVersion::Two)
     }
 
-    /// The limits of `--fail-if`, or what is wrong with one.
+    /// Parses the limits of `--fail-if`.
     pub fn limits(&self) -> Result<Vec<Limit>, String> {
         let is_open_loop = self.rate.is_some();
         let texts = self.fail_if.iter();
@@ -159,7 +159,7 @@ impl Arguments {
     }
 }
 
-/// A check, and how it was typed.
+/// A check and its text.
 #[derive(Debug, Clone)]
 pub struct TypedCheck {
     pub text: String,
@@ -186,16 +186,16 @@ pub enum HttpVersion {
     Two,
 }
 
-/// How requests keep to the rate.
+/// Spacing of requests at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ArrivalsName {
-    /// At equal distances
+    /// Evenly spaced
     Constant,
-    /// At random ones, as of many independent users
+    /// At random, like many independent users
     Poisson,
 }
 
-/// A rate, or two.
+/// A rate, or the two rates of a ramp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateRange {
     pub from: PerSecond,

@@ -1,4 +1,4 @@
-//! The command: trials one after the other, each kept as it ends; then the tables, where the run is, which limits are broken.
+//! The command: sends the trials and stores each as it ends, then prints the tables, the run's folder and the broken limits.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -7,57 +7,57 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum as _;
-use dyno_load::load::{Plan, Report};
+use dyno_load::{Plan, Report};
 
 use super::arguments::Arguments;
-use super::keep::{self, NotKept, Run, require_folder};
+use super::keep::{self, Run, StoreError, require_folder};
 use super::limit::Limit;
 use super::line::Line;
 use super::plan::plan;
 use super::streams::{Outputs, numbered};
-use super::tables::{not_whole, tables};
+use super::tables::{missing_trials_note, tables};
 use super::trial::Trial;
-use crate::complaint::{Mistyped, NOTHING_MEASURED, complain};
-use crate::stop::{signal_that_came, stop_at_signals};
+use crate::messages::{NOTHING_MEASURED, UsageError, print_message};
+use crate::stop::{received_signal, stop_at_signals};
 use crate::table::{self, Format, without_controls};
 
-/// Exit status when a limit is broken.
+/// Exit status when a limit of `--fail-if` holds.
 const LIMIT_BROKEN: u8 = 1;
-/// A signal whose number is not known counts as that of Ctrl-C.
+/// Signal number to assume when it is unknown: Ctrl-C.
 const SIGINT: u8 = 2;
 
-/// Sends the load, shows how it went, and keeps it.
+/// Sends the load, stores and prints it.
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let format = format(arguments).map_err(Mistyped::new)?;
-    let limits = arguments.limits().map_err(Mistyped::new)?;
-    let plan = plan(arguments).map_err(|error| Mistyped::new(format_args!("{error:#}")))?;
+    let format = format(arguments).map_err(UsageError::new)?;
+    let limits = arguments.limits().map_err(UsageError::new)?;
+    let plan = plan(arguments).map_err(|error| UsageError::new(format_args!("{error:#}")))?;
     let mut outputs = Outputs::of(arguments)?;
     if !arguments.no_store
         && let Err(refused) = require_folder(&arguments.out)
     {
-        return Ok(say(&refused.to_string(), refused.status));
+        return Ok(print_and_return(&refused.to_string(), refused.status));
     }
-    let mut measuring = Measuring {
+    let mut running_load = RunningLoad {
         arguments,
         outputs: &outputs,
         stop: stop_at_signals()?,
         trials: Vec::new(),
         run: None,
-        not_kept: None,
+        store_error: None,
     };
-    let sent = measuring.send(&plan);
-    let ended = measuring.end();
+    let sent = running_load.send(&plan);
+    let result = running_load.end();
     if let Err(failed) = sent {
-        ended.tell_folder();
+        result.print_folder();
         return failed.status();
     }
     outputs.finish()?;
-    show(&ended, usize::from(arguments.repeat), format)?;
-    ended.tell_folder();
-    Ok(judge(&ended, &limits))
+    show(&result, usize::from(arguments.repeat), format)?;
+    result.print_folder();
+    Ok(judge(&result, &limits))
 }
 
-/// The format that was asked for, by the option or the environment.
+/// The output format, from the option or the environment.
 fn format(arguments: &Arguments) -> Result<Format, String> {
     if let Some(format) = arguments.format {
         return Ok(format);
@@ -72,9 +72,9 @@ fn format(arguments: &Arguments) -> Result<Format, String> {
     })
 }
 
-/// Why a load ends before its trials do.
+/// Reason for ending before all trials are done.
 enum Failed {
-    /// Not one answer came.
+    /// No answer came.
     NothingMeasured(String),
     Other(anyhow::Error),
 }
@@ -89,25 +89,25 @@ impl Failed {
     fn status(self) -> Result<u8> {
         match self {
             Self::NothingMeasured(line) => {
-                let status = signal_that_came().map_or(NOTHING_MEASURED, |signal| 128 + signal);
-                Ok(say(&line, status))
+                let status = received_signal().map_or(NOTHING_MEASURED, |signal| 128 + signal);
+                Ok(print_and_return(&line, status))
             }
             Self::Other(error) => Err(error),
         }
     }
 }
 
-/// A load under way.
-struct Measuring<'a> {
+/// A load in progress.
+struct RunningLoad<'a> {
     arguments: &'a Arguments,
     outputs: &'a Outputs,
     stop: Arc<AtomicBool>,
     trials: Vec<Trial>,
     run: Option<Run>,
-    not_kept: Option<NotKept>,
+    store_error: Option<StoreError>,
 }
 
-impl Measuring<'_> {
+impl RunningLoad<'_> {
     fn send(&mut self, plan: &Plan) -> Result<(), Failed> {
         let repeat = usize::from(self.arguments.repeat);
         let mut line = Line::on_terminal(repeat);
@@ -136,7 +136,10 @@ impl Measuring<'_> {
             }?;
             if report.requests == 0 {
                 drop(line);
-                return Err(Failed::NothingMeasured(no_answer(self.arguments, &report)));
+                return Err(Failed::NothingMeasured(no_answer_message(
+                    self.arguments,
+                    &report,
+                )));
             }
             let trial = Trial::new(number, keep::target(self.arguments), report);
             self.keep(&trial, samples.as_deref());
@@ -145,132 +148,133 @@ impl Measuring<'_> {
         Ok(())
     }
 
-    /// Keeps a trial; that it cannot be kept takes nothing from what was measured.
+    /// Stores a trial; a failure to store does not discard the measurement.
     fn keep(&mut self, trial: &Trial, samples: Option<&Path>) {
-        if self.arguments.no_store || self.not_kept.is_some() {
+        if self.arguments.no_store || self.store_error.is_some() {
             return;
         }
         if self.run.is_none() {
             match Run::begin(self.arguments, trial) {
                 Ok(run) => self.run = Some(run),
-                Err(error) => self.not_kept = Some(error),
+                Err(error) => self.store_error = Some(error),
             }
         }
         if let Some(run) = &self.run {
-            self.not_kept = run.keep(trial, samples).err();
+            self.store_error = run.keep(trial, samples).err();
         }
     }
 
-    /// Ends the run, whole or in part.
-    fn end(self) -> Ended {
+    /// Ends the run, complete or partial.
+    fn end(self) -> LoadResult {
         let was_stopped = self.trials.iter().any(|trial| trial.report.interrupted);
         let is_whole = self.trials.len() == usize::from(self.arguments.repeat) && !was_stopped;
-        let mut not_kept = self.not_kept;
-        let is_complete = is_whole && not_kept.is_none();
+        let mut store_error = self.store_error;
+        let is_complete = is_whole && store_error.is_none();
         let folder = self.run.and_then(|run| match run.close(is_complete) {
             Ok(folder) => Some(folder),
             Err(error) => {
-                not_kept.get_or_insert(error);
+                store_error.get_or_insert(error);
                 None
             }
         });
-        Ended {
+        LoadResult {
             trials: self.trials,
             is_whole,
             folder,
-            not_kept,
+            store_error,
         }
     }
 }
 
 /// A load that has ended.
-struct Ended {
+struct LoadResult {
     trials: Vec<Trial>,
-    /// Whether every trial was sent to its end.
+    /// Whether every trial ran to its end.
     is_whole: bool,
     folder: Option<PathBuf>,
-    not_kept: Option<NotKept>,
+    store_error: Option<StoreError>,
 }
 
-impl Ended {
-    fn tell_folder(&self) {
+impl LoadResult {
+    fn print_folder(&self) {
         if let Some(folder) = &self.folder {
-            let partial = if self.is_whole && self.not_kept.is_none() {
+            let partial = if self.is_whole && self.store_error.is_none() {
                 ""
             } else {
                 " (partial)"
             };
-            tell(&format!("run: {}{partial}", folder.display()));
+            print_line(&format!("run: {}{partial}", folder.display()));
         }
     }
 }
 
-/// Prints the tables; CSV has no place for the note that trials are missing.
-fn show(ended: &Ended, planned: usize, format: Format) -> Result<()> {
-    if ended.trials.is_empty() {
+/// Prints the tables; for CSV, which has no notes, missing trials are reported on standard error.
+fn show(result: &LoadResult, planned: usize, format: Format) -> Result<()> {
+    if result.trials.is_empty() {
         return Ok(());
     }
-    match table::print(&tables(&ended.trials, planned, format), format) {
-        // The reader may leave before the end: that takes nothing from the exit status.
+    match table::print(&tables(&result.trials, planned, format), format) {
+        // A reader that leaves early does not change the exit status.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         printed => printed.context("standard output")?,
     }
-    if let Some(missing) = not_whole(ended.trials.len(), planned).filter(|_| format == Format::Csv)
+    if let Some(missing) =
+        missing_trials_note(result.trials.len(), planned).filter(|_| format == Format::Csv)
     {
-        tell(&missing);
+        print_line(&missing);
     }
     Ok(())
 }
 
-/// Says which limits are broken; gives the exit status.
-fn judge(ended: &Ended, limits: &[Limit]) -> u8 {
+/// Prints the broken limits; returns the exit status.
+fn judge(result: &LoadResult, limits: &[Limit]) -> u8 {
     let mut is_broken = false;
     for limit in limits {
         let found = limit
-            .found(&ended.trials)
-            .filter(|found| limit.holds(*found));
+            .found(&result.trials)
+            .filter(|found| limit.is_broken_by(*found));
         if let Some(found) = found {
             is_broken = true;
-            tell(&format!(
+            print_line(&format!(
                 "FAILED --fail-if '{}': {}",
                 limit.text,
-                limit.words(found)
+                limit.description(found)
             ));
         }
     }
-    if let Some(error) = &ended.not_kept {
-        return say(&error.to_string(), error.status);
+    if let Some(error) = &result.store_error {
+        return print_and_return(&error.to_string(), error.status);
     }
-    if !ended.is_whole {
-        return 128 + signal_that_came().unwrap_or(SIGINT);
+    if !result.is_whole {
+        return 128 + received_signal().unwrap_or(SIGINT);
     }
     if is_broken {
         return LIMIT_BROKEN;
     }
     let unknown = limits
         .iter()
-        .find(|limit| limit.found(&ended.trials).is_none());
+        .find(|limit| limit.found(&result.trials).is_none());
     unknown.map_or(0, |limit| {
-        say(&unmeasured(limit, &ended.trials), NOTHING_MEASURED)
+        print_and_return(&unmeasured_message(limit, &result.trials), NOTHING_MEASURED)
     })
 }
 
-/// Why nothing can be compared with a limit.
-fn unmeasured(limit: &Limit, trials: &[Trial]) -> String {
+/// Message for a limit whose figure was not measured.
+fn unmeasured_message(limit: &Limit, trials: &[Trial]) -> String {
     let text = &limit.text;
     let limited = trials.iter().find(|trial| trial.is_generator_limited());
     match limited.and_then(Trial::reason) {
         Some(reason) => {
-            format!("--fail-if '{text}': nothing can be said of the server, for {reason}")
+            format!("--fail-if '{text}': the server was not measured, because {reason}")
         }
         None => format!(
-            "--fail-if '{text}': nothing of the kind was measured; leave it out, or see which figures there are with: --format json"
+            "--fail-if '{text}': not measured; remove it, or list the measured figures with: --format json"
         ),
     }
 }
 
-/// What a load ended with that has not one answer.
-fn no_answer(arguments: &Arguments, report: &Report) -> String {
+/// Message for a load without a single answer.
+fn no_answer_message(arguments: &Arguments, report: &Report) -> String {
     let mut errors: Vec<(&str, u64)> = report
         .errors
         .iter()
@@ -296,7 +300,7 @@ fn no_answer(arguments: &Arguments, report: &Report) -> String {
         [url] => format!("{}: ", keep::without_credentials(url)),
         _ => String::new(),
     };
-    // A server of one's own often has a certificate of its own, too.
+    // Local test servers often have a self-signed certificate.
     let is_refused = errors
         .iter()
         .any(|(name, _)| name.starts_with("Certificate"));
@@ -308,21 +312,21 @@ fn no_answer(arguments: &Arguments, report: &Report) -> String {
     format!("{asked}no answer came: {}{cure}", counts.join(", "))
 }
 
-/// Has the kernel forget the peak memory of trials before, so that each has its own.
+/// Resets the kernel's peak memory of this process, so that each trial has its own.
 fn forget_peak_memory(number: usize) {
     if number > 0 {
-        // A kernel that cannot counts that of all so far.
+        // Without the reset, the peak is that of all trials so far.
         let _: io::Result<()> = std::fs::write("/proc/self/clear_refs", "5");
     }
 }
 
-/// Says a line, and gives the status to end with.
-fn say(line: &str, status: u8) -> u8 {
-    tell(line);
+/// Prints a line, and returns the exit status.
+fn print_and_return(line: &str, status: u8) -> u8 {
+    print_line(line);
     status
 }
 
-/// Says a line; what it quotes cannot steer the terminal.
-fn tell(line: &str) {
-    complain(without_controls(line));
+/// Prints a line without control characters, so that quoted text cannot steer the terminal.
+fn print_line(line: &str) {
+    print_message(without_controls(line));
 }

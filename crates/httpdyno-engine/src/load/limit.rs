@@ -1,35 +1,35 @@
-//! A limit of a load, `p99 > 50ms`: how it is read, and what it says of what was measured.
+//! A limit of a load, such as `p99 > 50ms`: parsing, and comparison with the measurement.
 
-use dyno_load::load::format_time;
+use dyno_load::format_time;
 
 use super::trial::{Metric, Trial, median, metrics};
 use crate::quantity;
 use crate::table::{Kind, exact, general, rounded};
 
 const EXAMPLES: &str = "write it like 'p99 > 50ms', 'errors > 0.1%' or 'rps < 1000'";
-/// Counts that can be limited in per cent, too.
+/// Counts that can also be limited as a percentage.
 const SHARED: [&str; 4] = ["errors", "checks", "not_2xx", "resent"];
 const SOME: &str = "rps, errors, checks, p50, p90, p99, p99.9, max, service_p99, send_lag_p99, first_byte_p99 and the like";
-/// So much of what was typed is repeated.
+/// Characters of the input that a message repeats.
 const REPEATED: usize = 60;
-/// Names that are as close as this may be what was meant.
+/// Similarity from which a name is suggested.
 const CLOSE: f64 = 0.6;
 
-/// What a figure of a load must not be.
+/// A condition on a figure of a load that fails the command.
 pub struct Limit {
-    /// As it was typed.
+    /// The text as typed.
     pub text: String,
     metric: Metric,
     is_below: bool,
-    /// In the unit of the figure; in per cent of the requests for a share.
+    /// In the unit of the figure; for a share, in per cent of the requests.
     value: f64,
     is_share: bool,
 }
 
 impl Limit {
-    /// Reads `NAME > VALUE` or `NAME < VALUE`.
+    /// Parses `NAME > VALUE` or `NAME < VALUE`.
     ///
-    /// Times need their unit (`50ms`); counts of errors, of wrong checks and of other answers than 2xx may be a share of the requests
+    /// Times need their unit (`50ms`); counts of errors, failed checks and answers other than 2xx may be a share of the requests
     /// (`0.1%`). `p99.9` is `p99_9`.
     pub fn parse(text: &str, is_open_loop: bool) -> Result<Self, String> {
         let text = text.trim();
@@ -42,13 +42,13 @@ impl Limit {
         let (value, is_share) = read_value(value, &metric, &given)?;
         if is_share && (value > 100.0 || (value >= 100.0 && !is_below)) {
             return Err(format!(
-                "{given}: no share of the requests is ever more than 100 %; write it like 'errors > 0.1%'"
+                "{given}: a share of the requests never exceeds 100 %; write it like 'errors > 0.1%'"
             ));
         }
         let is_scheduled = metric.name.starts_with("send_lag_") || metric.name == "unsent";
         if is_scheduled && !is_open_loop {
             return Err(format!(
-                "--fail-if '{text}': only an open loop has it; give a --rate"
+                "--fail-if '{text}': requires an open loop; add --rate"
             ));
         }
         Ok(Self {
@@ -60,9 +60,9 @@ impl Limit {
         })
     }
 
-    /// What was measured: the median of the trials that have the figure; `None` when none has.
+    /// The measured value: the median of the trials that have the figure; `None` when no trial has it.
     ///
-    /// Where the generator was the limit, rates and times are its own, and none of the server's.
+    /// Trials limited by the generator have no rates and times of the server.
     pub fn found(&self, trials: &[Trial]) -> Option<f64> {
         let is_counted = SHARED.contains(&self.metric.name.as_str());
         let own = trials
@@ -71,8 +71,8 @@ impl Limit {
         median(own.filter_map(|trial| self.figure(trial)).collect())
     }
 
-    /// Whether what was measured is beyond the limit, which fails the command.
-    pub fn holds(&self, found: f64) -> bool {
+    /// Whether the measured value is beyond the limit, which fails the command.
+    pub fn is_broken_by(&self, found: f64) -> bool {
         if self.is_below {
             found < self.value
         } else {
@@ -80,8 +80,8 @@ impl Limit {
         }
     }
 
-    /// What was measured, and by how much it is beyond the limit.
-    pub fn words(&self, found: f64) -> String {
+    /// The measured value, and by how much it exceeds the limit.
+    pub fn description(&self, found: f64) -> String {
         let percent = 100.0 * (found - self.value).abs() / self.value;
         let apart = match percent {
             _ if self.value == 0.0 => String::new(),
@@ -130,7 +130,7 @@ fn grouped(percent: f64) -> String {
     crate::table::thousands(percent.round_ties_even() as u64)
 }
 
-/// Name, whether it must not be below, value.
+/// Name, whether the operator is `<`, value.
 fn parts(text: &str) -> Option<(&str, bool, &str)> {
     let end = text
         .find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_' || letter == '.'))?;
@@ -161,7 +161,7 @@ fn find(name: &str, given: &str) -> Result<Metric, String> {
     ))
 }
 
-/// The value, and whether it is in per cent.
+/// The value, and whether it is a percentage.
 fn read_value(text: &str, metric: &Metric, given: &str) -> Result<(f64, bool), String> {
     let name = &metric.name;
     if metric.kind == Kind::Time {
@@ -185,14 +185,14 @@ fn read_value(text: &str, metric: &Metric, given: &str) -> Result<(f64, bool), S
     };
     if is_share && !SHARED.contains(&name.as_str()) {
         return Err(format!(
-            "{given}: {name} is no share of the requests; in per cent there are: {}",
+            "{given}: {name} is no share of the requests; percentages work for: {}",
             SHARED.join(", ")
         ));
     }
     Ok((value, is_share))
 }
 
-/// Digits, and perhaps a fraction.
+/// Parses digits with an optional fraction.
 fn plain_number(text: &str) -> Option<f64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let are_digits = |text: &str, most: usize| {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_read() {
+    fn a_limit_is_parsed() {
         for (text, name, is_below, value, is_share) in [
             ("p99 > 50ms", "p99", false, 50.0, false),
             ("p99.9>1.5s", "p99_9", false, 1500.0, false),
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_what_to_write() {
+    fn a_wrong_limit_is_refused_with_an_example() {
         for (text, expected) in [
             (
                 "p99 >> 5ms",
@@ -251,18 +251,15 @@ mod tests {
             ),
             (
                 "rps < 5%",
-                "rps is no share of the requests; in per cent there are: errors, checks,",
+                "rps is no share of the requests; percentages work for: errors, checks,",
             ),
             ("rps < many", "'many' is no number; write it like"),
             (
                 "errors > 100%",
-                "no share of the requests is ever more than 100 %",
+                "a share of the requests never exceeds 100 %",
             ),
-            (
-                "send_lag_p99 > 1ms",
-                "only an open loop has it; give a --rate",
-            ),
-            ("unsent > 1", "only an open loop has it; give a --rate"),
+            ("send_lag_p99 > 1ms", "requires an open loop; add --rate"),
+            ("unsent > 1", "requires an open loop; add --rate"),
         ] {
             let said = refused(text);
             assert!(said.contains(expected), "{text}: {said}");
@@ -270,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_is_said_with_its_distance() {
+    fn a_broken_limit_is_described_with_its_distance() {
         for (text, found, expected) in [
             ("p99 > 50ms", 75.0, "p99 is 75 ms, 50 % above 50 ms"),
             ("p99 > 1ns", 1.0, "p99 is 1 ms, 99,999,900 % above 1 ns"),
@@ -283,8 +280,8 @@ mod tests {
             ("not_2xx > 0", 100.0, "not_2xx is 100, above 0"),
         ] {
             let limit = Limit::parse(text, false).unwrap_or_else(|error| panic!("{error}"));
-            assert!(limit.holds(found));
-            assert_eq!(limit.words(found), expected);
+            assert!(limit.is_broken_by(found));
+            assert_eq!(limit.description(found), expected);
         }
     }
 }

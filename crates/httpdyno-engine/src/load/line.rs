@@ -1,8 +1,8 @@
-//! The line that shows how a load is doing, in a terminal; nothing anywhere else.
+//! The progress line of a load in a terminal; nothing is printed elsewhere.
 
 use std::io::{self, IsTerminal, Write};
 
-use dyno_load::load::{Live, format_time};
+use dyno_load::{Live, format_time};
 use rustix::termios::tcgetwinsize;
 
 use crate::table::thousands;
@@ -10,7 +10,7 @@ use crate::table::thousands;
 const CLEAR: &str = "\r\x1b[2K";
 const USUAL_COLUMNS: usize = 80;
 
-/// A line that is written over and over.
+/// A line that is overwritten.
 #[derive(Debug)]
 pub struct Line {
     repeat: usize,
@@ -19,7 +19,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line on standard error; `None` where that is no terminal, or a dumb one.
+    /// A line on standard error; `None` where that is not a terminal, or a dumb one.
     pub fn on_terminal(repeat: usize) -> Option<Self> {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         (io::stderr().is_terminal() && !is_dumb).then(|| Self {
@@ -29,19 +29,19 @@ impl Line {
         })
     }
 
-    /// Notes which trial begins, from 0.
+    /// Sets the number of the trial, from 0.
     pub fn begin(&mut self, number: usize) {
         if self.repeat > 1 {
             self.place = format!("{} of {}: ", number + 1, self.repeat);
         }
     }
 
-    /// Shows how far it is.
+    /// Prints the progress.
     pub fn show(&mut self, live: &Live) {
         let columns = tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col.into());
         let columns = if columns == 0 { USUAL_COLUMNS } else { columns };
-        // A line that is as wide as the terminal would begin another one.
-        let text: String = format!("{}{}", self.place, words(live))
+        // A line as wide as the terminal would wrap.
+        let text: String = format!("{}{}", self.place, progress_text(live))
             .chars()
             .take(columns.saturating_sub(1))
             .collect();
@@ -58,7 +58,7 @@ impl Drop for Line {
     }
 }
 
-/// A terminal that has gone is no reason to end a measurement.
+/// Writes to standard error; a closed terminal does not end a measurement.
 fn write(text: &str) {
     let mut stream = io::stderr().lock();
     let _ = stream
@@ -72,7 +72,7 @@ fn write(text: &str) {
     clippy::cast_sign_loss,
     reason = "shown with few digits"
 )]
-fn words(live: &Live) -> String {
+fn progress_text(live: &Live) -> String {
     let mut parts = vec![
         format!("{:.1} s", live.elapsed_s),
         format!("{}/s", thousands(live.rps.round_ties_even() as u64)),
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_has_what_is_known() {
+    fn a_line_has_the_known_figures() {
         let live = Live {
             elapsed_s: 3.25,
             sent: 12_400,
@@ -108,10 +108,10 @@ mod tests {
             response_p99_ns: None,
         };
         assert_eq!(
-            words(&live),
+            progress_text(&live),
             "3.2 s, 4,100/s, 12,345 answers, p50 1.02 ms, 64 open"
         );
         let failing = Live { errors: 1, ..live };
-        assert!(words(&failing).contains("12,345 answers, 1 error, p50"));
+        assert!(progress_text(&failing).contains("12,345 answers, 1 error, p50"));
     }
 }

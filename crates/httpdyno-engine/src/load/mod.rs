@@ -1,4 +1,4 @@
-//! `load`: sends requests to servers, measures how they are answered, prints it and keeps it as a run.
+//! `load`: sends requests to servers, measures the answers, prints the results and stores them as a run.
 
 mod arguments;
 mod command;
@@ -15,13 +15,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use dyno_load::load::{self, Plan, Report, Watch};
+use dyno_load::{Plan, Report, Watch};
 
 pub use arguments::Arguments;
 
-use crate::complaint::{Mistyped, one_line};
+use crate::messages::{UsageError, one_line};
 
-/// Runs to the end, or to a signal.
+/// Runs to the end, or until a signal.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     if arguments.report.is_some() || arguments.progress.is_some() {
         single::run(arguments)
@@ -30,10 +30,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
 }
 
-/// Sends one load; a file that cannot be made is a mistake in what was typed.
+/// Sends one load; an output file that cannot be created is a usage error.
 fn measure(plan: Plan, stop: &Arc<AtomicBool>, watch: Option<Watch<'_>>) -> Result<Report> {
-    load::run(plan, stop, watch).map_err(|error| match error {
-        error @ load::Error::Create { .. } => Mistyped::new(one_line(&error)).into(),
+    dyno_load::run(plan, stop, watch).map_err(|error| match error {
+        error @ dyno_load::Error::Create { .. } => UsageError::new(one_line(&error)).into(),
         error => error.into(),
     })
 }

@@ -1,4 +1,4 @@
-//! From the command line to the plan of a run.
+//! Translation of the command line to the plan of a load.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -6,35 +6,39 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use dyno_load::load::jsonl::{self, Described};
-use dyno_load::load::{Arrivals, Plan, Preparation, Rate, Requests, Shape, Termination};
-use dyno_load::transport::tls;
+use dyno_client::{Protocol, tls};
+use dyno_load::jsonl::{self, Described};
+use dyno_load::{Arrivals, Plan, Preparation, Rate, Requests, Shape, Termination};
 use dyno_room::CpuSet;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
 
 use super::arguments::{Arguments, ArrivalsName, RateRange};
-use crate::complaint::system_words;
+use crate::messages::system_message;
 
-/// How long a run takes if nothing says when it ends.
+/// Length of a load without --duration and --requests.
 const DURATION: Duration = Duration::from_secs(10);
 
-/// So much of a mistyped URL is repeated.
+/// Characters of a wrong URL that a message repeats.
 const LONGEST_URL: usize = 200;
 
-/// What random arrivals are drawn from if nothing says it.
+/// Default seed of random arrivals.
 const SEED: u64 = 1;
 
-/// The plan, or what does not fit.
+/// Makes the plan, or returns the conflict of the options.
 pub fn plan(arguments: &Arguments) -> Result<Plan> {
-    possible(arguments)?;
-    let http2 = arguments.http2();
+    check_options(arguments)?;
+    let protocol = if arguments.http2() {
+        Protocol::Http2
+    } else {
+        Protocol::Http1
+    };
     let shape = Shape {
         method: arguments.method.clone(),
         headers: arguments.headers.clone(),
         body: body(arguments)?.map(Into::into),
         keepalive: arguments.keepalive(),
-        http2,
+        protocol,
         checks: arguments
             .checks
             .iter()
@@ -47,7 +51,7 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         (None, None) => "GET".to_owned(),
     };
     if let Some(path) = &arguments.servers.cacert {
-        // Also where no URL needs it: a file that is named is meant.
+        // Checked even when no URL needs it, so that a wrong file is never ignored.
         tls::Client::new(tls::Trust::Authorities(Some(path)), &[])
             .with_context(|| format!("--cacert {}", path.display()))?;
     }
@@ -57,7 +61,7 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         method,
         connections: arguments.connections,
         streams: arguments.streams,
-        http2,
+        protocol,
         keepalive: arguments.keepalive(),
         pace: pace(arguments, &termination)?,
         ramp: arguments.ramp,
@@ -72,14 +76,14 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
     })
 }
 
-/// What each option says may be right, and still not go together, or not here.
-fn possible(arguments: &Arguments) -> Result<()> {
+/// Refuses options that conflict, or that are impossible on this machine.
+fn check_options(arguments: &Arguments) -> Result<()> {
     if arguments.urls.is_empty()
         && arguments.urls_file.is_none()
         && arguments.requests_file.is_none()
     {
         bail!(
-            "load: there is no URL to send requests to; write: httpdyno load http://localhost:8080/, or give --urls or --requests-file"
+            "load: no URL given; write: httpdyno load http://localhost:8080/, or use --urls or --requests-file"
         );
     }
     if let Some(url) = arguments.urls.iter().find(|url| !url.contains("://")) {
@@ -93,33 +97,35 @@ fn possible(arguments: &Arguments) -> Result<()> {
         ("--cacert", &arguments.servers.cacert),
     ] {
         if let Some(path) = path {
-            readable(option, path)?;
+            check_readable(option, path)?;
         }
     }
     let http2 = arguments.http2();
     if arguments.streams > 1 && !http2 {
         bail!(
-            "--streams {}: only HTTP/2 has streams; ask for it, too",
+            "--streams {}: only HTTP/2 has streams; add --http2",
             arguments.streams
         );
     }
     if http2 && !arguments.keepalive() {
-        bail!("--no-keepalive: HTTP/2 keeps its connections; leave one of the two out");
+        bail!(
+            "--no-keepalive conflicts with HTTP/2, which reuses its connections; remove one of the two"
+        );
     }
     if !arguments.ramp.is_zero() && arguments.rate.is_some() {
-        bail!("--ramp: with a --rate the schedule says who sends when; leave one of the two out");
+        bail!("--ramp conflicts with --rate, which schedules every request; remove one of the two");
     }
     if arguments.timeout.is_zero() {
-        bail!("--timeout 0: no request can be answered in no time; write it like 5s");
+        bail!("--timeout 0: must be above 0; write it like 5s");
     }
-    within_open_files(arguments.connections)
+    check_open_files(arguments.connections)
 }
 
-/// Refuses a file that cannot be opened, in words for those who typed it.
-fn readable(option: &str, path: &Path) -> Result<()> {
+/// Refuses a file that cannot be opened.
+fn check_readable(option: &str, path: &Path) -> Result<()> {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty());
     opened.map(drop).map_err(|error| {
-        let reason = system_words(&error.into());
+        let reason = system_message(&error.into());
         anyhow!(
             "{option} {}: cannot be read: {reason}; name another file",
             path.display()
@@ -143,13 +149,13 @@ fn body(arguments: &Arguments) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// More connections than this process may ever have open would only cost memory.
-fn within_open_files(connections: usize) -> Result<()> {
+/// Refuses more connections than this process may ever open, which would only cost memory.
+fn check_open_files(connections: usize) -> Result<()> {
     let most = getrlimit(Resource::Nofile).maximum;
     let most = most.and_then(|most| usize::try_from(most).ok());
     if let Some(most) = most.filter(|most| connections > *most) {
         bail!(
-            "--connections {connections}: a process may have at most {most} files open here; raise that limit (ulimit -Hn), or ask for fewer"
+            "--connections {connections}: a process may have at most {most} open files here; raise that limit (ulimit -Hn), or lower the number"
         );
     }
     Ok(())
@@ -160,7 +166,7 @@ fn termination(arguments: &Arguments) -> Result<Termination> {
         .duration
         .is_some_and(|duration| duration.is_zero())
     {
-        bail!("--duration 0: nothing can be sent in no time; write it like 10s");
+        bail!("--duration 0: must be above 0; write it like 10s");
     }
     let duration = match (arguments.duration, arguments.requests) {
         (None, None) => Some(DURATION),
@@ -175,18 +181,18 @@ fn termination(arguments: &Arguments) -> Result<Termination> {
 fn pace(arguments: &Arguments, termination: &Termination) -> Result<Option<(Rate, Arrivals)>> {
     let is_random = arguments.arrivals == Some(ArrivalsName::Poisson);
     if arguments.seed.is_some() && !is_random {
-        bail!("--seed: only random arrivals have one; add --arrivals poisson");
+        bail!("--seed requires --arrivals poisson");
     }
     let Some(RateRange { from, to }) = arguments.rate else {
         if arguments.arrivals.is_some() {
-            bail!("--arrivals: only an open loop has them; give a --rate");
+            bail!("--arrivals requires --rate");
         }
         return Ok(None);
     };
     let rate = match (to, termination.duration_ns) {
         (None, _) => Rate::Constant(from),
         (Some(to), Some(over_ns)) if over_ns > 0 => Rate::Ramp { from, to, over_ns },
-        (Some(_), _) => bail!("--rate with .. is a ramp over the whole run: add --duration"),
+        (Some(_), _) => bail!("--rate with .. is a ramp over the whole load; add --duration"),
     };
     let arrivals = if is_random {
         Arrivals::Poisson {
@@ -209,7 +215,7 @@ fn cpus(arguments: &Arguments) -> Result<Vec<usize>> {
 fn requests(arguments: &Arguments, shape: &Shape) -> Result<Requests> {
     let mut all = Preparation::new(shape);
     for url in &arguments.urls {
-        all.add(of_url(url))?;
+        all.add(request_for(url))?;
     }
     if let Some(path) = &arguments.urls_file {
         let name = || format!("--urls {}", path.display());
@@ -217,7 +223,7 @@ fn requests(arguments: &Arguments, shape: &Shape) -> Result<Requests> {
             let line = line.with_context(name)?;
             let line = String::from_utf8_lossy(&line);
             if !line.trim().is_empty() {
-                let added = all.add(of_url(line.trim()));
+                let added = all.add(request_for(line.trim()));
                 added.map_err(|error| anyhow!("{}: line {number}: {error}", name()))?;
             }
         }
@@ -232,20 +238,20 @@ fn requests(arguments: &Arguments, shape: &Shape) -> Result<Requests> {
     }
     all.finish().map_err(|_| {
         anyhow!(
-            "{}: there is nothing to send in it; write a line for each request",
+            "{}: no requests in the file; write a line for each request",
             files(arguments)
         )
     })
 }
 
-fn of_url(url: &str) -> Described {
+fn request_for(url: &str) -> Described {
     Described {
         url: url.to_owned(),
         ..Described::default()
     }
 }
 
-/// The files that were named, as they were typed.
+/// The file options as typed.
 fn files(arguments: &Arguments) -> String {
     let named = [
         ("--urls", &arguments.urls_file),

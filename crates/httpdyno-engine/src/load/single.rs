@@ -1,4 +1,4 @@
-//! A load for another program: one trial, whose report it reads.
+//! A load for another program: one trial, whose report that program reads.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -7,20 +7,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use dyno_load::load::{self, Live};
+use dyno_load::Live;
 use serde_json::json;
 
 use super::arguments::Arguments;
 use super::plan;
-use crate::complaint::{Mistyped, NOTHING_MEASURED};
+use crate::messages::{NOTHING_MEASURED, UsageError};
 use crate::progress;
 use crate::report_file::ReportFile;
 use crate::stop::stop_at_signals;
 
-/// Runs to the end, or to a signal, and writes the report.
+/// Runs to the end or until a signal, and writes the report.
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let plan = plan::plan(arguments).map_err(|error| Mistyped::new(format_args!("{error:#}")))?;
-    // Before a run of hours, not after it.
+    let plan = plan::plan(arguments).map_err(|error| UsageError::new(format_args!("{error:#}")))?;
+    // Opened before a load of hours, so that a failure shows at once.
     let named = arguments.report.as_deref();
     let file = named
         .filter(|path| *path != Path::new("-"))
@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             progress.write(live);
         }
     };
-    let watch: Option<load::Watch<'_>> = match arguments.progress {
+    let watch: Option<dyno_load::Watch<'_>> = match arguments.progress {
         Some(_) => Some(&mut show),
         None => None,
     };
@@ -51,7 +51,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     })
 }
 
-/// JSON lines about five times a second. When their reader has gone, so has the program that asked for the load: it ends.
+/// Progress as JSON lines, about five a second. When the reader has gone, the load ends: the program that started it has gone, too.
 struct Progress {
     file: Option<File>,
     stop: Arc<AtomicBool>,

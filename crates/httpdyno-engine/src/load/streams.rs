@@ -1,6 +1,6 @@
-//! Files of `--samples` and `--hdr-log` that keep nothing: pipes, terminals, devices.
+//! Outputs of `--samples` and `--hdr-log` that store nothing: pipes, terminals, devices.
 //!
-//! What goes there is written to a file without a name first, since the run is made of it, too.
+//! Their data is written to an unnamed file first, since the run is made from it, too.
 
 use std::env;
 use std::fs::{self, File};
@@ -12,9 +12,9 @@ use rustix::fd::AsRawFd;
 use rustix::fs::{Mode, OFlags, open};
 
 use super::arguments::Arguments;
-use crate::complaint::Mistyped;
+use crate::messages::UsageError;
 
-/// An output, and the file that it is written to first.
+/// An output, and the file that is written before it.
 #[derive(Debug)]
 struct Stream {
     option: &'static str,
@@ -22,7 +22,7 @@ struct Stream {
     file: File,
 }
 
-/// The outputs of a load: the files that the generator writes, and the streams that these are copied to.
+/// The outputs of a load: the files that the generator writes, and the streams that they are copied to.
 #[derive(Debug)]
 pub struct Outputs {
     pub samples: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Decides where the generator writes.
+    /// Chooses the files of the generator.
     pub fn of(arguments: &Arguments) -> Result<Self> {
         let mut streams = Vec::new();
         let mut first = |option, path: &Option<PathBuf>| -> Result<Option<PathBuf>> {
@@ -40,8 +40,8 @@ impl Outputs {
             };
             if arguments.repeat > 1 {
                 let path = path.display();
-                return Err(Mistyped::new(format_args!(
-                    "{option} {path}: with --repeat each trial has a file of its own; name a file"
+                return Err(UsageError::new(format_args!(
+                    "{option} {path}: with --repeat each trial writes a file of its own; name a file"
                 ))
                 .into());
             }
@@ -61,7 +61,7 @@ impl Outputs {
         })
     }
 
-    /// Copies what was written to where it was meant to go; a reader that has gone is no error.
+    /// Copies the files to their streams; a reader that has gone is not an error.
     pub fn finish(&mut self) -> Result<()> {
         for stream in &mut self.streams {
             let copied = stream.copy();
@@ -78,7 +78,7 @@ impl Outputs {
 impl Stream {
     fn copy(&mut self) -> io::Result<()> {
         self.file.rewind()?;
-        // Not by its name, which would begin a file anew that standard output goes to.
+        // Not opened by name, which would truncate a file that standard output is redirected to.
         match descriptor(&self.path) {
             Some(1) => {
                 let mut out = io::stdout().lock();
@@ -98,7 +98,7 @@ impl Stream {
     }
 }
 
-/// A file of its own for each trial behind the first: `samples.csv`, `samples-2.csv`.
+/// The file of each trial after the first has a number: `samples.csv`, `samples-2.csv`.
 pub fn numbered(path: &Path, number: usize) -> PathBuf {
     if number == 0 {
         return path.to_owned();
@@ -110,7 +110,7 @@ pub fn numbered(path: &Path, number: usize) -> PathBuf {
     path.with_file_name(format!("{stem}-{}{suffix}", number + 1))
 }
 
-/// Whether a path is an open descriptor, or a file that is there and keeps nothing.
+/// Whether a path is an open descriptor, or an existing file that stores nothing.
 fn is_stream(path: &Path) -> bool {
     let kind = fs::metadata(path).map(|found| found.file_type());
     descriptor(path).is_some() || kind.is_ok_and(|kind| !kind.is_file() && !kind.is_dir())
@@ -141,7 +141,7 @@ fn nameless() -> io::Result<File> {
     if let Ok(file) = open(&folder, flags, Mode::from_raw_mode(0o600)) {
         return Ok(file.into());
     }
-    // A file system that cannot do that.
+    // The file system has no unnamed files.
     let path = folder.join(format!("httpdyno-{}", std::process::id()));
     let file = File::options()
         .read(true)

@@ -1,15 +1,15 @@
-//! The tables of a load: a row a trial for programs; figures, times and outcomes below each other for people.
+//! The tables of a load: a row per trial for programs; figures, times and outcomes for people.
 
 use std::collections::BTreeMap;
 
-use dyno_load::load::{Checked, format_time};
+use dyno_load::{Checked, format_time};
 
 use super::trial::{Metric, Times, Trial, median, metrics, percentile};
 use crate::table::{
     Cell, Column, Format, Kind, Note, Table, general, general_grouped, rounded, thousands,
 };
 
-/// The figures of the first table for people, with their headings there.
+/// The figures of the first table for people, with their headings.
 const FIGURES: [(&str, &str); 5] = [
     ("requests", "requests"),
     ("rps", "requests/s"),
@@ -18,14 +18,14 @@ const FIGURES: [(&str, &str); 5] = [
     ("connections_opened", "connections"),
 ];
 const PERCENTILES: [&str; 7] = ["mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
-/// Stands before what else is wrong with a trial.
+/// Separates the first reason of a verdict from further ones.
 const ALSO: &str = "; also: ";
 
-/// The tables that a format has: one for programs, for people several.
+/// The tables of a format: one for programs, several for people.
 ///
-/// `planned` is how many trials were asked for: that some are missing stands below the last table, for programs at each row.
+/// `planned` is the number of trials that were asked for. Missing trials are noted below the last table, for programs at each row.
 pub fn tables(trials: &[Trial], planned: usize, format: Format) -> Vec<Table> {
-    let missing = not_whole(trials.len(), planned);
+    let missing = missing_trials_note(trials.len(), planned);
     if format.is_for_programs() {
         let mut table = for_programs(trials);
         if let Some(text) = missing {
@@ -46,12 +46,12 @@ pub fn tables(trials: &[Trial], planned: usize, format: Format) -> Vec<Table> {
     tables
 }
 
-/// Says that trials are missing.
-pub fn not_whole(finished: usize, planned: usize) -> Option<String> {
+/// Note that trials are missing.
+pub fn missing_trials_note(finished: usize, planned: usize) -> Option<String> {
     (finished < planned).then(|| format!("not whole: {finished} of {planned} trials"))
 }
 
-/// Plain text prints no title: it stands below the rows.
+/// Moves the title into a note: plain text prints no title.
 fn title_as_note(table: &mut Table) {
     let title = std::mem::take(&mut table.title);
     if !title.is_empty() {
@@ -139,7 +139,7 @@ fn verdict_column() -> Column {
     }
 }
 
-/// A figure as a table keeps it.
+/// The value of a figure, rounded for a table.
 fn cell(metric: &Metric, trial: &Trial) -> Cell {
     match metric.figure(trial) {
         None => Cell::Absent,
@@ -157,7 +157,7 @@ fn counted(counts: &[(String, u64)]) -> String {
     texts.join(", ")
 }
 
-/// The figures of each trial, under what the load was.
+/// The figures of each trial, titled with a description of the load.
 fn figures(trials: &[Trial]) -> Table {
     let all = metrics();
     let shown: Vec<(&Metric, &str)> = FIGURES
@@ -202,15 +202,15 @@ fn figures(trials: &[Trial]) -> Table {
     });
     let notes = notes(trials).into_iter();
     Table {
-        title: trials.first().map(words).unwrap_or_default(),
+        title: trials.first().map(load_title).unwrap_or_default(),
         columns,
         rows: rows.collect(),
         notes: notes.map(|text| Note { text, row: None }).collect(),
     }
 }
 
-/// One line: where the load went, how many at a time, on which schedule.
-fn words(trial: &Trial) -> String {
+/// Describes a load in one line: target, concurrency, schedule.
+fn load_title(trial: &Trial) -> String {
     let plan = &trial.report.plan;
     let places = thousands(trial.concurrency() as u64);
     let connection = if plan.keepalive {
@@ -235,7 +235,7 @@ fn words(trial: &Trial) -> String {
     )
 }
 
-/// Each kind of time in a row, medians over the trials; kinds that no trial has are left out.
+/// A row for each kind of time, medians over the trials; kinds that no trial has are omitted.
 fn times(trials: &[Trial]) -> Table {
     let mut columns = vec![
         Column::new("time", Kind::Text),
@@ -252,7 +252,7 @@ fn times(trials: &[Trial]) -> Table {
             continue;
         }
         let mut row = vec![
-            Cell::Text(kind.words().to_owned()),
+            Cell::Text(kind.heading().to_owned()),
             number(found.iter().map(|times| times.count).sum()),
         ];
         row.extend(
@@ -279,7 +279,7 @@ fn times(trials: &[Trial]) -> Table {
     }
 }
 
-/// What the requests of all trials ended with.
+/// The outcomes of the requests of all trials.
 fn outcomes(trials: &[Trial]) -> Table {
     let answers = summed(trials.iter().map(Trial::statuses));
     let failures = summed(trials.iter().map(Trial::failures));
@@ -295,7 +295,7 @@ fn outcomes(trials: &[Trial]) -> Table {
         .chain(failures)
         .map(|(name, count)| vec![Cell::Text(name), number(count), share(count, ended)])
         .collect();
-    let others = left_over(trials).into_iter();
+    let others = other_outcomes(trials).into_iter();
     rows.extend(others.map(|(name, count)| vec![Cell::Text(name), number(count), Cell::Absent]));
     Table {
         title: String::new(),
@@ -317,7 +317,7 @@ fn share(count: u64, of: u64) -> Cell {
     Cell::Number(rounded(100.0 * count as f64 / of as f64, 3))
 }
 
-/// Adds counts by name; the most frequent first, then in the order in which they were seen.
+/// Adds counts by name; the most frequent first, equal ones in order of appearance.
 fn summed(counts: impl Iterator<Item = Vec<(String, u64)>>) -> Vec<(String, u64)> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut total: Vec<(String, u64)> = Vec::new();
@@ -332,9 +332,9 @@ fn summed(counts: impl Iterator<Item = Vec<(String, u64)>>) -> Vec<(String, u64)
     total
 }
 
-/// Requests that did not end, were sent again or not at all, and what the checks found.
+/// Requests that did not end, were resent or never sent, and the results of the checks.
 #[expect(clippy::cast_precision_loss, reason = "an age")]
-fn left_over(trials: &[Trial]) -> Vec<(String, u64)> {
+fn other_outcomes(trials: &[Trial]) -> Vec<(String, u64)> {
     let reports = || trials.iter().map(|trial| &trial.report);
     let oldest_ns = reports()
         .filter_map(|report| report.censored.oldest_ns)
@@ -382,9 +382,9 @@ fn left_over(trials: &[Trial]) -> Vec<(String, u64)> {
     rows
 }
 
-/// Why trials were stopped or are not valid, one line for each reason.
+/// Reasons why trials were stopped or are not valid, one line each.
 ///
-/// The same reason in several trials is one line, also where its numbers, or what else was found, differ from trial to trial.
+/// The same reason in several trials is one line, even where its numbers or further reasons differ.
 fn notes(trials: &[Trial]) -> Vec<String> {
     let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
     for trial in trials {
@@ -414,7 +414,7 @@ fn notes(trials: &[Trial]) -> Vec<String> {
     reasons.into_iter().map(|(_, texts)| note(texts)).collect()
 }
 
-/// Puts 0 in the place of each number.
+/// Replaces each number with 0.
 fn without_numbers(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let mut plain = String::new();

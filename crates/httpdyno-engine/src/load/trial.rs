@@ -1,18 +1,18 @@
-//! A trial, and the figures of one: under the names that tables, `--fail-if` and `compare` share.
+//! A trial and its figures, with the names that tables, `--fail-if` and `compare` share.
 
-use dyno_load::load::{Report, Summary, Verdict};
+use dyno_load::{Report, Summary, Verdict};
 
 use crate::table::Kind;
 
-/// A load that has ended.
+/// A trial that has ended.
 #[derive(Debug)]
 pub struct Trial {
     /// From 0.
     pub number: usize,
-    /// What was asked for, in a few words.
+    /// Description of the target in a few words.
     pub target: String,
     pub report: Report,
-    /// Response times, with what is known of requests that had not ended.
+    /// Response times, including lower bounds of requests that had not ended.
     pub response: Option<Summary>,
 }
 
@@ -26,7 +26,7 @@ impl Trial {
         }
     }
 
-    /// The word for how it went.
+    /// The verdict as one word.
     pub fn verdict(&self) -> &'static str {
         match &self.report.validity {
             Some(judged) => judged.verdict.name(),
@@ -34,7 +34,7 @@ impl Trial {
         }
     }
 
-    /// Why it is not valid, or was stopped.
+    /// Why the trial is not valid, or was stopped.
     pub fn reason(&self) -> Option<String> {
         match &self.report.validity {
             Some(judged) => judged.reason.clone(),
@@ -42,13 +42,13 @@ impl Trial {
         }
     }
 
-    /// Whether the generator was the limit, so that its rates and times are none of the server's.
+    /// Whether the generator was the limit, so that rates and times are not the server's.
     pub fn is_generator_limited(&self) -> bool {
         let validity = self.report.validity.as_ref();
         validity.is_some_and(|judged| judged.verdict == Verdict::GeneratorLimited)
     }
 
-    /// How many requests may be in flight at once.
+    /// Maximum number of requests in flight at once.
     pub fn concurrency(&self) -> usize {
         self.report.plan.connections * self.report.plan.streams
     }
@@ -81,7 +81,7 @@ impl Trial {
         times.and_then(Summary::some)
     }
 
-    /// How long it lasted, in whole nanoseconds.
+    /// The elapsed time, rounded to nanoseconds.
     pub fn elapsed_s(&self) -> f64 {
         nanoseconds(self.report.elapsed_s) / 1e9
     }
@@ -110,7 +110,7 @@ fn nanoseconds(seconds: f64) -> f64 {
     (seconds * 1e9).round_ties_even()
 }
 
-/// Everything that has a distribution.
+/// The kinds of time that have a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
     Response,
@@ -136,7 +136,7 @@ impl Times {
         Self::Content,
     ];
 
-    /// What begins the name of its figures: nothing for the response time, `p99`.
+    /// The prefix of the figures' names; empty for the response time: `p99`.
     const fn prefix(self) -> &'static str {
         match self {
             Self::Response => "",
@@ -151,7 +151,7 @@ impl Times {
     }
 
     /// The heading of its row.
-    pub const fn words(self) -> &'static str {
+    pub const fn heading(self) -> &'static str {
         match self {
             Self::Response => "response time",
             Self::Service => "service time",
@@ -189,7 +189,7 @@ pub fn percentile(name: &str) -> Option<Percentile> {
     known.map(|(_, read)| *read)
 }
 
-/// How a figure is read.
+/// The source of a figure.
 #[derive(Clone, Copy)]
 enum Figure {
     Of(fn(&Trial) -> Option<f64>),
@@ -201,7 +201,7 @@ enum Figure {
 pub struct Metric {
     pub name: String,
     pub kind: Kind,
-    /// Decimals that a table keeps; 0: a whole number.
+    /// Decimals in a table; 0: a whole number.
     pub decimals: usize,
     figure: Figure,
 }
@@ -231,16 +231,16 @@ pub fn metrics() -> Vec<Metric> {
     all
 }
 
-type Described = (&'static str, Kind, usize, fn(&Trial) -> Option<f64>);
+type FigureRow = (&'static str, Kind, usize, fn(&Trial) -> Option<f64>);
 
-fn figures(described: &[Described]) -> Vec<Metric> {
-    let metric = |(name, kind, decimals, read): &Described| Metric {
+fn figures(rows: &[FigureRow]) -> Vec<Metric> {
+    let metric = |(name, kind, decimals, read): &FigureRow| Metric {
         name: (*name).to_owned(),
         kind: *kind,
         decimals: *decimals,
         figure: Figure::Of(*read),
     };
-    described.iter().map(metric).collect()
+    rows.iter().map(metric).collect()
 }
 
 #[expect(
@@ -253,7 +253,7 @@ const fn count(number: u64) -> Option<f64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts")]
-const BEFORE_TIMES: [Described; 5] = [
+const BEFORE_TIMES: [FigureRow; 5] = [
     ("requests", Kind::Integer, 0, |trial| {
         count(trial.report.requests)
     }),
@@ -271,7 +271,7 @@ const BEFORE_TIMES: [Described; 5] = [
 ];
 
 #[expect(clippy::cast_precision_loss, reason = "counts")]
-const AFTER_TIMES: [Described; 25] = [
+const AFTER_TIMES: [FigureRow; 25] = [
     ("sent", Kind::Integer, 0, |trial| count(trial.report.sent)),
     ("censored", Kind::Integer, 0, |trial| {
         count(trial.report.censored.count)
@@ -354,7 +354,7 @@ const AFTER_TIMES: [Described; 25] = [
     }),
 ];
 
-/// The median of figures; the mean of the middle two where their number is even.
+/// The median; the mean of the middle two for an even number of values.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

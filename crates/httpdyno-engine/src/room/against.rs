@@ -1,49 +1,49 @@
 //! `room --against URL`: one command on this machine's own network, measured against the origin of another machine.
 
 use anyhow::{Context, Result};
-use dyno_room::{Ending, Furnishing, Room};
+use dyno_room::{Ending, NamesAndTrust, Room};
 use dyno_web::{OneOrigin, Terms, Web};
 
 use super::arguments::Arguments;
 use super::files::Files;
+use super::list_forecast::ListForecast;
 use super::report::Report;
 use super::summary;
-use super::supply::Supplied;
-use super::url_list::Foreseen;
+use super::supply::SupplyRecord;
 use crate::against::{AgainstRecord, OtherOrigin};
-use crate::complaint::{ENGINE_FAILED, complain};
+use crate::messages::{ENGINE_FAILED, print_message};
 use crate::progress::Progress;
 
-/// Runs the command as in a room but for its network, reports what both machines saw; the status is the command's.
+/// Runs the command as in a room but on the machine's network, and reports both machines; returns the command's status.
 pub fn run(arguments: &Arguments, origin: &OneOrigin) -> Result<u8> {
     let web = arguments.web.load()?;
     let files = Files::open(arguments)?;
     let mut progress = Progress::new(arguments.progress)?;
     progress.preparing();
-    // Before anybody is asked anything: a long list takes longer than an origin waits for the next question.
-    progress.expect(foreseen_requests(arguments, origin, &web)?);
+    // Before the origin is asked anything: reading a long list takes longer than an origin waits for the next request.
+    progress.expect(expected_requests(arguments, origin, &web)?);
     let other = OtherOrigin::open(origin, &web)?;
     let mut room = Room::enter(&arguments.room_options()?)?;
-    // From here on there may be threads.
-    room.furnish(&Furnishing {
+    // Threads may start from here on.
+    room.install_names_and_trust(&NamesAndTrust {
         hosts: other.host().into_iter().collect(),
-        ..Furnishing::default()
+        ..NamesAndTrust::default()
     })?;
     let (subject, supply) = files.subject(arguments);
-    let begun = other.begin()?;
+    let started = other.begin()?;
     let running = room.start(subject)?;
-    let held = begun.hold(running.stopper());
-    let supplying = supply.map(|supply| supply.start(running.stopper()));
-    let watch = progress.watch(held.watcher());
+    let polled = started.poll(running.stopper());
+    let running_supply = supply.map(|supply| supply.start(running.stopper()));
+    let watch = progress.watch(polled.watcher());
     let mut ending = running.wait()?;
     watch.end();
-    let record = held.end();
-    let fed = supplying.and_then(|supplying| supplying.end(&mut ending));
+    let record = polled.end();
+    let fed = running_supply.and_then(|running_supply| running_supply.end(&mut ending));
     conclude(arguments, ending, &record, fed)
 }
 
-/// How many requests a correct client sends for the list, if there is one.
-fn foreseen_requests(arguments: &Arguments, origin: &OneOrigin, web: &Web) -> Result<Option<u64>> {
+/// Requests of a correct client for the list, if there is one.
+fn expected_requests(arguments: &Arguments, origin: &OneOrigin, web: &Web) -> Result<Option<u64>> {
     let Some(list) = &arguments.stdin else {
         return Ok(None);
     };
@@ -51,25 +51,25 @@ fn foreseen_requests(arguments: &Arguments, origin: &OneOrigin, web: &Web) -> Re
         origin: Some(origin),
         ..Terms::within(arguments.timeout)
     };
-    let foreseen = Foreseen::read(list, |line| web.expect_on(&terms, line))?;
-    Ok(Some(foreseen.requests))
+    let forecast = ListForecast::read(list, |line| web.expect_on(&terms, line))?;
+    Ok(Some(forecast.requests))
 }
 
-/// Reports what both machines saw; the status is the command's, unless the other machine was lost.
+/// Reports both machines; returns the command's status, or that of a failed engine if the other machine was lost.
 fn conclude(
     arguments: &Arguments,
     ending: Ending,
     record: &AgainstRecord,
-    fed: Option<Supplied>,
+    fed: Option<SupplyRecord>,
 ) -> Result<u8> {
     let status = match record.lost() {
         Some(error) => {
-            complain(error);
+            print_message(error);
             ENGINE_FAILED
         }
         None => ending.exit_status(),
     };
-    summary::tell(&ending, arguments.deadline, None);
+    summary::print(&ending, arguments.deadline, None);
     if let Some(path) = &arguments.arrivals {
         std::fs::write(path, record.arrivals())
             .with_context(|| format!("--arrivals {}", path.display()))?;

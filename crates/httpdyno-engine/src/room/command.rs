@@ -1,7 +1,7 @@
-//! One command in a room, sealed or on the machine's own network: from the room's making to its report.
+//! One command in a room, sealed or on the machine's own network, from start to report.
 
 use anyhow::Result;
-use dyno_room::{Furnishing, Room};
+use dyno_room::{NamesAndTrust, Room};
 
 use super::arguments::Arguments;
 use super::conclude::conclude;
@@ -11,7 +11,7 @@ use super::peer::{self, Peer};
 use super::web::RoomWeb;
 use crate::progress::Progress;
 
-/// Makes the room ready, unless it is not what was asked for, and runs the command in it; the status is the command's.
+/// Prepares the room, refuses a wrong link, and runs the command; returns the command's status.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let peer = Peer::read(arguments)?;
     let has_web = peer.is_none() && arguments.network.is_none();
@@ -21,14 +21,14 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     progress.preparing();
     let options = arguments.room_options()?;
     let mut room = Room::enter(&options)?;
-    // From here on there may be threads; sockets are the peer's, if there is one.
+    // Threads may start from here on; sockets belong to the peer, if there is one.
     let web = web
         .map(|web| RoomWeb::start(web, &room, &options, arguments.arrivals.is_some()))
         .transpose()?;
-    room.furnish(&Furnishing {
+    room.install_names_and_trust(&NamesAndTrust {
         authorities: web.iter().map(RoomWeb::authority).collect(),
         trust_files: arguments.trust_files.clone(),
-        ..Furnishing::default()
+        ..NamesAndTrust::default()
     })?;
     if let Some(peer) = peer
         && let Some(reason) = peer.start(&mut room)?
@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         (Some(_), None) => {}
         (None, _) => progress.expect(files.answered().listed),
     }
-    if !link::hold(&arguments.link, &mut room)? {
+    if !link::verify(&arguments.link, &mut room)? {
         let ending = room.refuse(arguments.argv.clone())?;
         let origin = web.map(RoomWeb::stop).transpose()?;
         return conclude(arguments, ending, origin.as_ref(), None);
@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     measure(arguments, room, web, files, progress)
 }
 
-/// Runs the command in a room that is ready.
+/// Runs the command in a prepared room.
 fn measure(
     arguments: &Arguments,
     room: Room,
@@ -63,14 +63,14 @@ fn measure(
         web.begin();
     }
     let running = room.start(subject)?;
-    let supplying = supply.map(|supply| supply.start(running.stopper()));
+    let running_supply = supply.map(|supply| supply.start(running.stopper()));
     let watch = match &web {
         Some(web) => progress.watch(web.watcher()),
         None => progress.watch(answered.watcher()),
     };
     let mut ending = running.wait()?;
-    peer::own_up(&mut ending, arguments);
-    let fed = supplying.and_then(|supplying| supplying.end(&mut ending));
+    peer::mark_lost_peer(&mut ending, arguments);
+    let fed = running_supply.and_then(|running_supply| running_supply.end(&mut ending));
     watch.end();
     let origin = web.map(RoomWeb::stop).transpose()?;
     if let (Some(path), Some(origin)) = (&arguments.arrivals, &origin) {

@@ -1,4 +1,4 @@
-//! How a trial in a sealed room is concluded.
+//! The end of a trial in a room: messages, report, exit status.
 
 use anyhow::Result;
 use dyno_room::{Ending, Outcome};
@@ -6,17 +6,17 @@ use dyno_room::{Ending, Outcome};
 use super::arguments::Arguments;
 use super::report::Report;
 use super::summary;
-use super::supply::Supplied;
+use super::supply::SupplyRecord;
 use super::web::WebRecord;
-use crate::complaint::complain;
+use crate::messages::print_message;
 
-/// Says why the command was not started, if it was not, if the origin was late, and what the command did, and reports; the status is
-/// the room's.
+/// Prints why the command was not started, whether the origin was late, and the summary; writes the report; returns the room's
+/// status.
 pub fn conclude(
     arguments: &Arguments,
     ending: Ending,
     origin: Option<&WebRecord>,
-    fed: Option<Supplied>,
+    fed: Option<SupplyRecord>,
 ) -> Result<u8> {
     let status = ending.exit_status();
     let reason = ending
@@ -24,17 +24,17 @@ pub fn conclude(
         .as_deref()
         .unwrap_or("the command could not be started");
     match ending.outcome {
-        // The reason ends with a CPU of the link's own. Whoever reads it in the report may have another option for that.
-        Outcome::LinkLimited => complain(format_args!("{reason} (--link-cpu)")),
+        // The reason ends with "a CPU of the link's own"; this option provides one. Readers of the report may have another option.
+        Outcome::LinkLimited => print_message(format_args!("{reason} (--link-cpu)")),
         Outcome::FailedToStart | Outcome::PeerFailed | Outcome::NeverListened | Outcome::Died => {
-            complain(reason);
+            print_message(reason);
         }
         _ => {}
     }
     if let Some(origin) = origin {
-        origin.own_up();
+        origin.warn_if_late();
     }
-    summary::tell(&ending, arguments.deadline, origin.map(WebRecord::seen));
+    summary::print(&ending, arguments.deadline, origin.map(WebRecord::seen));
     if let Some(path) = &arguments.report {
         Report {
             ending,

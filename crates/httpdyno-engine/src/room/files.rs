@@ -9,7 +9,7 @@ use rustix::fd::OwnedFd;
 
 use super::arguments::Arguments;
 use super::program::{create, standard_error, standard_input, standard_output};
-use super::supply::{Answered, Batcher, Feeder, HostFeeder, HostLimit, Supply};
+use super::supply::{AnswerCount, Batcher, Feeder, HostFeeder, HostLimit, Supply};
 
 /// The command's standard streams, opened before the room hides anything.
 pub struct Files {
@@ -20,7 +20,7 @@ pub struct Files {
 }
 
 impl Files {
-    /// Opens them; what is wrong with a file is known before there is a room.
+    /// Opens the streams before the room is entered, so that a wrong file is refused early.
     pub fn open(arguments: &Arguments) -> Result<Self> {
         let stdout = match &arguments.stdout {
             Some(path) => create("--stdout", path)?,
@@ -42,13 +42,13 @@ impl Files {
         })
     }
 
-    /// How far the subject is, where that is looked at.
-    pub fn answered(&self) -> Answered {
+    /// The count of the subject's printed lines, where they are watched.
+    pub fn answered(&self) -> AnswerCount {
         let supply = self.supply.as_ref();
-        supply.map_or_else(Answered::default, Supply::answered)
+        supply.map_or_else(AnswerCount::default, Supply::answered)
     }
 
-    /// What is started with them, and who feeds it.
+    /// The options of the subject, and the supply of its standard input.
     pub fn subject(self, arguments: &Arguments) -> (SubjectOptions, Option<Supply>) {
         let subject = SubjectOptions {
             argv: arguments.argv.clone(),
@@ -63,7 +63,7 @@ impl Files {
     }
 }
 
-/// What the command reads and where it prints when the lines of a file are handed to it, and who hands them over.
+/// The standard input and output of the command, and the supply of its lines.
 fn read_from(
     path: &Path,
     arguments: &Arguments,

@@ -1,13 +1,13 @@
-//! The last line that a program has printed, where it may say why it failed.
+//! The last printed line of a program, which may explain its failure.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// As much of the end of a program's output as may hold its last line.
+/// Bytes at the end of an output that contain its last line.
 const TAIL_BYTES: u64 = 4096;
 
-/// A reason, and the last line of what a program has printed into a file.
+/// Appends the last line of a program's output to a reason.
 pub fn with_last_line(reason: String, output: Option<&Path>) -> String {
     match output.and_then(last_line) {
         Some(line) => format!("{reason}; it printed last: {line}"),
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_that_says_something_is_told() {
+    fn the_last_line_with_text_is_appended() {
         let path = std::env::temp_dir().join(format!("dyno-last-line-{}", std::process::id()));
         for (text, expected) in [
             ("", "silent"),

@@ -1,11 +1,11 @@
-//! Whether the link of a room is what was asked for.
+//! The check of a room's link.
 
 use dyno_room::Room;
 
 use super::arguments::LinkArguments;
 
-/// Measures the link and tells what it is; false when it is not what was asked for.
-pub fn hold(asked: &LinkArguments, room: &mut Room) -> dyno_room::Result<bool> {
+/// Measures the link and prints the result; returns whether the link is as specified.
+pub fn verify(asked: &LinkArguments, room: &mut Room) -> dyno_room::Result<bool> {
     if !asked.is_checked() {
         return Ok(true);
     }

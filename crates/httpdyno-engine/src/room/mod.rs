@@ -1,4 +1,4 @@
-//! `room`: one command in a room: sealed, with a web or another peer of its own, or on the machine's own network.
+//! `room`: runs one command in a room, sealed with a web or another peer of its own, or on the machine's own network.
 
 mod against;
 mod arguments;
@@ -7,14 +7,14 @@ mod conclude;
 mod files;
 mod last_line;
 mod link;
+mod list_forecast;
 mod peer;
+mod preflight;
 mod program;
 mod report;
 mod server;
 mod summary;
 mod supply;
-mod typed;
-mod url_list;
 mod web;
 
 use anyhow::Result;
@@ -22,10 +22,10 @@ use anyhow::Result;
 pub use arguments::Arguments;
 use server::Drive;
 
-/// Makes the room, runs the command in it, reports; the status is the command's.
+/// Makes the room, runs the command in it, writes the report; returns the command's status.
 pub fn run(mut arguments: Arguments) -> Result<u8> {
-    typed::check(&arguments)?;
-    let again = arguments.stdin.as_deref().map(typed::readable_again);
+    preflight::check(&arguments)?;
+    let again = arguments.stdin.as_deref().map(preflight::rereadable);
     let again = again.transpose()?;
     arguments.stdin = again.as_ref().map(|(path, _)| path.clone());
     let arguments = &arguments;

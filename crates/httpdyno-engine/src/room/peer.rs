@@ -1,4 +1,4 @@
-//! A peer program of a room.
+//! The peer program of a room.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use dyno_room::{Ending, Environment, Outcome, PeerOptions, PeerState, Room};
 
 use super::arguments::Arguments;
 use super::last_line::with_last_line;
-use super::program::{create, listening_at, standard_error, words};
+use super::program::{create, listening_at, split_command, standard_error};
 
 /// A peer listens on every address of its namespace.
 const ANY_ADDRESS: &str = "0.0.0.0";
 
-/// A peer program that is about to be started.
+/// A peer program to be started.
 pub struct Peer {
     options: PeerOptions,
     port: Option<u16>,
@@ -22,7 +22,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// The peer that was asked for, if one was.
+    /// The peer in the options, if there is one.
     pub fn read(arguments: &Arguments) -> Result<Option<Self>> {
         let asked = &arguments.peer;
         let Some(command) = &asked.peer else {
@@ -35,7 +35,7 @@ impl Peer {
         let error = output.try_clone().context("the peer's output")?;
         Ok(Some(Self {
             options: PeerOptions {
-                argv: words("--peer", command)?,
+                argv: split_command("--peer", command)?,
                 environment: environment(arguments),
                 directory: directory(arguments),
                 output,
@@ -47,7 +47,7 @@ impl Peer {
         }))
     }
 
-    /// Starts it, and waits until it accepts connections if it has a port; says why it does not, if it does not.
+    /// Starts the peer and, if it has a port, waits until it accepts connections; returns the reason of a failure.
     pub fn start(self, room: &mut Room) -> Result<Option<String>> {
         room.start_peer(self.options)?;
         let Some(port) = self.port else {
@@ -63,10 +63,10 @@ impl Peer {
     }
 }
 
-/// Makes a failure of the peer's of a trial in which a server that had accepted connections ended unasked: what the command did after
-/// that says nothing about the command.
-pub fn own_up(ending: &mut Ending, arguments: &Arguments) {
-    let Some(code) = lost_with(ending) else {
+/// Marks a trial as failed by the peer if the peer, once it accepted connections, ended by itself: the result of the command is
+/// then meaningless.
+pub fn mark_lost_peer(ending: &mut Ending, arguments: &Arguments) {
+    let Some(code) = lost_peer_exit_code(ending) else {
         return;
     };
     let reason = format!("the peer program ended during the trial (exit code {code})");
@@ -77,8 +77,8 @@ pub fn own_up(ending: &mut Ending, arguments: &Arguments) {
     ));
 }
 
-/// The exit code of a peer that was lost; absent while there is none, or when the trial was stopped anyway.
-fn lost_with(ending: &Ending) -> Option<i32> {
+/// The exit code of a peer that ended by itself; none without such a peer, or when the trial was stopped anyway.
+fn lost_peer_exit_code(ending: &Ending) -> Option<i32> {
     let peer = ending
         .peer
         .as_ref()
@@ -95,7 +95,7 @@ fn environment(arguments: &Arguments) -> Environment {
         None => arguments.variables.clone(),
         Some(port) => listening_at(ANY_ADDRESS, port),
     };
-    // Of two that have the same name, the later wins.
+    // Of two variables with the same name, the later wins.
     let own = [arguments.peer.peer_variables.clone(), variables];
     arguments.environment(own.concat())
 }

@@ -1,4 +1,4 @@
-//! What a program is started with: its words, its variables, its files.
+//! Arguments, variables and files of a program to start.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use rustix::fd::OwnedFd;
 
-/// Reads `NAME=VALUE`.
+/// Parses `NAME=VALUE`.
 pub fn variable(text: &str) -> Result<(OsString, OsString), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
@@ -15,7 +15,7 @@ pub fn variable(text: &str) -> Result<(OsString, OsString), String> {
     }
 }
 
-/// The variables of a program that is to listen.
+/// The variables of a program that listens.
 pub fn listening_at(host: &str, port: u16) -> Vec<(OsString, OsString)> {
     vec![
         ("HOST".into(), host.into()),
@@ -23,8 +23,8 @@ pub fn listening_at(host: &str, port: u16) -> Vec<(OsString, OsString)> {
     ]
 }
 
-/// A command that an option names in one string.
-pub fn words(flag: &str, command: &str) -> Result<Vec<OsString>> {
+/// Splits a command in one string like a shell.
+pub fn split_command(flag: &str, command: &str) -> Result<Vec<OsString>> {
     let words = shlex::split(command).filter(|words| !words.is_empty());
     let words =
         words.ok_or_else(|| anyhow!("{flag} {command:?}: no command, or an unclosed quote"))?;
@@ -46,7 +46,7 @@ pub fn standard_error() -> Result<OwnedFd> {
     rustix::io::dup(std::io::stderr()).context("standard error")
 }
 
-/// Makes the file that an option names.
+/// Creates the file of an option.
 pub fn create(flag: &str, path: &Path) -> Result<OwnedFd> {
     Ok(File::create(path)
         .with_context(|| format!("{flag} {}", path.display()))?
@@ -58,11 +58,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_split_as_a_shell_does() {
-        let split = words("--peer", "serve 'a b' --port=1").unwrap();
+    fn a_command_is_split_like_in_a_shell() {
+        let split = split_command("--peer", "serve 'a b' --port=1").unwrap();
         assert_eq!(split, ["serve", "a b", "--port=1"]);
         for command in ["", "  ", "serve 'a"] {
-            let error = words("--peer", command).unwrap_err().to_string();
+            let error = split_command("--peer", command).unwrap_err().to_string();
             assert!(error.starts_with("--peer "), "{error}");
         }
     }

@@ -8,27 +8,27 @@ use anyhow::{Context, Result};
 use dyno_room::Ending;
 use serde_json::{Value, json};
 
-use super::supply::Supplied;
+use super::supply::SupplyRecord;
 use super::web::WebRecord;
 use crate::against::AgainstRecord;
 
-/// The version of the report's shape.
+/// The version of the report's format.
 const VERSION: u32 = 1;
 
-/// All that is known of a trial when it is over.
+/// The results of a trial.
 pub struct Report<'r> {
-    /// What the room saw.
+    /// The record of the room.
     pub ending: Ending,
-    /// What the web saw; absent with another peer.
+    /// The record of the web; absent with another peer.
     pub origin: Option<&'r WebRecord>,
-    /// What another machine's origin saw in its place.
+    /// The record of another machine's origin, in its place.
     pub against: Option<&'r AgainstRecord>,
-    /// What was handed over line by line.
-    pub fed: Option<Supplied>,
+    /// The record of the lines that were fed.
+    pub fed: Option<SupplyRecord>,
 }
 
 impl Report<'_> {
-    /// Writes the report; what its keys mean is told in docs/concepts/room.md, and where a trial has them too in
+    /// Writes the report. Its keys are documented in docs/concepts/room.md, and those that a trial shares in
     /// docs/reference/records.md.
     pub fn write(&self, path: &Path) -> Result<()> {
         let file = File::create(path).with_context(|| format!("--report {}", path.display()))?;

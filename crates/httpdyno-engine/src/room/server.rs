@@ -1,26 +1,28 @@
-//! `room --driver COMMAND`: the command is a server; another program talks to it from the other end of the link.
+//! `room --driver COMMAND`: the command is a server, and another program connects to it from the other end of the link.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
-use dyno_room::{Furnishing, Outcome, PeerOptions, Room, ServerOptions, SubjectOptions, addresses};
+use dyno_room::{
+    NamesAndTrust, Outcome, PeerOptions, Room, ServerOptions, SubjectOptions, addresses,
+};
 
 use super::arguments::{Arguments, ServerArguments};
 use super::conclude::conclude;
 use super::files::Files;
 use super::last_line::with_last_line;
 use super::link;
-use super::program::{create, listening_at, standard_error, standard_output, words};
-use crate::progress::{Done, Progress};
+use super::program::{create, listening_at, split_command, standard_error, standard_output};
+use crate::progress::{Counters, Progress};
 
-/// What stands for the server's URL among the arguments of a driver.
+/// Placeholder of the server's URL in the arguments of a driver.
 const URL_PLACE: &str = "{server_url}";
-/// The variable that tells a driver the server's URL.
+/// Variable with the server's URL.
 const URL_VARIABLE: &str = "SERVER_URL";
 
-/// A server's driver, before there is a room.
+/// The driver of a server.
 pub struct Drive {
     argv: Vec<OsString>,
     url: String,
@@ -30,14 +32,14 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// What drives the command, if it is a server.
+    /// The driver in the options, if the command is a server.
     pub fn read(asked: &ServerArguments) -> Result<Option<Self>> {
         let Some(command) = &asked.driver else {
             return Ok(None);
         };
         let (host, port) = (addresses::SUBJECT_V4.address, asked.listen_port);
         let url = format!("http://{host}:{port}");
-        let argv = words("--driver", &command.replace(URL_PLACE, &url))?;
+        let argv = split_command("--driver", &command.replace(URL_PLACE, &url))?;
         Ok(Some(Self {
             argv,
             url,
@@ -66,7 +68,7 @@ impl Drive {
         })
     }
 
-    /// The server, which is told where to listen, whatever else it was told.
+    /// The options of the server; its HOST and PORT override variables of the command line.
     fn server(&self, files: Files, arguments: &Arguments) -> SubjectOptions {
         let host = addresses::SUBJECT_V4.address.to_string();
         let variables = [arguments.variables.clone(), listening_at(&host, self.port)];
@@ -78,24 +80,24 @@ impl Drive {
     }
 }
 
-/// Makes the room, has the server driven in it, reports; the status is zero when all is known of the server, however it fared.
+/// Makes the room, runs server and driver in it, writes the report; returns 0 when the server was measured, whatever the result.
 pub fn run(arguments: &Arguments, drive: &Drive) -> Result<u8> {
     let files = Files::open(arguments)?;
     let server = drive.options(arguments)?;
     let mut progress = Progress::new(arguments.progress)?;
     progress.preparing();
     let mut room = Room::enter(&arguments.room_options()?)?;
-    // From here on there may be threads.
-    room.furnish(&Furnishing {
+    // Threads may start from here on.
+    room.install_names_and_trust(&NamesAndTrust {
         trust_files: arguments.trust_files.clone(),
-        ..Furnishing::default()
+        ..NamesAndTrust::default()
     })?;
-    if !link::hold(&arguments.link, &mut room)? {
+    if !link::verify(&arguments.link, &mut room)? {
         let ending = room.refuse(arguments.argv.clone())?;
         return conclude(arguments, ending, None, None);
     }
     let running = room.start(drive.server(files, arguments))?;
-    let watch = progress.watch(Done::default);
+    let watch = progress.watch(Counters::default);
     let mut ending = running.serve(&server)?;
     watch.end();
     if matches!(ending.outcome, Outcome::NeverListened | Outcome::Died) {

@@ -1,4 +1,4 @@
-//! What whoever typed `httpdyno room` is told on standard error when the command has ended.
+//! The summary that `httpdyno room` prints on standard error when the command has ended.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,37 +7,37 @@ use dyno_origin::{OriginReport, Record};
 use dyno_room::{Ending, Outcome, PEER_V4};
 use dyno_web::Fault;
 
-use crate::complaint::{complain, is_typed};
+use crate::messages::{is_public_command, print_message};
 
-/// How many names are listed: more are counted.
+/// Maximum number of names in a list; further ones are counted.
 const LISTED: usize = 5;
 
-/// Says what a command that was started has spent, in one line; before it, that its deadline ended it, and which faults of the web
-/// it met when it failed.
+/// Prints the traffic and CPU time of a command in one line; before it, that the deadline ended it, and the planned faults that a
+/// failed command met.
 ///
-/// `web` is the web's name with what its origin saw. Where a program started the engine, it has the report.
-pub fn tell(ending: &Ending, deadline: Option<Duration>, web: Option<(&str, &Record)>) {
-    if !is_typed() || ending.subject.started_at_ns.is_none() {
+/// `web` is the web's name and the record of its origin. Nothing is printed where a program started the engine: it has the report.
+pub fn print(ending: &Ending, deadline: Option<Duration>, web: Option<(&str, &Record)>) {
+    if !is_public_command() || ending.subject.started_at_ns.is_none() {
         return;
     }
     if let (Outcome::Deadline, Some(deadline)) = (ending.outcome, deadline) {
-        complain(format_args!(
-            "room: --deadline: the command was still running after {} s, and was ended",
+        print_message(format_args!(
+            "room: --deadline: the command was still running after {} s and was ended",
             deadline.as_secs_f64()
         ));
     }
     if let Some((name, record)) = web.filter(|_| ending.exit_status() != 0)
-        && let Some(line) = faults_met(name, &record.faulty_names)
+        && let Some(line) = planned_faults_line(name, &record.faulty_names)
     {
-        complain(line);
+        print_message(line);
     }
     refusals(ending, web.map(|(_, record)| record))
         .iter()
-        .for_each(complain);
-    complain(spent(ending, web.map(|(_, record)| &record.report)));
+        .for_each(print_message);
+    print_message(summary_line(ending, web.map(|(_, record)| &record.report)));
 }
 
-/// Lines for refusals that a command may report as another failure.
+/// Lines that explain failures which the command may report as something else.
 fn refusals(ending: &Ending, record: Option<&Record>) -> Vec<String> {
     let subject = &ending.subject;
     let mut lines = Vec::new();
@@ -68,11 +68,11 @@ fn refusals(ending: &Ending, record: Option<&Record>) -> Vec<String> {
              file: --trust-file FILE"
         ));
     }
-    lines.extend(statuses_chosen(&record.refusing_names));
+    lines.extend(planned_statuses_line(&record.refusing_names));
     lines
 }
 
-fn statuses_chosen(names: &BTreeMap<String, u16>) -> Option<String> {
+fn planned_statuses_line(names: &BTreeMap<String, u16>) -> Option<String> {
     let listed: Vec<String> = names
         .iter()
         .take(LISTED)
@@ -94,7 +94,7 @@ fn more(count: usize) -> String {
     }
 }
 
-fn faults_met(web: &str, names: &BTreeMap<String, Fault>) -> Option<String> {
+fn planned_faults_line(web: &str, names: &BTreeMap<String, Fault>) -> Option<String> {
     if names.is_empty() {
         return None;
     }
@@ -110,8 +110,8 @@ fn faults_met(web: &str, names: &BTreeMap<String, Fault>) -> Option<String> {
     ))
 }
 
-/// Requests and handshakes where there was a web, bytes where the network was the room's own.
-fn spent(ending: &Ending, origin: Option<&OriginReport>) -> String {
+/// Requests and handshakes of a web, bytes on the room's own network, CPU time.
+fn summary_line(ending: &Ending, origin: Option<&OriginReport>) -> String {
     let subject = &ending.subject;
     let mut parts = Vec::new();
     if let Some(origin) = origin {
@@ -140,34 +140,34 @@ fn counted(count: u64, what: &str) -> String {
 mod tests {
     use super::*;
 
-    fn met(faults: &[(&str, Fault)]) -> Option<String> {
+    fn faults_line(faults: &[(&str, Fault)]) -> Option<String> {
         let names = faults
             .iter()
             .map(|&(name, fault)| (name.to_owned(), fault))
             .collect();
-        faults_met("mine", &names)
+        planned_faults_line("mine", &names)
     }
 
     #[test]
-    fn names_with_a_fault_are_listed_with_it() {
-        assert_eq!(met(&[]), None);
+    fn names_are_listed_with_their_fault() {
+        assert_eq!(faults_line(&[]), None);
         assert_eq!(
-            met(&[("b.test", Fault::TlsAlert), ("a.test", Fault::NxDomain)]).unwrap(),
+            faults_line(&[("b.test", Fault::TlsAlert), ("a.test", Fault::NxDomain)]).unwrap(),
             "room: requested hosts with a planned fault (web mine): a.test (nxdomain), b.test (tls_alert); \
              --web plain has no faults"
         );
     }
 
     #[test]
-    fn statuses_are_said_to_be_the_webs() {
+    fn statuses_are_explained_as_planned() {
         let names = |count: u16| (0..count).map(|number| (format!("{number}.test"), 400 + number));
-        let said = |count| statuses_chosen(&names(count).collect());
-        assert_eq!(said(0), None);
+        let line = |count| planned_statuses_line(&names(count).collect());
+        assert_eq!(line(0), None);
         assert_eq!(
-            said(2).unwrap(),
+            line(2).unwrap(),
             "room: 400 from 0.test, 401 from 1.test: planned by the web, not network failures"
         );
-        assert!(said(7).unwrap().contains("404 from 4.test and 2 more: "));
+        assert!(line(7).unwrap().contains("404 from 4.test and 2 more: "));
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
             .iter()
             .map(|name| (name.as_str(), Fault::Refused))
             .collect();
-        let line = met(&faults).unwrap();
+        let line = faults_line(&faults).unwrap();
         assert!(line.contains("5.test (refused) and 2 more;"), "{line}");
         assert!(!line.contains("6.test"), "{line}");
     }

@@ -1,4 +1,4 @@
-//! The web of a room: an origin in the peer's namespace, from its start to its record.
+//! The web of a room: an origin in the peer's namespace.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -12,14 +12,14 @@ use dyno_room::{Room, RoomOptions, addresses};
 use dyno_web::{Nanos, Scheme, Web};
 use serde_json::{Value, json};
 
-use super::url_list::Foreseen;
+use super::list_forecast::ListForecast;
 use crate::preparation;
-use crate::progress::Done;
+use crate::progress::Counters;
 use crate::web_identity;
 
 const DNS_PORT: u16 = 53;
 
-/// A web that serves a room.
+/// A web serving a room.
 pub struct RoomWeb {
     web: Arc<Web>,
     authority: Arc<Authority>,
@@ -27,7 +27,7 @@ pub struct RoomWeb {
 }
 
 impl RoomWeb {
-    /// Serves `web` on every address of the room, names on the gateway's.
+    /// Serves `web` on every address of the room, and DNS on the gateway's.
     pub fn start(web: Web, room: &Room, options: &RoomOptions, log_arrivals: bool) -> Result<Self> {
         let (web, authority) = (Arc::new(web), Arc::new(Authority::new()?));
         let mut any = vec![IpAddr::V4(Ipv4Addr::UNSPECIFIED)];
@@ -46,7 +46,7 @@ impl RoomWeb {
             cpus: options.engine_cpus.iter().collect(),
             log_arrivals,
             cache: preparation::cache(),
-            making: preparation::making,
+            making: preparation::announce_compression,
             ..Options::new(web.clone(), authority.clone())
         })?;
         Ok(Self {
@@ -56,7 +56,7 @@ impl RoomWeb {
         })
     }
 
-    /// The authority that the subject is to trust.
+    /// The certificate authority that the subject trusts.
     pub fn authority(&self) -> dyno_room::Authority {
         dyno_room::Authority {
             pem: self.authority.pem().to_owned(),
@@ -64,35 +64,35 @@ impl RoomWeb {
         }
     }
 
-    /// Makes ready, ahead of a trial, all that `list` will ask for; returns how many requests that is.
+    /// Makes the certificates for `list` ahead of the trial; returns the number of requests.
     pub fn prepare(&self, list: &Path, timeout: Nanos) -> Result<u64> {
-        let foreseen = Foreseen::read(list, |line| self.web.expect(line, timeout))?;
-        let hosts: Vec<String> = foreseen.handshakes.into_iter().collect();
+        let forecast = ListForecast::read(list, |line| self.web.expect(line, timeout))?;
+        let hosts: Vec<String> = forecast.handshakes.into_iter().collect();
         self.authority.prepare(&self.web, &hosts);
-        Ok(foreseen.requests)
+        Ok(forecast.requests)
     }
 
-    /// The trial begins: elapsed time counts from here.
+    /// Marks the start of the trial, from which elapsed time counts.
     pub fn begin(&self) {
         self.running.begin();
     }
 
-    /// What watches the origin's progress.
-    pub fn watcher(&self) -> impl Fn() -> Done + Send + 'static {
+    /// Reads the origin's progress.
+    pub fn watcher(&self) -> impl Fn() -> Counters + Send + 'static {
         let running = self.running.clone();
         move || {
             let snapshot = running.snapshot();
-            Done {
+            Counters {
                 requests: snapshot.answers,
                 sent_bytes: snapshot.sent_bytes,
             }
         }
     }
 
-    /// Stops serving. Every watcher must have gone.
+    /// Stops serving. Every watcher must have ended.
     pub fn stop(self) -> Result<WebRecord> {
         let running =
-            Arc::try_unwrap(self.running).map_err(|_| anyhow!("the origin is still watched"))?;
+            Arc::try_unwrap(self.running).map_err(|_| anyhow!("the origin is still in use"))?;
         Ok(WebRecord {
             web: self.web,
             record: running.stop(),
@@ -100,26 +100,26 @@ impl RoomWeb {
     }
 }
 
-/// What a web saw of a trial.
+/// The record of a web for one trial.
 pub struct WebRecord {
     web: Arc<Web>,
     record: Record,
 }
 
 impl WebRecord {
-    /// Which web it was.
+    /// The identity of the web.
     pub fn identity(&self) -> Value {
         web_identity::identity(&self.web)
     }
 
-    /// The web's name, and what its origin saw.
+    /// The web's name, and the record of its origin.
     pub fn seen(&self) -> (&str, &Record) {
         (&self.web.model().name, &self.record)
     }
 
-    /// Says so if the origin itself was late.
-    pub fn own_up(&self) {
-        preparation::own_up(&self.record.report.lateness_ns);
+    /// Prints a message if the origin itself was late.
+    pub fn warn_if_late(&self) {
+        preparation::warn_if_late(&self.record.report.lateness_ns);
     }
 
     /// The origin's counters.
@@ -127,12 +127,12 @@ impl WebRecord {
         Ok(serde_json::to_value(&self.record.report)?)
     }
 
-    /// What both sides of the link were set to.
+    /// Transport settings of both ends of the link.
     pub fn transport() -> Value {
         let subject = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control").ok();
         json!({
             "origin_congestion_control": Running::congestion_control(),
-            // Both namespaces have the kernel's own default; a subject's socket may choose another.
+            // Both namespaces have the kernel's default; a subject's socket may choose another.
             "subject_congestion_control": subject.map(|name| name.trim().to_owned()),
             "tcp_rmem_max_bytes": memory_limit("tcp_rmem"),
             "tcp_wmem_max_bytes": memory_limit("tcp_wmem"),
@@ -145,7 +145,7 @@ impl WebRecord {
         json!(self.record.throughput)
     }
 
-    /// Writes when which request came.
+    /// Writes the arrival times of the requests.
     pub fn write_arrivals(&self, path: &Path) -> Result<()> {
         let context = || format!("--arrivals {}", path.display());
         let mut file = BufWriter::with_capacity(1 << 16, File::create(path).with_context(context)?);
@@ -157,7 +157,7 @@ impl WebRecord {
     }
 }
 
-/// The most that the kernel lets a socket's window, or what it has sent, grow to by itself: the last of three numbers.
+/// The greatest size of a socket buffer that the kernel grows by itself: the last of three numbers.
 fn memory_limit(setting: &str) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{setting}")).ok()?;
     text.split_ascii_whitespace().next_back()?.parse().ok()

@@ -1,18 +1,18 @@
-//! Cells as people read them; text from elsewhere can do nothing to a terminal.
+//! Cells for people; text from outside cannot steer a terminal.
 
 use std::fmt::Write as _;
 
-use dyno_load::load::format_time;
+use dyno_load::format_time;
 
 use super::number::{general, size, without_zeros};
 use super::{Cell, Column, Kind};
 
-/// Makes control characters and those that turn the direction of writing visible, as `\x1b` or `\u202e`.
+/// Makes control characters and marks of the writing direction visible, as `\x1b` or `\u202e`.
 pub fn without_controls(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         let code = u32::from(letter);
-        // C0, DEL and C1 steer a terminal; the others turn the direction of a line or break it.
+        // C0, DEL and C1 steer a terminal; the others change the direction of a line or break it.
         let _ = match code {
             0..=0x1f | 0x7f..=0x9f => write!(safe, "\\x{code:02x}"),
             0x61c | 0x200b..=0x200f | 0x2028..=0x202e | 0x2066..=0x2069 | 0xfeff => {
@@ -27,7 +27,7 @@ pub fn without_controls(text: &str) -> String {
     safe
 }
 
-/// Writes a cell for people: sizes and times with their unit.
+/// Formats a cell for people: sizes and times with their unit.
 pub fn text(cell: &Cell, column: &Column, absent: &str) -> String {
     match cell {
         Cell::Absent => absent.to_owned(),

@@ -1,9 +1,9 @@
-//! CSV (RFC 4180): a header and one line a row, with raw numbers, hidden columns included.
+//! CSV (RFC 4180): a header and a line per row, with raw numbers, including hidden columns.
 
 use super::number::shortest;
 use super::{Cell, Table, without_controls};
 
-/// What is not known is empty; notes are left out.
+/// Unknown values are empty; notes are omitted.
 pub fn render(table: &Table) -> String {
     let mut text = line(table.columns.iter().map(|column| column.name.clone()));
     for row in &table.rows {

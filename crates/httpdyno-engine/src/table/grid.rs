@@ -1,17 +1,17 @@
-//! A table under a line; on a narrow terminal several, each with the names of the rows.
+//! A table with a line under its headings; on a narrow terminal several, each with the names of the rows.
 
 use super::cell::text;
 use super::{Column, Kind, Surface, Table, without_controls};
 
 /// Spaces between two columns.
 const GAP: usize = 2;
-/// In a pipe, lines of text are broken here.
+/// Width of text in a pipe.
 const USUAL_WIDTH: usize = 100;
-/// Where words do not fit side by side they are not broken, either.
+/// Text on a narrower terminal is not wrapped.
 const NARROWEST: usize = 20;
 const BOLD: &str = "\x1b[1m";
 const RESET: &str = "\x1b[0m";
-/// Words that say how something went, by their colour.
+/// Verdicts by colour.
 const GREEN: [&str; 2] = ["VALID", "ok"];
 const YELLOW: [&str; 2] = ["GENERATOR_LIMITED", "UNSTEADY"];
 const RED: [&str; 2] = ["INCORRECT", "interrupted"];
@@ -23,7 +23,7 @@ struct Texts<'t> {
     widths: Vec<usize>,
 }
 
-/// Writes a table with a line under its headings, and the notes below.
+/// Renders a table with a line under its headings, and the notes below.
 pub fn render(table: &Table, surface: Surface) -> String {
     let mut texts = Texts::new(table);
     let places: Vec<usize> = (0..texts.columns.len()).collect();
@@ -36,14 +36,14 @@ pub fn render(table: &Table, surface: Surface) -> String {
     }
     let mut output = String::new();
     for line in table.title.lines() {
-        output += &broken(&without_controls(line), surface);
+        output += &wrap_line(&without_controls(line), surface);
     }
     let groups = groups(&texts.widths, &names, &places, surface.width);
     for (number, group) in groups.iter().enumerate() {
         if number > 0 {
             output.push('\n');
         }
-        // In one of several groups a row may have nothing but its name.
+        // In one of several groups a row may have only its name.
         let own = &group[names.len().min(group.len())..];
         let is_shown = |row: &&Vec<String>| {
             groups.len() == 1 || own.iter().any(|place| !row[*place].is_empty())
@@ -54,7 +54,7 @@ pub fn render(table: &Table, surface: Surface) -> String {
         output.push('\n');
     }
     for note in table.note_lines() {
-        output += &broken(&note, surface);
+        output += &wrap_line(&note, surface);
     }
     output
 }
@@ -117,11 +117,11 @@ impl<'t> Texts<'t> {
         text + "\n"
     }
 
-    /// One row; a text that is wider than its column takes several lines.
+    /// Renders a row; a text wider than its column takes several lines.
     fn row(&self, group: &[usize], row: &[String], surface: Surface) -> String {
         let cells: Vec<Vec<String>> = group
             .iter()
-            .map(|&place| wrapped(&row[place], self.widths[place]))
+            .map(|&place| wrap_cell(&row[place], self.widths[place]))
             .collect();
         let height = cells.iter().map(Vec::len).max().unwrap_or(1).max(1);
         let mut text = String::new();
@@ -134,7 +134,7 @@ impl<'t> Texts<'t> {
                 if !joined.is_empty() || place != group[0] {
                     joined += "  ";
                 }
-                let cell = tinted(cell, &row[place], column, surface);
+                let cell = coloured(cell, &row[place], column, surface);
                 joined += &if column.is_right_aligned() {
                     room + &cell
                 } else {
@@ -148,8 +148,8 @@ impl<'t> Texts<'t> {
     }
 }
 
-/// Colours a cell that says how something went.
-fn tinted(cell: &str, whole: &str, column: &Column, surface: Surface) -> String {
+/// Colours a verdict.
+fn coloured(cell: &str, whole: &str, column: &Column, surface: Surface) -> String {
     if !surface.has_colour || !column.is_verdict || cell.is_empty() {
         return cell.to_owned();
     }
@@ -174,7 +174,7 @@ fn total(widths: &[usize], places: &[usize]) -> usize {
     all.saturating_sub(GAP)
 }
 
-/// The columns that name a row: its first texts, else its first.
+/// The columns that name a row: the leading texts, else the first column.
 fn names(columns: &[&Column]) -> Vec<usize> {
     let texts = columns
         .iter()
@@ -183,10 +183,10 @@ fn names(columns: &[&Column]) -> Vec<usize> {
     (0..texts.max(1).min(columns.len())).collect()
 }
 
-/// The widths with which each column fits next to the names of its row, where folding texts is enough for that.
+/// Widths with which each column fits next to the names of its row, where wrapping texts is enough for that.
 ///
-/// A heading and a verdict stay whole, and so does a word that takes no more than half of the terminal. Where even so the names of
-/// a row leave too little room, the last of them are none.
+/// Headings, verdicts, and words of up to half of the terminal stay whole. Where the names of a row still leave too little room,
+/// the last of them are treated as ordinary columns.
 fn folded(texts: &Texts, names: &mut Vec<usize>, limit: usize) -> Vec<usize> {
     let mut folded = texts.widths.clone();
     let least: Vec<usize> = (0..texts.columns.len())
@@ -230,7 +230,7 @@ fn least_width(texts: &Texts, place: usize, limit: usize) -> usize {
     longest.unwrap_or(0).max(length(&column.name))
 }
 
-/// Cuts the columns into groups that fit; each begins with what names the row.
+/// Splits the columns into groups that fit; each begins with the names of the rows.
 fn groups(
     widths: &[usize],
     names: &[usize],
@@ -261,8 +261,8 @@ fn groups(
     groups
 }
 
-/// Breaks a text between words; a word that is longer than the width is cut.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+/// Wraps a text between words; a word longer than the width is cut.
+fn wrap_cell(text: &str, width: usize) -> Vec<String> {
     if length(text) <= width {
         return vec![text.to_owned()];
     }
@@ -285,8 +285,8 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Breaks a line between words where a terminal ends, in a pipe where a usual one would.
-fn broken(line: &str, surface: Surface) -> String {
+/// Wraps a line between words at the width of the terminal, in a pipe at the usual width.
+fn wrap_line(line: &str, surface: Surface) -> String {
     let width = surface.width.unwrap_or(USUAL_WIDTH);
     if width < NARROWEST {
         return format!("{line}\n");

@@ -1,14 +1,14 @@
-//! JSON: a list of objects, one a row, keyed by the names of the columns, hidden ones included.
+//! JSON: a list of objects, one per row, with the names of the columns as keys, including hidden ones.
 
 use std::fmt::Write as _;
 
 use super::number::shortest;
 use super::{Cell, Table};
 
-/// Columns that had another name in version 0.1 have it as a second key, until 0.3.
+/// Columns renamed since version 0.1: the former name is a second key, until 0.3.
 const FORMER_NAMES: [(&str, &str); 1] = [("peak_memory_bytes", "peakMemory")];
 
-/// `notes` of each object are the lines that explain it. What is not a finite number is null.
+/// Renders the rows; `notes` of each object are the notes of its row. Numbers that are not finite are null.
 pub fn render(table: &Table) -> String {
     if table.rows.is_empty() {
         return "[]\n".to_owned();
@@ -55,7 +55,7 @@ fn member(name: &str, cell: &Cell) -> String {
     format!("    {}: {value}", string(name))
 }
 
-/// A string in ASCII alone.
+/// Quotes a string in ASCII.
 fn string(text: &str) -> String {
     let mut quoted = String::from('"');
     for letter in text.chars() {

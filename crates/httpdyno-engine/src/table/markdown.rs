@@ -1,9 +1,9 @@
-//! Markdown: a table as GitHub renders it, its notes as a list under it; what it quotes is text.
+//! Markdown: a table of GitHub's dialect, its notes as a list under it; quoted text is escaped.
 
 use super::cell::text;
 use super::{Cell, Table, without_controls};
 
-/// Writes a table as a Markdown table.
+/// Renders a table as a Markdown table.
 pub fn render(table: &Table) -> String {
     let mut lines = Vec::new();
     for title in table.title.lines() {
@@ -44,7 +44,7 @@ fn line(cells: impl Iterator<Item = String>) -> String {
     format!("| {} |", cells.collect::<Vec<_>>().join(" | "))
 }
 
-/// Escapes what Markdown, or GitHub's additions to it, would take for more than text.
+/// Escapes the syntax of Markdown and of GitHub's extensions.
 fn escaped(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     let mut safe = String::with_capacity(text.len());
@@ -55,9 +55,9 @@ fn escaped(text: &str) -> String {
         let is_special = match letter {
             // Emphasis, code, links, tags, cells, entities, formulas.
             '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '|' | '~' | '&' | '$' => true,
-            // An underscore within a word is one.
+            // An underscore within a word is literal.
             '_' => !is_word(before) || !is_word(after),
-            // Addresses that are not marked as such; numbered lists.
+            // Bare addresses; numbered lists.
             ':' => after == Some('/') && letters.get(place + 2) == Some(&'/'),
             '.' if is_www(&letters[..place]) => true,
             '.' | ')' => {
@@ -72,7 +72,7 @@ fn escaped(text: &str) -> String {
             safe.push('\\');
         }
         safe.push(letter);
-        // GitHub makes a mention of @name whatever escapes it; with an empty comment in between it is none.
+        // GitHub turns an escaped @name into a mention, too; an empty comment in between prevents that.
         if letter == '@' && after.is_some_and(|letter| letter.is_alphanumeric() || letter == '_') {
             safe.push_str("<!-- -->");
         }

@@ -1,4 +1,4 @@
-//! Tables of results, and the formats that they are printed in.
+//! Tables of results, and their output formats.
 
 mod cell;
 mod csv;
@@ -17,7 +17,7 @@ pub use cell::without_controls;
 pub use number::{exact, general, general_grouped, rounded, thousands};
 pub use surface::Surface;
 
-/// A format of a table.
+/// An output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Comma-separated values, for programs
@@ -33,13 +33,13 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether programs read it, for which a result is one table.
+    /// Whether the format is for programs, which get one table per result.
     pub const fn is_for_programs(self) -> bool {
         matches!(self, Self::Csv | Self::Json)
     }
 }
 
-/// What a column holds, which decides how people see it.
+/// The kind of a column's values, which determines their format for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Text,
@@ -48,7 +48,7 @@ pub enum Kind {
     Decimal,
     /// Six significant digits.
     Number,
-    /// Milliseconds of any size, with the unit that suits.
+    /// Milliseconds, printed with a suitable unit.
     Time,
     /// Bytes, in KiB, MiB or GiB.
     Size,
@@ -60,14 +60,14 @@ pub enum Kind {
 pub struct Column {
     pub name: String,
     pub kind: Kind,
-    /// Whether people see it.
+    /// Whether it is printed for people.
     pub is_shown: bool,
-    /// Whether its words say how something went, so that they have colours.
+    /// Whether its values are verdicts, which are coloured.
     pub is_verdict: bool,
 }
 
 impl Column {
-    /// A column that people see.
+    /// A column for people and programs.
     pub fn new(name: &str, kind: Kind) -> Self {
         Self {
             name: name.to_owned(),
@@ -77,7 +77,7 @@ impl Column {
         }
     }
 
-    /// A column for programs alone.
+    /// A column for programs only.
     pub fn hidden(name: &str, kind: Kind) -> Self {
         Self {
             is_shown: false,
@@ -85,16 +85,16 @@ impl Column {
         }
     }
 
-    /// Whether its cells stand at the right, as numbers do.
+    /// Whether its cells are right-aligned, like numbers.
     const fn is_right_aligned(&self) -> bool {
         !matches!(self.kind, Kind::Text | Kind::Boolean)
     }
 }
 
-/// What stands in one place of a table.
+/// A value of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// Not known, or does not apply.
+    /// Unknown, or not applicable.
     Absent,
     Text(String),
     Integer(i64),
@@ -126,7 +126,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Writes it as text that ends with a line feed.
+    /// Renders the table as text that ends with a line feed.
     pub fn render(&self, format: Format, surface: Surface) -> String {
         match format {
             Format::Csv => csv::render(self),
@@ -137,7 +137,7 @@ impl Table {
         }
     }
 
-    /// The columns that people see, with their places.
+    /// The columns for people, with their indices.
     fn shown(&self) -> impl Iterator<Item = (usize, &Column)> {
         self.columns
             .iter()
@@ -151,7 +151,7 @@ impl Table {
     }
 }
 
-/// Prints tables, an empty line between them.
+/// Prints tables, separated by empty lines.
 pub fn print(tables: &[Table], format: Format) -> io::Result<()> {
     let surface = Surface::of_stdout();
     let texts: Vec<String> = tables

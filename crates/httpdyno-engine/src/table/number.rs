@@ -1,4 +1,4 @@
-//! Numbers as people and programs read them.
+//! Numbers for people and programs.
 
 /// Sizes from the largest unit, in powers of two.
 const SIZES: [(&str, f64); 3] = [
@@ -7,10 +7,10 @@ const SIZES: [(&str, f64); 3] = [
     ("KiB", 1024.0),
 ];
 
-/// Writes a size in powers of two: `512 B`, `4.0 KiB`, `1.3 GiB`.
+/// Formats a size in powers of two: `512 B`, `4.0 KiB`, `1.3 GiB`.
 pub fn size(bytes: f64) -> String {
     for (unit, factor) in SIZES {
-        // 1023.95 KiB would be printed as "1024.0 KiB": the next unit up takes over from where rounding would carry.
+        // 1023.95 KiB would be printed as "1024.0 KiB": the next larger unit is used from there on.
         if bytes >= factor - factor / 20480.0 {
             return format!("{:.1} {unit}", bytes / factor);
         }
@@ -18,12 +18,12 @@ pub fn size(bytes: f64) -> String {
     format!("{bytes:.0} B")
 }
 
-/// Writes a whole number with a comma between thousands.
+/// Formats a whole number with a comma between thousands.
 pub fn thousands(number: u64) -> String {
     grouped(&number.to_string())
 }
 
-/// Writes a number with so many significant digits, without zeros at its end, as C's `%g` does.
+/// Formats a number with significant digits, without trailing zeros, like C's `%g`.
 pub fn general(number: f64, digits: usize) -> String {
     if number == 0.0 {
         return "0".to_owned();
@@ -38,7 +38,7 @@ pub fn general(number: f64, digits: usize) -> String {
     without_zeros(&format!("{number:.decimals$}")).to_owned()
 }
 
-/// As [`general`] with six digits, with a comma between thousands.
+/// Like [`general`] with six digits, with a comma between thousands.
 pub fn general_grouped(number: f64) -> String {
     let text = general(number, 6);
     if text.contains('e') {
@@ -49,12 +49,12 @@ pub fn general_grouped(number: f64) -> String {
     format!("{}{point}{fraction}", grouped(whole))
 }
 
-/// Writes a number with all its digits and without an exponent: `5`, `0.0000025`.
+/// Formats a number with all its digits, without exponent: `5`, `0.0000025`.
 pub fn exact(number: f64) -> String {
     format!("{number}")
 }
 
-/// Writes the shortest text that reads back as the same number, as Python does: `300.0`, `1e-05`.
+/// Formats a number as the shortest text that parses to it, like Python: `300.0`, `1e-05`.
 pub fn shortest(number: f64) -> String {
     let scientific = format!("{number:e}");
     let (mantissa, exponent) = parts(&scientific);
@@ -69,7 +69,7 @@ pub fn shortest(number: f64) -> String {
     with_exponent(mantissa, exponent)
 }
 
-/// Rounds to so many decimals, ties to even, by the digits of the number itself.
+/// Rounds to decimals, ties to even, by the digits of the number itself.
 pub fn rounded(number: f64, decimals: usize) -> f64 {
     format!("{number:.decimals$}").parse().unwrap_or(number)
 }
@@ -84,7 +84,7 @@ fn with_exponent(mantissa: &str, exponent: i32) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
-/// Takes the zeros at the end of a fraction away.
+/// Removes the trailing zeros of a fraction.
 pub fn without_zeros(text: &str) -> &str {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.')
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_written_as_people_and_programs_read_them() {
+    fn numbers_are_formatted() {
         for (bytes, expected) in [
             (0.0, "0 B"),
             (512.0, "512 B"),

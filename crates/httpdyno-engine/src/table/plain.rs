@@ -1,11 +1,11 @@
-//! Plain text: aligned columns without lines or colours, and the notes under them.
+//! Plain text: aligned columns without lines and colours, and the notes under them.
 
 use super::cell::text;
 use super::{Column, Table};
 
 const GAP: &str = "  ";
 
-/// What is not known is a hyphen, so that every line has as many fields.
+/// Renders a table; unknown values are hyphens, so that every line has the same number of fields.
 pub fn render(table: &Table) -> String {
     let columns: Vec<(usize, &Column)> = table.shown().collect();
     let headings = columns.iter().map(|(_, column)| column.name.clone());

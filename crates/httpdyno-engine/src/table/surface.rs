@@ -1,4 +1,4 @@
-//! Where tables are shown: whether there are colours, and how much fits on a line.
+//! The output of tables: colours and line width.
 
 use std::io::{self, IsTerminal};
 
@@ -6,16 +6,16 @@ use rustix::termios::tcgetwinsize;
 
 const USUAL_COLUMNS: usize = 80;
 
-/// What a table may use. The default is a file or a pipe: no colour, no limit.
+/// Capabilities of the output. The default is a file or a pipe: no colours, no width.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Surface {
     pub has_colour: bool,
-    /// Characters on a line; `None`: nothing is ever cut.
+    /// Characters on a line; `None`: unlimited.
     pub width: Option<usize>,
 }
 
 impl Surface {
-    /// Standard output: a terminal has a width, and colours unless `NO_COLOR` is set or it is a dumb one.
+    /// Standard output: a terminal has a width, and colours unless `NO_COLOR` is set or it is dumb.
     pub fn of_stdout() -> Self {
         let out = io::stdout();
         if !out.is_terminal() {

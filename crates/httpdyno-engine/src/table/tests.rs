@@ -73,7 +73,7 @@ fn plain_text_is_aligned() {
 }
 
 #[test]
-fn markdown_quotes_what_it_would_take_for_more_than_text() {
+fn markdown_syntax_is_escaped() {
     assert_eq!(
         rendered(Format::Markdown),
         "**http\\://a.example/: closed loop**\n\n\
@@ -99,7 +99,7 @@ fn a_table_has_a_line_under_its_headings() {
 }
 
 #[test]
-fn a_narrow_terminal_has_several_tables_with_the_names_of_the_rows() {
+fn a_narrow_terminal_gets_several_tables_with_the_names_of_the_rows() {
     let narrow = Surface {
         has_colour: false,
         width: Some(24),
@@ -123,7 +123,7 @@ fn a_narrow_terminal_has_several_tables_with_the_names_of_the_rows() {
 }
 
 #[test]
-fn colours_are_those_of_verdicts_and_headings() {
+fn verdicts_and_headings_are_coloured() {
     let coloured = Surface {
         has_colour: true,
         width: Some(80),

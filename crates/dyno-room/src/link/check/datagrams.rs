@@ -1,4 +1,4 @@
-//! Datagrams that the kernel stamps when they arrive: who reads them may be late.
+//! Datagrams with the kernel's arrival timestamps, which do not depend on when they are read.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -15,17 +15,17 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::addresses::{PEER_V4, Prefix, SUBJECT_V4};
 use crate::error::{Result, Step};
 
-/// How long a reader waits before it looks at the clock.
+/// How long a reader waits before it checks the clock.
 const LOOK: Duration = Duration::from_millis(5);
 const RECEIVE_BUFFER_BYTES: usize = 8 << 20;
-/// Room for one control message with a `timespec`, and some.
+/// Space for one control message with a `timespec`, rounded up.
 const CONTROL_BYTES: usize = 64;
 
 /// One end of a measurement.
 #[derive(Debug)]
 pub(super) struct Datagrams(UdpSocket);
 
-/// The clock of the kernel's stamps.
+/// Read the clock of the kernel's timestamps.
 pub(super) fn stamp_now() -> Nanos {
     let time = clock_gettime(ClockId::Realtime);
     stamp(time.tv_sec, time.tv_nsec)
@@ -37,7 +37,7 @@ fn stamp(seconds: i64, nanoseconds: i64) -> Nanos {
 }
 
 impl Datagrams {
-    /// Two ends that know each other only: the first in the subject's namespace, the second in this.
+    /// Open two connected sockets: the first in the subject's namespace, the second in this one.
     pub(super) fn pair(subject_namespace: BorrowedFd) -> Result<(Self, Self)> {
         let any_port = |prefix: Prefix| SocketAddr::new(prefix.address, 0);
         let step = || "opening a socket to measure the link".to_owned();
@@ -62,7 +62,7 @@ impl Datagrams {
             stamped
                 .and_then(|()| socket.set_read_timeout(Some(LOOK)))
                 .step(step)?;
-            // A kernel that refuses these gives packet by packet, and drops some when nobody reads for long.
+            // Optional: without them the kernel delivers single packets and drops some if the reader pauses.
             let _ = set(socket, libc::SOL_UDP, libc::UDP_GRO, 1);
             let _ = sockopt::set_socket_recv_buffer_size_force(socket, RECEIVE_BUFFER_BYTES)
                 .or_else(|_| sockopt::set_socket_recv_buffer_size(socket, RECEIVE_BUFFER_BYTES));
@@ -70,18 +70,18 @@ impl Datagrams {
         Ok((Self(near), Self(far)))
     }
 
-    /// Has the kernel split what is sent into datagrams of so many bytes; whether it does.
+    /// Have the kernel split outgoing data into datagrams of this size; return whether it does.
     pub(super) fn split_into(&self, bytes: usize) -> bool {
         let bytes = libc::c_int::try_from(bytes).unwrap_or(0);
         set(&self.0, libc::SOL_UDP, libc::UDP_SEGMENT, bytes).is_ok()
     }
 
-    /// Sends; what cannot be sent is missed at the other end.
+    /// Send a datagram; a failure shows as loss at the other end.
     pub(super) fn send(&self, bytes: &[u8]) {
         let _ = self.0.send(bytes);
     }
 
-    /// What comes next, and when it arrived; none when nothing came for a moment.
+    /// Return the next datagram and its arrival time; none if nothing came within a short time.
     pub(super) fn receive(&self, buffer: &mut [u8]) -> Option<(usize, Nanos)> {
         let mut control = MaybeUninit::<[u64; CONTROL_BYTES / 8]>::zeroed();
         let mut vector = libc::iovec {
@@ -101,10 +101,10 @@ impl Datagrams {
     }
 }
 
-/// The kernel's stamp among the control messages of what was received.
+/// Return the kernel's timestamp from the control messages.
 fn arrival(message: &libc::msghdr) -> Option<Nanos> {
     // SAFETY: the kernel has filled the control area that the message points to, and has set its length; the macros stay within it.
-    // What follows a header of this kind is a timespec, at any alignment.
+    // After a header of this kind comes a timespec, at any alignment.
     unsafe {
         let mut header = libc::CMSG_FIRSTHDR(message);
         while let Some(found) = header.as_ref() {
@@ -120,7 +120,7 @@ fn arrival(message: &libc::msghdr) -> Option<Nanos> {
     None
 }
 
-/// Sets an option whose value is a number.
+/// Set an option whose value is a number.
 fn set(
     socket: &UdpSocket,
     level: libc::c_int,

@@ -1,4 +1,4 @@
-//! One measurement of a link: who sends, who receives, in which threads.
+//! One measurement of a link: the threads that send and receive.
 
 use std::os::fd::BorrowedFd;
 use std::thread::{Scope, ScopedJoinHandle, scope, sleep};
@@ -14,7 +14,7 @@ use crate::cpu::CpuSet;
 use crate::error::Result;
 use crate::link::account::{Goodput, LinkMeasured, RoundTrips};
 
-/// Measures a link, from the subject's namespace and on its CPUs on one side, from here on the other.
+/// Measure a link between the subject's namespace, on the subject's CPUs, and this one.
 pub(super) fn measure(
     link: &Link,
     plan: &Plan,
@@ -66,10 +66,10 @@ pub(super) fn measure(
     }))
 }
 
-/// One end of a train, and the CPUs it is to be handled on.
+/// One end of a train, and the CPUs of its thread.
 type End<'scope> = (&'scope Datagrams, Option<&'scope CpuSet>);
 
-/// Sends a train from one end to the other, if there is one, each in a thread of its own.
+/// Send a train from one end to the other, if there is one, each end in its own thread.
 fn carry<'scope>(
     threads: &'scope Scope<'scope, '_>,
     train: Option<Train>,

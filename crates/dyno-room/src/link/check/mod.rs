@@ -1,4 +1,4 @@
-//! A room measures its own link before the subject starts, from the subject's side.
+//! The room's measurement of its own link before the subject starts, from the subject's side.
 
 mod datagrams;
 mod measure;
@@ -17,20 +17,20 @@ use super::account::LinkMeasured;
 use crate::cpu::CpuSet;
 use crate::error::Result;
 
-/// A machine that is busy for a moment has another chance, or two.
+/// Attempts, in case the machine is busy for a moment.
 const TRIES: usize = 3;
 
-/// What the room found when it measured its link.
+/// Result of the room's measurement of its link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinkCheck {
-    /// What was asked for beside what was measured, in a line for people.
+    /// One line that compares the requested with the measured link.
     pub line: String,
-    /// Why the link is not what was asked for; absent when it is.
+    /// Why the link does not match its settings; absent if it does.
     pub reason: Option<String>,
     pub(crate) measured: LinkMeasured,
 }
 
-/// Measures until the link is what was asked for, a few times at the most; none when it was interrupted.
+/// Measure up to a few times, until the link matches its settings; none after an interruption.
 pub(super) fn check(
     link: &Link,
     subject_namespace: BorrowedFd,

@@ -1,4 +1,4 @@
-//! What is sent to measure a link: how much, how fast, and when; pure.
+//! The traffic that measures a link: amount, rate and times; pure.
 #![expect(
     clippy::cast_precision_loss,
     reason = "tolerances and figures for people, of numbers far below 2^53"
@@ -6,64 +6,64 @@
 
 use dyno_link::{Link, Nanos, Path, Rate};
 
-/// IPv4 and UDP.
+/// Headers of IPv4 and UDP.
 pub(super) const HEADERS_BYTES: u64 = 28;
-/// Three stamps.
+/// Three timestamps.
 pub(super) const PROBE_BYTES: usize = 24;
 
 const PROBES: u64 = 40;
-/// Where most are lost, more are sent, up to here.
+/// Lossy links get more probes, up to this number.
 const MOST_PROBES: u64 = 400;
 const FEWEST_PROBES: u64 = 8;
 const PROBE_GAP: Nanos = Nanos::from_micros(500);
-/// Slow links get fewer, so that this is about as long as it takes.
+/// Slow links get fewer probes, so that probing takes about this long.
 const PROBING: Nanos = Nanos::from_millis(100);
-/// Long enough for a per cent, and for hundreds of grids' points.
+/// Long enough for a precision of one per cent and hundreds of timer ticks.
 const TRAIN: Nanos = Nanos::from_millis(100);
-/// A shorter train is of smaller packets.
+/// Shorter trains use smaller packets.
 const FEWEST_PACKETS: u64 = 12;
 const SMALLEST_PAYLOAD: u64 = 36;
-/// What a train is faster than the rate by, in per cent: the rate must be what holds it back.
+/// How much faster than the rate a train is sent, in per cent: the rate must be the bottleneck.
 const HASTE_PERCENT: u64 = 10;
-/// The kernel splits what is sent at once into this many packets at the most, and some kernels into less.
+/// The kernel splits one send into at most this many packets; some kernels into fewer.
 const MOST_AT_ONCE: u64 = 60;
 const MOST_BYTES_AT_ONCE: u64 = 60_000;
-/// What is sent at once takes this long at the most.
+/// Longest duration of one send at the train's rate.
 const AT_ONCE: Nanos = Nanos::from_millis(1);
-/// Both directions at once take no more than this; else one after the other.
+/// Above this sum the two directions are measured one after the other.
 const BOTH_AT_ONCE_BITS_PER_S: u64 = 2_000_000_000;
 const SLACK: Nanos = Nanos::from_millis(1);
 
-/// Datagrams of one length, sent a little faster than the rate.
+/// Datagrams of one length, sent slightly faster than the rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Train {
-    /// Payload of each.
+    /// Payload of a datagram.
     pub(super) payload_bytes: usize,
-    /// How many there are.
+    /// Number of datagrams.
     pub(super) packets: u64,
-    /// How many are given to the kernel at once.
+    /// Datagrams in one send.
     pub(super) at_once: u64,
-    /// From one such batch to the next.
+    /// Time from one send to the next.
     pub(super) gap: Nanos,
-    /// When the first is sent, from the beginning of the check.
+    /// When the first is sent, from the start of the check.
     pub(super) begins: Nanos,
     /// When the last has arrived.
     pub(super) ends: Nanos,
 }
 
-/// A check of one link.
+/// The plan for one link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) probes: u64,
     pub(super) probe_gap: Nanos,
-    /// What a probe takes on a link that is what was asked for.
+    /// Expected round-trip time of a probe.
     pub(super) round_trip: Nanos,
     pub(super) up: Option<Train>,
     pub(super) down: Option<Train>,
 }
 
 impl Plan {
-    /// The check of a link whose devices pass super-packets of so many bytes.
+    /// Plan the check of a link whose devices pass super-packets up to this length.
     pub(super) fn of(link: &Link, longest_bytes: Option<u32>) -> Self {
         let wire = HEADERS_BYTES + PROBE_BYTES as u64;
         let sending = |path: &Path| path.rate().map_or(Nanos::ZERO, |rate| time_of(wire, rate));
@@ -72,7 +72,7 @@ impl Plan {
         let arriving = (1.0 - link.up.loss.as_f64()) * (1.0 - link.down.loss.as_f64());
         let probes = whole(PROBES as f64 / arriving.max(f64::MIN_POSITIVE)).min(MOST_PROBES);
         let probes = probes.min((PROBING.0 / probe_gap.0).max(FEWEST_PROBES));
-        // No train may be before a probe on its way.
+        // No train may start while a probe is in flight.
         let first_train = Nanos(probes * probe_gap.0) + SLACK;
         let up_train = Train::of(&link.up, link.mtu, longest_bytes, first_train);
         let rate = |path: &Path| path.rate().map_or(0, Rate::bits_per_second);
@@ -126,7 +126,7 @@ impl Train {
         })
     }
 
-    /// What a link of this rate and loss lets through of it, in bits of payload a second.
+    /// Return the expected goodput of the train at this rate and loss, in bits of payload per second.
     pub(super) fn goodput(&self, path: &Path) -> Option<u64> {
         let payload = self.payload_bytes as f64;
         let share = payload / (payload + HEADERS_BYTES as f64) * (1.0 - path.loss.as_f64());
@@ -134,13 +134,13 @@ impl Train {
     }
 }
 
-/// How long so many bytes take at a rate.
+/// Return how long so many bytes take at a rate.
 fn time_of(bytes: u64, rate: Rate) -> Nanos {
     let nanoseconds = u128::from(bytes) * 8 * 1_000_000_000 / u128::from(rate.bits_per_second());
     Nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
 }
 
-/// The nearest whole number of a figure that is not negative.
+/// Round a non-negative figure to a whole number.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_takes_a_fraction_of_a_second_beside_the_distance() {
+    fn a_check_takes_a_fraction_of_a_second_plus_the_distance() {
         for (link, round_trip_ms) in [
             ("rtt=0ms,rate=1gbit", 0),
             ("rtt=40ms,rate=100mbit", 40),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn trains_are_as_long_as_can_be_told_and_sent() {
+    fn trains_fit_the_precision_and_the_send_limits() {
         for link in [
             "rate=1kbit",
             "rate=64kbit",
@@ -206,10 +206,10 @@ mod tests {
     }
 
     #[test]
-    fn slow_links_and_lossy_links_get_the_probes_they_can_bear_and_need() {
+    fn slow_links_get_fewer_probes_and_lossy_links_more() {
         let slow = plan("rate=64kbit");
         assert!(slow.probes < PROBES && slow.probes >= FEWEST_PROBES);
-        // 52 bytes take 6.5 ms, and a probe never waits for the one before it.
+        // 52 bytes take 6.5 ms, and a probe never queues behind the previous one.
         assert!(slow.probe_gap > Nanos(6_500_000));
         assert_eq!(slow.round_trip, Nanos(13_000_000));
         assert_eq!(plan("rtt=1ms,loss=50%").probes, 160);

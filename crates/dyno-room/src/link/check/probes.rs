@@ -1,4 +1,4 @@
-//! Round trips: small datagrams that come back, with a stamp of each of their four moments.
+//! Round trips: small datagrams that are echoed, with timestamps of sending and arrival at both ends.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use super::plan::{PROBE_BYTES, Plan};
 use super::start::{Begun, PATIENCE, length};
 use crate::link::account::RoundTrips;
 
-/// When a probe was sent, arrived, was sent back.
+/// When a probe was sent, arrived and was sent back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Stamps {
     sent: Nanos,
@@ -41,13 +41,13 @@ impl Stamps {
         })
     }
 
-    /// The time on the link: not how long whoever sends it back was about it.
-    fn on_the_link(self, back: Nanos) -> Nanos {
+    /// Return the time on the link, without the time at the echoing end.
+    fn time_on_link(self, back: Nanos) -> Nanos {
         self.arrived.saturating_sub(self.sent) + back.saturating_sub(self.returned)
     }
 }
 
-/// Sends back what comes.
+/// Send back every probe.
 pub(super) fn echo(far: &Datagrams, plan: &Plan, link: &Link, begun: &Begun) {
     let until = begun.at + probing(plan) + PATIENCE;
     begun.sleep_until(begun.at + length(link.up.delay));
@@ -73,7 +73,7 @@ pub(super) fn echo(far: &Datagrams, plan: &Plan, link: &Link, begun: &Begun) {
     }
 }
 
-/// Sends probes, and gives the time that each was on the link.
+/// Send probes; return the time of each on the link.
 pub(super) fn probe(near: &Datagrams, plan: &Plan, begun: &Begun) -> Vec<Nanos> {
     let gap = length(plan.probe_gap);
     let mut due = begun.at;
@@ -95,7 +95,7 @@ pub(super) fn probe(near: &Datagrams, plan: &Plan, begun: &Begun) -> Vec<Nanos> 
     while (round_trips.len() as u64) < plan.probes {
         match near.receive(&mut buffer) {
             Some((length, back)) => round_trips
-                .extend(Stamps::read(&buffer[..length]).map(|stamps| stamps.on_the_link(back))),
+                .extend(Stamps::read(&buffer[..length]).map(|stamps| stamps.time_on_link(back))),
             None if begun.is_over(until) => break,
             None => {}
         }
@@ -103,7 +103,7 @@ pub(super) fn probe(near: &Datagrams, plan: &Plan, begun: &Begun) -> Vec<Nanos> 
     round_trips
 }
 
-/// How long probes are under way, from the first to the return of the last.
+/// Return the time from the first probe to the return of the last.
 fn probing(plan: &Plan) -> Duration {
     length(Nanos(plan.probes * plan.probe_gap.0) + plan.round_trip)
 }
@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn the_turn_at_the_far_end_is_not_the_links() {
+    fn the_time_at_the_far_end_is_excluded() {
         let stamps = Stamps {
             sent: Nanos(1_000),
             arrived: Nanos(1_020),
             returned: Nanos(5_020),
         };
         assert_eq!(Stamps::read(&stamps.bytes()), Some(stamps));
-        assert_eq!(stamps.on_the_link(Nanos(5_030)), Nanos(30));
+        assert_eq!(stamps.time_on_link(Nanos(5_030)), Nanos(30));
         assert_eq!(Stamps::read(&[0; 23]), None);
     }
 }

@@ -1,4 +1,4 @@
-//! When the threads that measure a link begin, all at once, and until when they wait.
+//! A common start of the threads that measure a link, and their timeouts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, OnceLock};
@@ -8,28 +8,28 @@ use std::time::{Duration, Instant};
 use dyno_link::Nanos;
 
 use crate::cpu::CpuSet;
-use crate::link::urgency;
+use crate::link::scheduling;
 
-/// How long after its time a probe may come back, or the rest of a train.
+/// How late a probe or the rest of a train may arrive.
 pub(super) const PATIENCE: Duration = Duration::from_millis(20);
-/// From the moment in which all are ready to the first packet; and how long before its time a thread is woken.
+/// From the moment when all threads are ready to the first packet; also how early a thread is woken.
 pub(super) const LEAD: Duration = Duration::from_millis(1);
 
-/// A common beginning of all threads.
+/// A common start of all threads.
 pub(super) struct Start {
     ready: Barrier,
     begin: OnceLock<Instant>,
     stopped: AtomicBool,
 }
 
-/// The moment from which all count, and whether they are to stop.
+/// The common start time, and whether to stop.
 pub(super) struct Begun<'s> {
     pub(super) at: Instant,
     stopped: &'s AtomicBool,
 }
 
 impl Begun<'_> {
-    /// Sleeps until shortly before a moment.
+    /// Sleep until shortly before a moment.
     pub(super) fn sleep_until(&self, moment: Instant) {
         loop {
             let left = moment.saturating_duration_since(Instant::now());
@@ -40,12 +40,12 @@ impl Begun<'_> {
         }
     }
 
-    /// Whether what is not there by this moment is not waited for any more.
+    /// Return whether to stop waiting for arrivals due by this moment.
     pub(super) fn is_over(&self, until: Instant) -> bool {
         self.is_stopped() || Instant::now() > until
     }
 
-    /// Whether nothing more is to be sent.
+    /// Return whether to stop sending.
     pub(super) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
@@ -60,17 +60,17 @@ impl Start {
         }
     }
 
-    /// Has the threads that wait or send come to their end.
+    /// End the threads that wait or send.
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Has the calling thread run where and when it must, since it is the link that is to be measured and not the wait for a CPU; gives
-    /// the moment from which all count.
+    /// Pin the calling thread and raise its priority, because the link is to be measured and not the wait for a CPU; return the common
+    /// start time.
     pub(super) fn wait(&self, cpus: Option<&CpuSet>) -> Begun<'_> {
-        // The subject's CPUs have nothing to do yet; any other does too.
+        // The subject's CPUs are idle; if they are unavailable, any other will do.
         let _ = cpus.map(CpuSet::pin);
-        urgency::take();
+        scheduling::raise_priority();
         self.ready.wait();
         Begun {
             at: *self.begin.get_or_init(|| Instant::now() + LEAD),

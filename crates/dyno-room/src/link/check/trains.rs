@@ -1,4 +1,4 @@
-//! Goodput: datagrams that come a little faster than the rate, and what arrives of them when.
+//! Goodput: sends datagrams slightly faster than the rate, and measures what arrives when.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -14,15 +14,15 @@ use super::plan::Train;
 use super::start::{Begun, PATIENCE, length};
 use crate::link::account::Goodput;
 
-/// Everything the kernel may give at once.
+/// The most that the kernel delivers in one read.
 const LARGEST: usize = 65_536;
 
-/// When something arrived, and how many bytes had by then.
+/// Time of an arrival, and bytes received by then.
 pub(super) type Arrival = (Nanos, u64);
 
-/// Sends a train.
+/// Send a train.
 pub(super) fn send(from: &Datagrams, train: Train, begun: &Begun) {
-    // A kernel that does not split what it is given gets one packet at a time.
+    // A kernel without segmentation of UDP gets one packet at a time.
     let (at_once, gap) = if train.at_once > 1 && from.split_into(train.payload_bytes) {
         (train.at_once, train.gap)
     } else {
@@ -43,7 +43,7 @@ pub(super) fn send(from: &Datagrams, train: Train, begun: &Begun) {
     }
 }
 
-/// Receives a train.
+/// Receive a train.
 pub(super) fn receive(at: &Datagrams, train: Train, begun: &Begun) -> Vec<Arrival> {
     let whole = train.packets * train.payload_bytes as u64;
     let until = begun.at + length(train.ends) + PATIENCE;
@@ -64,7 +64,7 @@ pub(super) fn receive(at: &Datagrams, train: Train, begun: &Begun) -> Vec<Arriva
 }
 
 impl Goodput {
-    /// What a train's arrivals say of the path.
+    /// Compute the goodput of a path from a train's arrivals.
     pub(super) fn of(train: Option<Train>, path: &Path, arrivals: &[Arrival]) -> Self {
         let Some(train) = train else {
             return Self::default();
@@ -79,7 +79,7 @@ impl Goodput {
     }
 }
 
-/// Bits a second from the first arrival to the last; what came with the first does not count.
+/// Return bits per second from the first arrival to the last, without the first one's bytes.
 fn per_second(arrivals: &[Arrival]) -> Option<u64> {
     let (&(start, before), &(end, all)) = (arrivals.first()?, arrivals.last()?);
     let bits = u128::from(all - before) * 8;
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn goodput_is_what_came_after_the_first() {
+    fn goodput_excludes_the_first_arrival() {
         let arrivals: Vec<Arrival> = (0..=10)
             .map(|step| (Nanos::from_millis(50 + step), (step + 1) * 1000))
             .collect();

@@ -1,4 +1,4 @@
-//! Whether a link is what was asked for, from what was measured; pure.
+//! Compares a measured link with its settings; pure.
 #![expect(
     clippy::cast_precision_loss,
     reason = "tolerances and figures for people, of numbers far below 2^53"
@@ -11,16 +11,16 @@ use dyno_link::{Link, Path};
 use super::plan::{Plan, Train};
 use crate::link::account::{Goodput, LinkMeasured};
 
-/// What a figure may be off by: this share of what was asked for.
+/// Relative tolerance of a figure.
 const SHARE: f64 = 0.05;
-/// Or this long, whichever is more.
+/// Absolute tolerance of a time; the larger one applies.
 const TIME_NS: f64 = 500_000.0;
-/// Where packets are lost by chance, a train may also be off by so many standard deviations of its loss.
+/// With random loss, a train has an additional tolerance of so many standard deviations of its loss.
 const DEVIATIONS: f64 = 3.0;
-/// Round trips that must have come back before they tell anything.
+/// Minimum number of returned round trips.
 const ENOUGH: u64 = 3;
 
-/// Why the link is not what was asked for; none when it is.
+/// Return why the link does not match its settings; none if it does.
 pub(super) fn reason(link: &Link, plan: &Plan, measured: &LinkMeasured) -> Option<String> {
     let mut misses = Vec::new();
     misses.extend(round_trip_miss(link, plan, measured));
@@ -34,7 +34,7 @@ pub(super) fn reason(link: &Link, plan: &Plan, measured: &LinkMeasured) -> Optio
         return None;
     }
     Some(format!(
-        "the link is not what was asked for: {}; ask for less, or give it a machine with less to do, or a CPU of its own",
+        "the link is not what was asked for: {}; use a slower link, a less busy machine, or a CPU of its own",
         misses.join(", ")
     ))
 }
@@ -47,7 +47,7 @@ fn round_trip_miss(link: &Link, plan: &Plan, measured: &LinkMeasured) -> Option<
             let found = found as f64;
             ((found - asked).abs() > off).then(|| {
                 format!(
-                    "a round trip takes {} in place of {}",
+                    "a round trip takes {} instead of {}",
                     time(found),
                     time(asked)
                 )
@@ -67,19 +67,19 @@ fn goodput_miss(way: &str, path: &Path, train: &Train, goodput: &Goodput) -> Opt
     };
     let found = found as f64;
     let loss = path.loss.as_f64();
-    // Standard deviation of the share that arrives of n packets, beside that share.
+    // Standard deviation of the share that arrives of n packets, relative to that share.
     let deviation = (loss / ((1.0 - loss) * train.packets as f64)).sqrt();
     let off = asked * (SHARE + DEVIATIONS * deviation);
     ((found - asked).abs() > off).then(|| {
         format!(
-            "{way} it carries {} for content in place of {}",
+            "{way} it carries {} of payload instead of {}",
             rate(found),
             rate(asked)
         )
     })
 }
 
-/// What was asked for and what was measured, in a line.
+/// Return one line that compares the requested with the measured link.
 pub(super) fn line(link: &Link, measured: &LinkMeasured) -> String {
     let found = measured
         .rtt_ns
@@ -95,7 +95,7 @@ pub(super) fn line(link: &Link, measured: &LinkMeasured) -> String {
             // Writing to a String never fails.
             let _ = write!(
                 text,
-                "; {way} asked {} for content, measured {found}",
+                "; {way} asked {} of payload, measured {found}",
                 rate(expected as f64)
             );
         }
@@ -103,7 +103,7 @@ pub(super) fn line(link: &Link, measured: &LinkMeasured) -> String {
     text
 }
 
-/// `40 ms`, `40.02 ms`, `250 us`.
+/// Format a time: `40 ms`, `40.02 ms`, `250 us`.
 fn time(nanoseconds: f64) -> String {
     match nanoseconds {
         0.0 => "0 ms".to_owned(),
@@ -112,7 +112,7 @@ fn time(nanoseconds: f64) -> String {
     }
 }
 
-/// `978 Mbit/s`.
+/// Format a rate: `978 Mbit/s`.
 fn rate(bits_per_s: f64) -> String {
     match bits_per_s {
         small if small < 1e6 => format!("{} kbit/s", digits(small / 1e3)),
@@ -121,7 +121,7 @@ fn rate(bits_per_s: f64) -> String {
     }
 }
 
-/// Four digits or so, without zeros at the end.
+/// Format about four digits without trailing zeros.
 fn digits(figure: f64) -> String {
     let decimals = match figure {
         tall if tall >= 1000.0 => 0,
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_held_to_five_per_cent_or_half_a_millisecond() {
+    fn the_tolerance_is_five_per_cent_or_half_a_millisecond() {
         for (text, rtt_ns, goodput, held) in [
             ("rtt=40ms", 41_900_000, None, true),
             ("rtt=40ms", 42_100_000, None, false),
@@ -191,23 +191,23 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_for_people() {
+    fn lines_compare_request_and_measurement() {
         let link: Link = "rtt=40ms,up.rate=20mbit".parse().unwrap();
         let plan = Plan::of(&link, None);
         let found = measured(40_023_456, Some(19_500_000), None, &plan, &link);
         assert_eq!(
             line(&link, &found),
-            "link: asked rtt 40 ms, measured 40.02 ms; up asked 19.63 Mbit/s for content, measured 19.5 Mbit/s"
+            "link: asked rtt 40 ms, measured 40.02 ms; up asked 19.63 Mbit/s of payload, measured 19.5 Mbit/s"
         );
         let slow = measured(52_000_000, Some(10_000_000), None, &plan, &link);
         assert_eq!(
             reason(&link, &plan, &slow).unwrap(),
-            "the link is not what was asked for: a round trip takes 52 ms in place of 40.02 ms, up it carries 10 Mbit/s for content in place of 19.63 Mbit/s; ask for less, or give it a machine with less to do, or a CPU of its own"
+            "the link is not what was asked for: a round trip takes 52 ms instead of 40.02 ms, up it carries 10 Mbit/s of payload instead of 19.63 Mbit/s; use a slower link, a less busy machine, or a CPU of its own"
         );
     }
 
     #[test]
-    fn a_silent_link_is_not_what_was_asked_for() {
+    fn a_silent_link_does_not_match() {
         let link: Link = "rtt=40ms".parse().unwrap();
         let plan = Plan::of(&link, None);
         let mut silent = measured(0, None, None, &plan, &link);

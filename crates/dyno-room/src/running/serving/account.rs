@@ -1,4 +1,4 @@
-//! The account of a server: how it fared, and who drove it.
+//! The account of a server and its driver.
 
 use super::{Course, Driven};
 use crate::account::{DriverAccount, Ending, Outcome, ServerAccount, ServerState};
@@ -10,7 +10,7 @@ use crate::running::{Running, SubjectEnd};
 use crate::tree_sampler::TreeSamples;
 
 impl Running {
-    /// Completes the account of a subject by what is known of it as a server.
+    /// Complete the account of a subject by the results of a server.
     pub(super) fn server_ending(
         &self,
         ending: Ending,
@@ -39,12 +39,12 @@ impl Running {
         };
         if let Some(driver) = &course.driver {
             ending.driver = Some(self.driver_account(driver, server));
-            self.look_at_drive_only(&mut ending, driver, end);
+            self.restrict_to_drive(&mut ending, driver, end);
         }
         ending
     }
 
-    /// From the server's exec to a moment of the monotonic clock.
+    /// Return the time from the server's exec to a moment of the monotonic clock.
     fn elapsed_ns(&self, at_ns: u64) -> u64 {
         let started_ns = self.start.as_ref().map_or(at_ns, |at| at.monotonic_ns);
         at_ns.saturating_sub(started_ns)
@@ -65,8 +65,8 @@ impl Running {
         }
     }
 
-    /// How a server starts and ends says nothing of what the machine did under its load.
-    fn look_at_drive_only(&self, ending: &mut Ending, driver: &Driven, end: &SubjectEnd) {
+    /// Restrict the figures of the machine to the time of the drive: the start and the end of a server are not its load.
+    fn restrict_to_drive(&self, ending: &mut Ending, driver: &Driven, end: &SubjectEnd) {
         let options = &self.room.options;
         let (before, after) = (&driver.before, driver.after.as_ref().unwrap_or(&end.after));
         ending.engine = after.engine_since(before);
@@ -78,7 +78,7 @@ impl Running {
 
 impl Course {
     fn state(&self, end: &SubjectEnd) -> ServerState {
-        match (end.cause, end.is_deaf, self.ready_at_ns) {
+        match (end.cause, end.ignored_sigterm, self.ready_at_ns) {
             (Cause::Own, ..) => ServerState::Died,
             (_, _, None) => ServerState::NeverListened,
             (_, true, _) => ServerState::Outlived,
@@ -99,26 +99,26 @@ impl Course {
             return (Outcome::FailedToStart, Some(refusal.clone()));
         }
         match self.state(end) {
-            ServerState::Died => (Outcome::Died, Some(self.how_it_died(ending))),
-            ServerState::NeverListened => (Outcome::NeverListened, Some(silence(server))),
+            ServerState::Died => (Outcome::Died, Some(self.describe_death(ending))),
+            ServerState::NeverListened => (Outcome::NeverListened, Some(timeout_reason(server))),
             ServerState::Served | ServerState::Outlived => (Outcome::Ok, None),
         }
     }
 
-    fn how_it_died(&self, ending: &Ending) -> String {
+    fn describe_death(&self, ending: &Ending) -> String {
         let subject = &ending.subject;
         let how = match (subject.exit_code, subject.signal) {
             (Some(code), _) => format!("exit code {code}"),
             (_, Some(signal)) => format!("signal {signal}"),
-            _ => "in an unknown way".to_owned(),
+            _ => "cause unknown".to_owned(),
         };
         let when = match (self.ready_at_ns, &self.driver) {
             (None, _) => "before it accepted a connection",
-            (_, Some(Driven { after: Some(_), .. })) => "when its driver had ended",
+            (_, Some(Driven { after: Some(_), .. })) => "after its driver had ended",
             _ => "while it was driven",
         };
         let memory = if subject.out_of_memory {
-            "; the kernel killed a process of it for want of memory"
+            "; the kernel killed a process of the server: out of memory"
         } else {
             ""
         };
@@ -126,7 +126,7 @@ impl Course {
     }
 }
 
-fn silence(server: &ServerOptions) -> String {
+fn timeout_reason(server: &ServerOptions) -> String {
     format!(
         "the server accepted no connection at {}:{} within {:?}",
         SUBJECT_V4.address, server.port, server.ready_timeout

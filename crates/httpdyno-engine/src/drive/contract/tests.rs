@@ -1,4 +1,4 @@
-//! What is said of an answer, case by case.
+//! Judgements of answers, case by case.
 
 use super::*;
 
@@ -15,11 +15,11 @@ fn contract(timeout_ms: Option<u64>) -> Contract {
         endpoints: vec![Endpoint::Workloads],
         workloads: [500, 1000, 2000].map(Duration::from_millis).to_vec(),
         timeout: timeout_ms.map(Duration::from_millis),
-        beside: BESIDE,
+        overhead: OVERHEAD,
     }
 }
 
-/// The server's timeout, the status, the content, when it came; what is said of it.
+/// The server's timeout, the status, the content, the time in milliseconds; the judgement.
 type Case<'c> = (Option<u64>, u16, &'c str, u64, Result<&'c str, &'c str>);
 
 #[test]
@@ -53,7 +53,7 @@ fn answers_to_work_are_judged() {
             Err("text 2 is \\\"b\\\" instead of \"a\""),
         ),
         (None, 503, "", 2_003, Err("503 instead of 200: nothing")),
-        // A load may keep a server from being in time, and then it has to say so.
+        // Under load a server may exceed its timeout, and then must report that.
         (Some(5_000), 503, "", 5_003, Ok("503 after 5.003 s")),
         (
             Some(5_000),
@@ -70,14 +70,14 @@ fn answers_to_work_are_judged() {
         let judged = contract(timeout).judge_work(&answer, "a", 1);
         let case = format!("{timeout:?} {status} {content} {took}: {judged:?}");
         match expected {
-            Ok(said) => assert_eq!(judged, Ok(said.to_owned()), "{case}"),
-            Err(said) => assert!(judged.unwrap_err().contains(said), "{case}"),
+            Ok(evidence) => assert_eq!(judged, Ok(evidence.to_owned()), "{case}"),
+            Err(evidence) => assert!(judged.unwrap_err().contains(evidence), "{case}"),
         }
     }
 }
 
 #[test]
-fn an_idle_server_has_a_second_beside_the_waits() {
+fn an_idle_server_has_a_second_in_addition_to_the_waits() {
     let six = "{\"texts\": [\"a\", \"a\", \"a\", \"a\", \"a\", \"a\"]}";
     let contract = contract(None);
     assert!(
@@ -107,7 +107,7 @@ fn documents_are_judged() {
         let judged = judge_json(&answer(200, content, 1));
         match expected {
             None => assert!(judged.is_ok(), "{judged:?}"),
-            Some(said) => assert!(judged.unwrap_err().contains(said), "{said}"),
+            Some(evidence) => assert!(judged.unwrap_err().contains(evidence), "{evidence}"),
         }
     }
     assert!(judge_plain(&answer(200, "Hello, World!", 1)).is_ok());

@@ -1,14 +1,14 @@
-//! One request over a real connection, and what may come back.
+//! Exchanges over a real connection, with right and wrong answers.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::thread;
 
 use super::*;
 
-/// Against hangs only.
+/// Limits hangs only.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What a server does when it has said what it has to say.
+/// What a server does after its answer.
 #[derive(Debug, Clone, Copy)]
 enum Then {
     Closes,
@@ -16,8 +16,8 @@ enum Then {
     Drips,
 }
 
-/// A server that says these bytes to whoever asks.
-fn saying(bytes: &'static [u8], then: Then) -> Server {
+/// A server that sends these bytes to its client.
+fn server_sending(bytes: &'static [u8], then: Then) -> Server {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     thread::spawn(move || {
@@ -29,7 +29,7 @@ fn saying(bytes: &'static [u8], then: Then) -> Server {
         }
         match then {
             Then::Closes => {}
-            // Until the one who asked has gone.
+            // Until the client closes the connection.
             Then::Stays => drop(stream.read(&mut [0; 1])),
             Then::Drips => {
                 while stream.write_all(b"l").is_ok() {
@@ -45,7 +45,7 @@ fn saying(bytes: &'static [u8], then: Then) -> Server {
 }
 
 #[test]
-fn answers_are_read_to_their_end_or_refused() {
+fn answers_are_read_whole_or_refused() {
     let unanswered = |text: &str| Err(Failure::Unanswered(text.to_owned()));
     let hello = || Ok((200, b"hello".to_vec()));
     let cases = [
@@ -73,26 +73,26 @@ fn answers_are_read_to_their_end_or_refused() {
         ),
     ];
     for (bytes, expected) in cases {
-        let server = saying(bytes, Then::Closes);
+        let server = server_sending(bytes, Then::Closes);
         let asked = server.ask(&Call::get("/"), PATIENCE, &|| false);
         let found = asked.map(|answer| (answer.status, answer.content));
         assert_eq!(found, expected, "{}", String::from_utf8_lossy(bytes));
     }
-    let babble = saying(b"SSH-2.0-OpenSSH_9.2\r\n", Then::Closes);
-    let asked = babble.ask(&Call::get("/"), PATIENCE, &|| false);
+    let garbage = server_sending(b"SSH-2.0-OpenSSH_9.2\r\n", Then::Closes);
+    let asked = garbage.ask(&Call::get("/"), PATIENCE, &|| false);
     assert!(matches!(asked, Err(Failure::Malformed(_))), "{asked:?}");
 }
 
 #[test]
-fn nobody_waits_longer_than_he_has_patience_or_than_he_wants() {
+fn an_exchange_ends_at_its_timeout_or_when_stopped() {
     let begins = b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\nhel";
     for then in [Then::Stays, Then::Drips] {
-        let server = saying(begins, then);
+        let server = server_sending(begins, then);
         let asked = server.ask(&Call::get("/"), Duration::from_millis(200), &|| false);
         let expected = Failure::Unanswered("no whole answer within 0.2 s".to_owned());
         assert_eq!(asked, Err(expected), "{then:?}");
-        let server = saying(begins, then);
+        let server = server_sending(begins, then);
         let asked = server.ask(&Call::get("/"), PATIENCE, &|| true);
-        assert_eq!(asked, Err(Failure::GivenUp), "{then:?}");
+        assert_eq!(asked, Err(Failure::Stopped), "{then:?}");
     }
 }

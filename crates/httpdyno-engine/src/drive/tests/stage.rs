@@ -1,4 +1,4 @@
-//! A server of the contract, with a mistake if a test wants one.
+//! A server of the contract, with an optional mistake.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -17,7 +17,7 @@ const WAITS_MS: [u64; 2] = [40, 80];
 /// Requests for work before two come at once.
 const ALONE: usize = 1;
 
-/// A name that no other file has.
+/// Returns an unused file name.
 pub fn scratch() -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -27,25 +27,25 @@ pub fn scratch() -> PathBuf {
     path
 }
 
-/// What a server gets wrong.
+/// The mistake of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mistake {
     Nothing,
     /// `/json` has another number.
     WrongNumber,
-    /// Another number once this many requests were answered.
+    /// Another number once this many requests have been answered.
     WrongNumberFrom(u32),
-    /// The text of whoever came last, where each waits for another one.
+    /// Answers with the text of the latest request, after waiting for another one.
     MixesTexts,
-    /// Takes whatever it is sent for a request.
+    /// Accepts malformed requests.
     AcceptsAnything,
     /// Waits one after the other.
     WaitsInTurn,
-    /// Does not wait at all.
+    /// Does not wait.
     NeverWaits,
-    /// Listens no longer once this many requests were answered.
+    /// Stops listening once this many requests have been answered.
     DiesAfter(u32),
-    /// What it says is no HTTP.
+    /// Does not answer with HTTP.
     Babbles,
 }
 
@@ -55,17 +55,17 @@ pub struct Stage {
     answered: AtomicU32,
     texts: Mutex<Vec<String>>,
     came: Condvar,
-    /// How many requests are enough, and the file that says so.
+    /// How many requests are enough, and the file to create then.
     enough: Option<(u32, PathBuf)>,
 }
 
 impl Stage {
-    /// Serves until its end; the URL of the server.
+    /// Starts a server; returns its URL.
     pub fn open(mistake: Mistake) -> String {
         Self::serve_as(mistake, None)
     }
 
-    /// As [`Stage::open`]; makes a file when so many requests were answered, or two were refused after its end.
+    /// Like [`Stage::open`]; creates a file when enough requests have been answered, or two have been refused.
     pub fn open_for(mistake: Mistake, enough: u32, file: &Path) -> String {
         Self::serve_as(mistake, Some((enough, file.to_owned())))
     }
@@ -92,13 +92,13 @@ impl Stage {
                 }
             }
             drop(listener);
-            // Who was refused twice has noted the first time.
-            stage.say_enough();
+            // The second refusal implies that the watch has recorded the first one.
+            stage.create_file();
         });
         url
     }
 
-    fn say_enough(&self) {
+    fn create_file(&self) {
         if let Some((_, file)) = &self.enough {
             std::fs::write(file, "").unwrap();
         }
@@ -122,10 +122,10 @@ impl Stage {
         } else {
             format!("HTTP/1.1 {status} So\r\nContent-Length: {length}\r\n\r\n{answer}")
         };
-        // Whoever asked may have gone.
+        // The client may have closed the connection.
         drop(stream.write_all(message.as_bytes()));
         if matches!(self.enough, Some((enough, _)) if answered == enough) {
-            self.say_enough();
+            self.create_file();
         }
     }
 
@@ -166,7 +166,7 @@ impl Stage {
         (200, json!({"texts": vec![text; number]}).to_string())
     }
 
-    /// The text of whoever came last, which is another one for one of two who come at once.
+    /// The text of the latest request, which is wrong for one of two requests at once.
     fn last_text(&self) -> String {
         let texts = self.texts.lock().unwrap();
         let alone = |texts: &mut Vec<String>| texts.len() == ALONE + 1;
@@ -175,7 +175,7 @@ impl Stage {
     }
 }
 
-/// The path and the content of a request.
+/// Path and content of a request.
 fn read(stream: &mut TcpStream) -> (String, Vec<u8>) {
     let (mut received, mut piece) = (Vec::new(), [0; 4096]);
     loop {

@@ -1,10 +1,10 @@
-//! Credentials, which no run keeps.
+//! Removal of credentials, which are never stored.
 
 use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-/// The user of a URL, a header field, a parameter of a query or a form, a value in JSON; the first group stays.
+/// Patterns of a user in a URL, a header field, a parameter of a query or a form, a value in JSON; the first group is kept.
 static PATTERNS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     let letter = r"[\w.\-\x{80}-\x{10FFFF}]";
     let name = format!(
@@ -16,11 +16,11 @@ static PATTERNS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
         format!(r#"(?i)((?:^|[?&]){name}=)[^&#\s'"]+"#),
         format!(r#"(?i)("{name}"\s*:\s*)"(?:[^"\\]|\\.)*""#),
     ]
-    .map(|pattern| Regex::new(&pattern).expect("a pattern of this file"))
+    .map(|pattern| Regex::new(&pattern).expect("a valid pattern"))
 });
 const HIDDEN: [&str; 4] = ["${1}***@", "${1}***", "${1}***", "${1}***"];
 
-/// A text with `***` for what its names call a secret, and for the user and the password of a URL.
+/// Replaces secrets, recognised by their names, and the user and the password of a URL with `***`.
 pub fn without_credentials(text: &str) -> String {
     let mut safe = text.to_owned();
     for (pattern, hidden) in PATTERNS.iter().zip(HIDDEN) {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn all_else_stays() {
+    fn other_texts_stay_unchanged() {
         for text in [
             "http://a.test/x@y?z=@w",
             "https://a.test:8443/tokens/1",

@@ -1,4 +1,4 @@
-//! The folder of a run: made under a hidden name, with its manifest and its lock before anybody sees it.
+//! The folder of a run: created under a hidden name, published once it has its manifest and its lock.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -12,9 +12,9 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use super::manifest;
 use super::whole_file;
 
-/// The lock that the process making a run holds; the file names that process.
+/// The lock of the process that makes a run; the file holds its process number.
 const LOCK: &str = "lock";
-/// A hidden folder gets its name within milliseconds: an older one was left by a kill.
+/// Age from which a hidden folder was left by a kill: it is published within milliseconds.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 const NAMES_TRIED: u32 = 1000;
 
@@ -27,9 +27,9 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Makes `<runs>/<name>`, or the name with the first number behind it that is free.
+    /// Creates `<runs>/<name>`; where that exists, adds the first free number to the name.
     ///
-    /// A folder of that name has its manifest from the first moment, whatever ends this process.
+    /// A folder of that name has its manifest from the first moment, however this process ends.
     pub fn create(runs: &Path, name: &str, manifest: &str) -> io::Result<Self> {
         fs::create_dir_all(runs)?;
         sweep(runs);
@@ -40,20 +40,20 @@ impl Folder {
             Ok(Self { path, _lock: lock })
         });
         made.inspect_err(|_| {
-            // What went wrong before is what is said.
+            // The error before this one is reported.
             let _ = fs::remove_dir_all(&staging);
         })
     }
 
-    /// Where it lies.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Lets go of the lock; of a complete run nothing needs it any more.
+    /// Releases the lock; a complete run no longer needs the file.
     pub fn release(self, is_complete: bool) -> PathBuf {
         if is_complete {
-            // That it stays does no harm: no process holds it.
+            // A lock file that stays is harmless: no process holds it.
             let _ = fs::remove_file(self.path.join(LOCK));
         }
         self.path
@@ -70,7 +70,7 @@ fn fill(staging: &Path, manifest: &str) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Renames the folder to its name, or that with the first number behind it that is free.
+/// Renames the folder to the wanted name, or to that name with the first free number.
 fn publish(staging: &Path, wanted: &Path) -> io::Result<PathBuf> {
     let name = wanted.file_name().unwrap_or_default().to_string_lossy();
     for attempt in 1..NAMES_TRIED {
@@ -78,7 +78,7 @@ fn publish(staging: &Path, wanted: &Path) -> io::Result<PathBuf> {
             1 => wanted.to_owned(),
             _ => wanted.with_file_name(format!("{name}-{attempt}")),
         };
-        // An empty folder of that name would be replaced: it is no run.
+        // An empty folder of that name is replaced: it is not a run.
         match fs::rename(staging, &path) {
             Err(error)
                 if matches!(
@@ -95,9 +95,9 @@ fn publish(staging: &Path, wanted: &Path) -> io::Result<PathBuf> {
     ))
 }
 
-/// Removes hidden folders that kills have left.
+/// Removes hidden folders left by kills.
 fn sweep(runs: &Path) {
-    // A folder that may be written, but not listed, is not swept.
+    // A folder that cannot be listed is not swept.
     let Ok(entries) = fs::read_dir(runs) else {
         return;
     };
@@ -109,7 +109,7 @@ fn sweep(runs: &Path) {
     }
 }
 
-/// Whether a name is `.20260131T120000Z-load.0123abcd`.
+/// Whether a name has the form `.20260131T120000Z-load.0123abcd`.
 fn is_staging(name: &str) -> bool {
     let Some((time, rest)) = name.strip_prefix('.').and_then(|rest| rest.split_once('-')) else {
         return false;
@@ -134,7 +134,7 @@ fn is_forgotten(folder: &Path) -> bool {
     age.is_some_and(|age| age > FORGOTTEN) && !is_held
 }
 
-/// Eight random digits of base 16.
+/// Eight random hexadecimal digits.
 pub fn random_hex() -> io::Result<String> {
     let mut bytes = [0_u8; 4];
     getrandom(&mut bytes, GetRandomFlags::empty())?;
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_that_a_kill_left_is_known_by_its_name() {
+    fn a_hidden_folder_is_recognised_by_its_name() {
         assert!(is_staging(".20260131T120000Z-load.0123abcd"));
         for other in [
             "20260131T120000Z-load",
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_one_second_have_names_of_their_own() {
+    fn two_runs_in_one_second_have_different_names() {
         let runs = std::env::temp_dir().join(format!("runs-{}", random_hex().unwrap()));
         let name = "20260131T120000Z-load";
         let first = Folder::create(&runs, name, "{}\n").unwrap();

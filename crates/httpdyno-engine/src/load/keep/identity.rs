@@ -1,5 +1,4 @@
-//! Which program this is: the SHA-256 of its file, which is kept in the user's cache, as reading it all takes longer than a short
-//! load.
+//! The SHA-256 of this program's file; cached, as computing it takes longer than a short load.
 
 use std::env;
 use std::fmt::Write as _;
@@ -24,7 +23,7 @@ pub fn own_digest() -> String {
 fn digest(program: &Path, cache: Option<&Path>) -> io::Result<String> {
     let file = File::open(program)?;
     let found = file.metadata()?;
-    // A file that was changed has another time of change, also where its length and its date were set back.
+    // The time of change differs for every changed file, even where length and date were set back.
     let key = format!(
         "{}:{}:{}:{}.{:09}:{}.{:09}",
         found.dev(),
@@ -40,7 +39,7 @@ fn digest(program: &Path, cache: Option<&Path>) -> io::Result<String> {
     }
     let digest = hash(file)?;
     if let Some(folder) = cache {
-        // A cache that cannot be written costs time only.
+        // A cache that cannot be written only costs time.
         let _ = fs::create_dir_all(folder).and_then(|()| {
             whole_file::write(folder, CACHED, |file| writeln!(file, "{key} {digest}"))
         });
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_that_was_changed_has_another_digest() {
+    fn a_changed_program_has_another_digest() {
         let folder = env::temp_dir().join(format!("digest-{}", random_hex().unwrap()));
         fs::create_dir(&folder).unwrap();
         let program = folder.join("program");

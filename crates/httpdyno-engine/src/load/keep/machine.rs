@@ -1,4 +1,4 @@
-//! What a manifest says about the machine, from what the kernel shows; what cannot be read is absent.
+//! Description of the machine for the manifest, read from the kernel; unreadable values are absent.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_is_the_first_of_its_name() {
+    fn a_field_is_the_first_with_its_name() {
         let text = "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\n\nprocessor\t: 1\nmodel name\t: Other\n";
         assert_eq!(field(text, "model name"), Some("Some CPU @ 2 GHz"));
         assert_eq!(field(text, "Model"), None);

@@ -1,4 +1,4 @@
-//! The manifest of a run: what was run, where and with what, and whether it was finished.
+//! The manifest of a run: command, machine, settings, and whether the run is complete.
 
 use std::io;
 use std::time::SystemTime;
@@ -9,16 +9,16 @@ use time::format_description::well_known::Rfc3339;
 
 use super::machine::Machine;
 use super::{identity, target, without_credentials};
-use crate::complaint::called;
 use crate::load::arguments::Arguments;
 use crate::load::trial::Trial;
+use crate::messages::program_name;
 
 pub const NAME: &str = "manifest.json";
-/// The version of the records that this program writes: that of the rest of httpdyno.
+/// The version of the records, shared with the Python side.
 const RECORD_VERSION: u32 = 2;
-/// The subject of every load, so that two runs are compared whatever address their servers have.
+/// The subject of every load: one name for all, so that runs against different addresses can be compared.
 const SERVER: &str = "server";
-/// So much of the content of a request is kept.
+/// Characters of a request's content that are stored.
 const KEPT_OF_BODY: usize = 200;
 
 /// Whether a run has all of its trials.
@@ -29,7 +29,7 @@ pub enum State {
     Complete,
 }
 
-/// What stands in `manifest.json`, in the order of its keys.
+/// The content of `manifest.json`, in the order of its keys.
 #[derive(Debug, Serialize)]
 pub struct Manifest {
     experiment: &'static str,
@@ -41,7 +41,7 @@ pub struct Manifest {
     ended_at: Option<String>,
     state: State,
     record_version: u32,
-    /// The engine's digest says which program it was.
+    /// Always absent: the engine's digest identifies the program.
     git: Option<()>,
     webs: [(); 0],
     subjects: [Subject; 1],
@@ -65,7 +65,7 @@ struct Subject {
     fingerprint: Option<()>,
 }
 
-/// An object without a key.
+/// An empty object.
 #[derive(Debug, Serialize)]
 struct Nothing {}
 
@@ -99,13 +99,15 @@ struct Settings {
 }
 
 impl Manifest {
-    /// Describes the run that a first trial begins.
+    /// Describes a run whose first trial has ended.
     pub fn new(arguments: &Arguments, first: &Trial) -> Self {
         let typed = std::env::args_os().skip(1);
         let words = typed.map(|word| without_credentials(&word.to_string_lossy()));
         Self {
             experiment: "load",
-            command: std::iter::once(called().to_owned()).chain(words).collect(),
+            command: std::iter::once(program_name().to_owned())
+                .chain(words)
+                .collect(),
             version: env!("CARGO_PKG_VERSION"),
             started_at: microseconds(&first.report.started),
             machine: Machine::here(),
@@ -136,7 +138,7 @@ impl Manifest {
         format!("{digits}Z-load")
     }
 
-    /// Notes the end of the run.
+    /// Records the end of the run.
     pub fn end(&mut self, state: State) {
         self.state = state;
         let now = OffsetDateTime::from(SystemTime::now()).format(&Rfc3339);
@@ -210,7 +212,7 @@ fn settings(arguments: &Arguments, first: &Trial) -> Settings {
     }
 }
 
-/// A time of RFC 3339 with no more than six digits behind the point, as Python reads it.
+/// A time of RFC 3339 with at most six decimals, which Python can parse.
 fn microseconds(text: &str) -> String {
     let Some((second, rest)) = text.split_once('.') else {
         return text.to_owned();

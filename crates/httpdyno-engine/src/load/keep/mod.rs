@@ -1,7 +1,7 @@
-//! Keeps the trials of a load as a run: a folder with its manifest, the report of each trial, and samples where asked for.
+//! Stores the trials of a load as a run: a folder with its manifest, the report of each trial, and samples where asked for.
 //!
-//! The folder has its name once it has its manifest, marked `partial`; each trial is kept as soon as it has ended. A process that
-//! reads the folder makes records of the reports.
+//! The folder is published once it has its manifest, marked `partial`; each trial is stored as soon as it has ended. The Python side
+//! makes records of the reports when it first reads the folder.
 
 mod credentials;
 mod folder;
@@ -24,24 +24,24 @@ use self::folder::Folder;
 use self::manifest::{Manifest, State};
 use super::arguments::Arguments;
 use super::trial::Trial;
-use crate::complaint::{FULL, NOTHING_MEASURED, system_words};
+use crate::messages::{FULL, NOTHING_MEASURED, system_message};
 
-/// Why results cannot be kept.
+/// A failure to store results.
 #[derive(Debug)]
-pub struct NotKept {
+pub struct StoreError {
     line: String,
     /// Exit status of the command.
     pub status: u8,
 }
 
-impl NotKept {
-    /// `cure` says what to do.
+impl StoreError {
+    /// `cure` is the advice in the message.
     fn new(folder: &Path, error: &io::Error, cure: &str) -> Self {
         let is_full = matches!(
             error.kind(),
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded
         );
-        let reason = system_words(error);
+        let reason = system_message(error);
         let room = if is_full { "make room or " } else { "" };
         Self {
             line: format!(
@@ -53,20 +53,20 @@ impl NotKept {
     }
 }
 
-impl Display for NotKept {
+impl Display for StoreError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.line)
     }
 }
 
-impl std::error::Error for NotKept {}
+impl std::error::Error for StoreError {}
 
-/// Makes the folder of runs, and refuses one that cannot be written: before anything is sent.
-pub fn require_folder(runs: &Path) -> Result<(), NotKept> {
+/// Creates the folder of runs before anything is sent, and refuses one that is not writable.
+pub fn require_folder(runs: &Path) -> Result<(), StoreError> {
     let made = std::fs::create_dir_all(runs)
         .and_then(|()| access(runs, Access::WRITE_OK | Access::EXEC_OK).map_err(io::Error::from));
     made.map_err(|error| {
-        NotKept::new(
+        StoreError::new(
             runs,
             &error,
             "name another with --out DIR, or keep nothing with --no-store",
@@ -74,7 +74,7 @@ pub fn require_folder(runs: &Path) -> Result<(), NotKept> {
     })
 }
 
-/// A few words for what is asked for: the URL, the first of several, or the file that they stand in.
+/// Describes the target in a few words: the URL, the first of several, or the file of URLs.
 pub fn target(arguments: &Arguments) -> String {
     if let Some(file) = &arguments.requests_file {
         return format!("requests of {}", file.display());
@@ -101,7 +101,7 @@ pub fn target(arguments: &Arguments) -> String {
     format!("{method}{}{more}{also}", without_credentials(first))
 }
 
-/// A run that is being made.
+/// A run in progress.
 #[derive(Debug)]
 pub struct Run {
     folder: Folder,
@@ -109,28 +109,28 @@ pub struct Run {
 }
 
 impl Run {
-    /// Makes the folder of a run whose first trial has ended.
-    pub fn begin(arguments: &Arguments, first: &Trial) -> Result<Self, NotKept> {
+    /// Creates the folder of a run whose first trial has ended.
+    pub fn begin(arguments: &Arguments, first: &Trial) -> Result<Self, StoreError> {
         let runs = &arguments.out;
         let manifest = Manifest::new(arguments, first);
         let begun = manifest
             .text()
             .and_then(|text| Folder::create(runs, &manifest.folder_name(), &text));
-        let folder = begun.map_err(|error| NotKept::of(runs, &error))?;
+        let folder = begun.map_err(|error| StoreError::of(runs, &error))?;
         Ok(Self { folder, manifest })
     }
 
-    /// Where it lies.
+    /// The path of the folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Keeps a trial that has ended, and what was written of each of its requests.
-    pub fn keep(&self, trial: &Trial, samples: Option<&Path>) -> Result<(), NotKept> {
+    /// Stores a trial that has ended, with its samples.
+    pub fn keep(&self, trial: &Trial, samples: Option<&Path>) -> Result<(), StoreError> {
         let number = trial.number;
         let kept = samples
             .map_or(Ok(()), |file| {
-                // Before the report: a trial that is there has its samples.
+                // Before the report: a stored report implies stored samples.
                 whole_file::write(
                     self.folder(),
                     &format!("samples-{number:06}.csv.gz"),
@@ -147,11 +147,11 @@ impl Run {
                     io::Write::flush(&mut file)
                 })
             });
-        kept.map_err(|error| NotKept::of(self.folder(), &error))
+        kept.map_err(|error| StoreError::of(self.folder(), &error))
     }
 
-    /// Ends the run; one that was stopped stays `partial`. Gives its folder.
-    pub fn close(mut self, is_complete: bool) -> Result<PathBuf, NotKept> {
+    /// Ends the run and returns its folder; a stopped run stays `partial`.
+    pub fn close(mut self, is_complete: bool) -> Result<PathBuf, StoreError> {
         let state = if is_complete {
             State::Complete
         } else {
@@ -163,12 +163,12 @@ impl Run {
                 io::Write::write_all(to, text.as_bytes())
             })
         });
-        ended.map_err(|error| NotKept::of(self.folder(), &error))?;
+        ended.map_err(|error| StoreError::of(self.folder(), &error))?;
         Ok(self.folder.release(is_complete))
     }
 }
 
-impl NotKept {
+impl StoreError {
     fn of(folder: &Path, error: &io::Error) -> Self {
         Self::new(folder, error, "choose another folder with --out DIR")
     }

@@ -1,4 +1,4 @@
-//! The samples of a trial as a run keeps them: compressed, without credentials.
+//! The stored samples of a trial: compressed, without credentials.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use super::without_credentials;
 /// Commas before the URL of a line.
 const COMMAS: usize = 7;
 
-/// Copies what the generator has written for each request.
+/// Copies the samples that the generator has written.
 pub fn copy(from: &Path, to: &mut File) -> io::Result<()> {
     let mut lines = BufReader::new(File::open(from)?);
     let mut compressed = GzEncoder::new(BufWriter::new(to), Compression::fast());
@@ -34,7 +34,7 @@ pub fn copy(from: &Path, to: &mut File) -> io::Result<()> {
     compressed.finish()?.flush()
 }
 
-/// Where the URL of a line begins.
+/// The index of a line's URL.
 fn url_of(line: &[u8]) -> usize {
     let commas = line.iter().enumerate().filter(|(_, byte)| **byte == b',');
     commas

@@ -1,4 +1,4 @@
-//! Files that are there whole or not at all, also after a kill.
+//! Files that exist whole or not at all, even after a kill.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,9 +9,9 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 
 use super::folder::random_hex;
 
-/// Writes a file under its name only when it is whole, in place of one that was there before.
+/// Writes a file and gives it its name only when it is whole, replacing an earlier one.
 ///
-/// Until then it has no name, where the file system can do that: a kill leaves nothing behind.
+/// Until then it is unnamed, where the file system supports that, so that a kill leaves nothing behind.
 pub fn write(
     folder: &Path,
     name: &str,
@@ -34,7 +34,7 @@ pub fn write(
     fs::rename(&named, &path).inspect_err(|_| remove(&named))
 }
 
-/// Opens a file without a name; network and some overlay file systems cannot.
+/// Opens an unnamed file; network and some overlay file systems do not support that.
 fn nameless(folder: &Path) -> Option<File> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     open(folder, flags, Mode::from_raw_mode(0o644))
@@ -43,7 +43,7 @@ fn nameless(folder: &Path) -> Option<File> {
 }
 
 fn remove(path: &Path) {
-    // What went wrong before is what is said.
+    // The error before this one is reported.
     let _ = fs::remove_file(path);
 }
 

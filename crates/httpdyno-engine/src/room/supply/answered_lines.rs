@@ -1,23 +1,24 @@
-//! Which URLs a subject has answered, from whatever pieces its output comes in.
+//! Parser of the answered URLs in a subject's output, in pieces of any size.
 
 const COMMAS: usize = 4;
 const COMMAS_TRIED: usize = 16;
-/// A longer line is no result.
+/// Longer lines are not results.
 const LONGEST: usize = 64 * 1024;
 
-/// Reads the URL of each line of output.
+/// Finds the URL of each line of output.
 #[derive(Debug, Default)]
 pub struct AnsweredLines {
     rest: Vec<u8>,
 }
 
 impl AnsweredLines {
-    /// Takes a piece of output; of each URL that may stand in a line `answered` says whether it was waited for. Returns how many were.
+    /// Reads a piece of output. `answered` gets each URL that may stand in a line, and returns whether it was in flight. Returns the
+    /// number of lines that answer one.
     pub fn feed(&mut self, piece: &[u8], mut answered: impl FnMut(&[u8]) -> bool) -> u64 {
         let mut rows = 0;
         let mut lines = piece.split(|&byte| byte == b'\n').peekable();
         while let Some(part) = lines.next() {
-            // What is longer than the longest is kept as such, and no more of it.
+            // Of a line that is too long, only one byte more than the longest is kept.
             let room = (LONGEST + 1).saturating_sub(self.rest.len());
             self.rest.extend_from_slice(&part[..part.len().min(room)]);
             if lines.peek().is_some() {
@@ -29,7 +30,7 @@ impl AnsweredLines {
     }
 }
 
-/// Whether a line is one: its URL ends before the last four commas, or earlier when an error's text has commas.
+/// Whether a line is an answer: its URL ends at the fourth comma from the end, or earlier when an error's text contains commas.
 fn is_answer(line: &[u8], mut answered: impl FnMut(&[u8]) -> bool) -> bool {
     if line.len() > LONGEST {
         return false;
@@ -51,17 +52,17 @@ mod tests {
     const REST: &str = ",200,2026-11-21T10:00:00Z,1.5,13";
 
     fn answered<'p>(pieces: impl IntoIterator<Item = &'p [u8]>, given: &[&str]) -> Vec<String> {
-        let (mut lines, mut told, mut rows) = (AnsweredLines::default(), Vec::new(), 0);
+        let (mut lines, mut urls, mut rows) = (AnsweredLines::default(), Vec::new(), 0);
         for piece in pieces {
             rows += lines.feed(piece, |url| {
                 let url = String::from_utf8_lossy(url).into_owned();
                 let is_given = given.contains(&url.as_str());
-                told.extend(is_given.then_some(url));
+                urls.extend(is_given.then_some(url));
                 is_given
             });
         }
-        assert_eq!(rows, told.len() as u64);
-        told
+        assert_eq!(rows, urls.len() as u64);
+        urls
     }
 
     #[test]
@@ -91,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_say_nothing() {
+    fn other_lines_answer_nothing() {
         let foreign = format!("https://b.example/{REST}");
         let endless = format!("https://a.example/,{}{REST}", "x".repeat(70_000));
         for line in ["", "hello", "a,b,c", &foreign, &endless] {
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_counts_when_it_is_whole() {
+    fn an_unfinished_line_does_not_count() {
         let output = format!("https://a.example/{REST}");
         assert_eq!(
             answered([output.as_bytes()], &["https://a.example/"]),
@@ -111,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_does_not_fill_memory() {
+    fn an_endless_line_does_not_fill_memory() {
         let mut lines = AnsweredLines::default();
         for _ in 0..100 {
             lines.feed(&[b'x'; 10_000], |_| true);
@@ -121,7 +122,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_do_not_matter(
+        fn pieces_of_any_size_give_the_same_urls(
             which in prop::collection::vec(0..2_usize, 0..20),
             size in 1..100_usize,
         ) {

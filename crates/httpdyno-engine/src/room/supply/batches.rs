@@ -1,4 +1,4 @@
-//! Hands a subject its lines in batches: the next ones when it has printed as many as it was given.
+//! Feeds lines to a subject in batches: the next one when the subject has printed a line for each line of the last.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -12,18 +12,18 @@ use serde::Serialize;
 
 use super::pipes::{Pipes, SubjectEnds};
 
-/// What was handed over.
+/// The record of the batches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Handed {
-    /// Lines of a batch; the last one may be smaller.
+pub struct BatchRecord {
+    /// Lines per batch; the last one may be smaller.
     pub batch: u64,
-    /// Lines handed over.
+    /// Lines fed.
     pub lines: u64,
-    /// Batches handed over.
+    /// Batches fed.
     pub batches: u64,
 }
 
-/// Hands over batches once it is started.
+/// Feeds batches.
 pub struct Batcher {
     lines: BufReader<File>,
     pipes: Pipes,
@@ -31,7 +31,7 @@ pub struct Batcher {
 }
 
 impl Batcher {
-    /// Opens the lines; what the subject prints is to be stored in `store`.
+    /// Opens the lines; the subject's output is stored in `store`.
     pub fn new(path: &Path, batch: NonZeroU64, store: OwnedFd) -> Result<(Self, SubjectEnds)> {
         let file = File::open(path).with_context(|| format!("--stdin {}", path.display()))?;
         let (pipes, ends) = Pipes::open(store)?;
@@ -43,34 +43,34 @@ impl Batcher {
         Ok((batcher, ends))
     }
 
-    /// Hands over from now on; ends when nobody can print any more.
-    pub fn start(self) -> JoinHandle<Handed> {
+    /// Starts feeding; the thread ends when the subject's output ends.
+    pub fn start(self) -> JoinHandle<BatchRecord> {
         thread::spawn(move || self.run())
     }
 
-    fn run(mut self) -> Handed {
-        let mut handed = Handed {
+    fn run(mut self) -> BatchRecord {
+        let mut record = BatchRecord {
             batch: self.batch.get(),
             lines: 0,
             batches: 0,
         };
         let (mut pending_lines, mut printed) = (0, 0);
         loop {
-            let is_answered = self.pipes.pending.is_empty() && printed >= handed.lines;
+            let is_answered = self.pipes.pending.is_empty() && printed >= record.lines;
             if is_answered && self.pipes.is_open() {
                 pending_lines = self.read_batch();
                 if pending_lines == 0 {
-                    self.pipes.hang_up();
+                    self.pipes.close_input();
                 }
             }
-            let Some(turn) = self.pipes.turn(None) else {
-                return handed;
+            let Some(events) = self.pipes.wait_and_transfer(None) else {
+                return record;
             };
-            if turn.is_delivered {
-                handed.lines += pending_lines;
-                handed.batches += 1;
+            if events.is_delivered {
+                record.lines += pending_lines;
+                record.batches += 1;
             }
-            printed += turn
+            printed += events
                 .printed
                 .iter()
                 .map(|&byte| u64::from(byte == b'\n'))
@@ -78,7 +78,7 @@ impl Batcher {
         }
     }
 
-    /// Reads the next batch; returns how many lines it has.
+    /// Reads the next batch; returns its number of lines.
     fn read_batch(&mut self) -> u64 {
         let (mut lines, batch) = (0, &mut self.pipes.pending);
         while lines < self.batch.get()
@@ -89,7 +89,7 @@ impl Batcher {
         {
             lines += 1;
         }
-        // A last line without an end would be waited for, since the pipe stays open until it is answered.
+        // The pipe stays open, so a subject would wait for the end of a last line without line feed.
         if batch.last().is_some_and(|&byte| byte != b'\n') {
             batch.push(b'\n');
         }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     struct Stage {
-        thread: JoinHandle<Handed>,
+        thread: JoinHandle<BatchRecord>,
         subject: SubjectEnds,
         stored: File,
     }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_comes_when_the_one_before_was_answered() {
+    fn a_batch_follows_the_answers_to_the_last() {
         let stage = stage("1\n2\n3\n4\n5", 2);
         let mut input = BufReader::new(File::from(stage.subject.stdin));
         let mut output = File::from(stage.subject.stdout);
@@ -148,7 +148,7 @@ mod tests {
                 input.read_line(&mut line).unwrap();
                 seen.push(line.trim().to_owned());
             }
-            // Nothing is ahead of its turn: all that was handed over has been read.
+            // Nothing is fed early: all lines fed so far have been read.
             assert!(input.buffer().is_empty());
             assert_eq!(rustix::io::ioctl_fionread(input.get_ref()).unwrap(), 0);
             for _ in 0..size {
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(input.read_line(&mut String::new()).unwrap(), 0);
         drop(output);
         assert_eq!(seen, ["1", "2", "3", "4", "5"]);
-        let expected = Handed {
+        let expected = BatchRecord {
             batch: 2,
             lines: 5,
             batches: 3,
@@ -168,12 +168,12 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_no_pipe_holds_does_not_stop_what_comes_back() {
+    fn a_batch_larger_than_a_pipe_does_not_block_the_output() {
         let line = format!("{}\n", "x".repeat(999));
         let stage = stage(&line.repeat(1000), 1000);
         let mut input = BufReader::new(File::from(stage.subject.stdin));
         let mut output = File::from(stage.subject.stdout);
-        // Answers each line at length before it reads the next: neither pipe holds it all.
+        // Answers each line at length before reading the next, so that both pipes fill up.
         let mut found = String::new();
         while input.read_line(&mut found).unwrap() > 0 {
             output.write_all(found.as_bytes()).unwrap();
@@ -189,12 +189,12 @@ mod tests {
         let ends = stage("1\n2\n", 1);
         drop(ends.subject);
         ends.thread.join().unwrap();
-        let deaf = stage("1\n2\n3\n", 1);
-        drop(deaf.subject.stdin);
-        let mut output = File::from(deaf.subject.stdout);
+        let not_reading = stage("1\n2\n3\n", 1);
+        drop(not_reading.subject.stdin);
+        let mut output = File::from(not_reading.subject.stdout);
         output.write_all(b"a\nb\n").unwrap();
         drop(output);
-        assert!(deaf.thread.join().unwrap().batches <= 1);
-        assert_eq!(text(deaf.stored), "a\nb\n");
+        assert!(not_reading.thread.join().unwrap().batches <= 1);
+        assert_eq!(text(not_reading.stored), "a\nb\n");
     }
 }

@@ -1,7 +1,7 @@
-//! Feeds lines to the subject's standard input on a schedule: an open loop for any client that streams.
+//! Feeds lines to the subject's standard input on a schedule: an open loop for any streaming client.
 //!
-//! The schedule begins when the subject has read its first line: how long a program takes to start is no lateness of
-//! its answers. It may be ended some time after the last line was due, whatever it has still to do.
+//! The schedule begins when the subject has read its first line, so that its start-up time does not count as lateness. The
+//! subject can be ended some time after the last line was due, finished or not.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -19,29 +19,29 @@ use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use serde::Serialize;
 
-/// How often the pipe is looked at until the first line is read.
+/// Poll interval until the first line is read.
 const GLANCE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 200_000,
 };
 
-/// No line is due later than this after the first one, however low the rate.
+/// Latest due time of a line after the first one, at the lowest rates.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// What was fed: line `i` was intended `i / rate` seconds after the start.
+/// The record of the feeding: line `i` was due `i / rate` seconds after the start.
 #[derive(Debug, Clone, Serialize)]
-pub struct Fed {
-    /// Lines a second that were asked for.
+pub struct FeedRecord {
+    /// Planned lines per second.
     pub rate_per_s: f64,
-    /// Unix time at which the first line was intended: when the subject had read it.
+    /// Unix time at which the first line was due: when the subject had read it.
     pub started_at_ns: u64,
-    /// Lines handed over.
+    /// Lines fed.
     pub lines: u64,
-    /// The most that a line was behind its intended time: the subject's pipe was full, or the machine was busy.
+    /// Maximum delay of a line: the subject's pipe was full, or the machine was busy.
     pub most_late_ns: u64,
 }
 
-/// A feeder about to start.
+/// A feeder to be started.
 pub struct Feeder {
     lines: BufReader<File>,
     pipe: File,
@@ -49,35 +49,37 @@ pub struct Feeder {
     grace: Option<Grace>,
 }
 
-/// How long after the last line was due the subject is ended.
+/// Time from the last line to the end of the subject.
 struct Grace {
     time: Duration,
     lines: u64,
 }
 
-/// Lines that are being fed.
-pub struct Feeding {
-    thread: JoinHandle<Fed>,
-    /// The subject runs as long as this is there.
+/// A running feeder.
+pub struct RunningFeeder {
+    thread: JoinHandle<FeedRecord>,
+    /// Dropped when the subject ends.
     running: Sender<()>,
     overdue: Arc<AtomicBool>,
 }
 
-impl Feeding {
-    /// Takes note that the subject has ended; tells in its account if it was ended for being late.
-    pub fn end(self, ending: &mut Ending) -> Option<Fed> {
+impl RunningFeeder {
+    /// Waits for the feeder after the subject's end; marks the trial if the subject was ended at the end of its grace time.
+    pub fn end(self, ending: &mut Ending) -> Option<FeedRecord> {
         drop(self.running);
         let fed = self.thread.join().ok();
         if self.overdue.load(Ordering::Acquire) && ending.outcome == Outcome::Interrupted {
             ending.outcome = Outcome::Deadline;
-            ending.reason =
-                Some("it had more to do when its time after the last line was over".to_owned());
+            ending.reason = Some(
+                "the subject was still running at the end of the grace time after the last line"
+                    .to_owned(),
+            );
         }
         fed
     }
 }
 
-/// Ends the subject at a moment, unless it has ended before.
+/// Ends the subject after a time, unless it has ended before.
 struct Timer {
     running: Receiver<()>,
     subject: Stopper,
@@ -96,9 +98,9 @@ impl Timer {
 }
 
 impl Feeder {
-    /// Opens the file and a pipe; returns the end that the subject reads.
+    /// Opens the file and a pipe; returns the subject's end of the pipe.
     ///
-    /// With a `grace` the subject is ended so long after the last line was due.
+    /// With `grace`, the subject is ended that long after the last line was due.
     pub fn new(path: &Path, rate_per_s: f64, grace: Option<Duration>) -> Result<(Self, OwnedFd)> {
         let open = || File::open(path).with_context(|| format!("--stdin {}", path.display()));
         let file = open()?;
@@ -122,8 +124,8 @@ impl Feeder {
         ))
     }
 
-    /// Feeds from now on; ends with the file, or when the subject reads no more.
-    pub fn start(self, subject: Stopper) -> Feeding {
+    /// Starts feeding; ends with the file, or when the subject stops reading.
+    pub fn start(self, subject: Stopper) -> RunningFeeder {
         let (running, ended) = mpsc::channel();
         let overdue = Arc::new(AtomicBool::new(false));
         let timer = Timer {
@@ -131,14 +133,14 @@ impl Feeder {
             subject,
             overdue: Arc::clone(&overdue),
         };
-        Feeding {
+        RunningFeeder {
             thread: thread::spawn(move || self.feed(Some(timer))),
             running,
             overdue,
         }
     }
 
-    fn feed(mut self, timer: Option<Timer>) -> Fed {
+    fn feed(mut self, timer: Option<Timer>) -> FeedRecord {
         let mut line = Vec::new();
         let begun = self.read_into(&mut line)
             && self.pipe.write_all(&line).is_ok()
@@ -147,7 +149,7 @@ impl Feeder {
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
-        let mut fed = Fed {
+        let mut fed = FeedRecord {
             rate_per_s: self.rate_per_s,
             started_at_ns: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
             lines: u64::from(begun),
@@ -168,7 +170,7 @@ impl Feeder {
         fed
     }
 
-    /// How long after the start a line is due.
+    /// Time from the start to when a line is due.
     fn due(&self, line: u64) -> Duration {
         #[expect(
             clippy::cast_precision_loss,
@@ -178,14 +180,14 @@ impl Feeder {
             .map_or(LONGEST, |due| due.min(LONGEST))
     }
 
-    /// Waits until a moment; false when the reader of the pipe is gone before.
+    /// Waits until a time; returns false when the reader closes the pipe before.
     fn is_read_until(&self, moment: Instant) -> bool {
         loop {
             let left = moment.saturating_duration_since(Instant::now());
             let Ok(left) = Timespec::try_from(left) else {
                 return false;
             };
-            // Nothing is asked for: the kernel tells of a reader that is gone in any case.
+            // No events are requested: the kernel always reports a closed reader.
             let mut pipe = [PollFd::new(&self.pipe, PollFlags::empty())];
             match poll(&mut pipe, Some(&left)) {
                 Ok(0) if moment <= Instant::now() => return true,
@@ -203,13 +205,13 @@ impl Feeder {
             .is_ok_and(|bytes| bytes > 0)
     }
 
-    /// Waits until the pipe is empty; false when its reader is gone.
+    /// Waits until the pipe is empty; returns false when its reader closes it.
     fn first_line_is_read(&self) -> bool {
         loop {
             if rustix::io::ioctl_fionread(&self.pipe).is_ok_and(|unread| unread == 0) {
                 return true;
             }
-            // Nothing is asked for: the kernel tells of a reader that is gone in any case.
+            // No events are requested: the kernel always reports a closed reader.
             let mut pipe = [PollFd::new(&self.pipe, PollFlags::empty())];
             if poll(&mut pipe, Some(&GLANCE)).is_err() || !pipe[0].revents().is_empty() {
                 return false;
@@ -246,7 +248,7 @@ mod tests {
         Feeder::new(Path::new(&path), rate_per_s, None).unwrap()
     }
 
-    /// Waits until something can be read.
+    /// Waits until the pipe is readable.
     fn wait_until_written(pipe: &impl rustix::fd::AsFd) {
         let mut ready = [PollFd::new(pipe, PollFlags::IN)];
         poll(&mut ready, None).unwrap();
@@ -261,7 +263,7 @@ mod tests {
         thread::sleep(Duration::from_millis(20));
         let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let mut first = [0; 2];
-        // Had the schedule begun before, all of it would have been written by now.
+        // A schedule that had begun would have written all lines by now.
         assert_eq!(rustix::io::ioctl_fionread(&pipe).unwrap(), 2);
         pipe.read_exact(&mut first).unwrap();
         let mut rest = String::new();
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subject_that_never_reads_ends_the_feeding_when_it_ends() {
+    fn a_subject_that_ends_without_reading_ends_the_feeding() {
         let (feeder, read) = feeder("1\n2\n", 1000.0);
         let feeding = thread::spawn(move || feeder.feed(None));
         wait_until_written(&read);
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_with_and_without_an_end() {
+    fn lines_are_counted_with_and_without_a_last_line_feed() {
         for (text, count) in [("", 0), ("a\n", 1), ("a\nb", 2), ("\n\n", 2)] {
             let file = rustix::fs::memfd_create("lines", MemfdFlags::CLOEXEC).unwrap();
             let mut file = File::from(file);

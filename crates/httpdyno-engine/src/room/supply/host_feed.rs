@@ -1,4 +1,4 @@
-//! Hands a subject the lines of a list so that no host is asked for too much at once: the next of a host when it has printed the last.
+//! Feeds the lines of a list within a limit per host: the next line of a host when the subject has answered the last.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -15,51 +15,51 @@ use serde::Serialize;
 
 use super::per_host::{HostLimit, PerHost};
 use super::pipes::{Pipes, SubjectEnds};
-use crate::progress::Done;
+use crate::progress::Counters;
 
-/// What was handed over.
+/// The record of the feeding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct HostFed {
-    /// Lines of one host in flight at most.
+pub struct HostFeedRecord {
+    /// Maximum number of lines of one host in flight.
     pub per_host: NonZeroUsize,
-    /// Lines handed over.
+    /// Lines fed.
     pub lines: u64,
-    /// Lines of them that were not answered.
+    /// Lines fed that were not answered.
     pub owed: u64,
-    /// Why the others were not handed over; absent when the subject was not the reason.
+    /// Why the other lines were not fed; absent when the subject was not the reason.
     pub withheld: Option<String>,
 }
 
-/// How far a subject is, as its lines tell; unknown by default.
+/// Count of the answered lines; unknown by default.
 #[derive(Debug, Clone, Default)]
-pub struct Answered {
+pub struct AnswerCount {
     /// URLs in the list.
     pub listed: Option<u64>,
-    /// Those of them that were answered.
+    /// Answered URLs.
     rows: Arc<AtomicU64>,
 }
 
-impl Answered {
-    /// Tells how far it is, whenever it is asked.
-    pub fn watcher(self) -> impl Fn() -> Done + Send + 'static {
-        move || Done {
+impl AnswerCount {
+    /// Reads the count.
+    pub fn watcher(self) -> impl Fn() -> Counters + Send + 'static {
+        move || Counters {
             requests: self.rows.load(Ordering::Relaxed),
             sent_bytes: 0,
         }
     }
 }
 
-/// Hands over once it is started.
+/// Feeds lines within a limit per host.
 pub struct HostFeeder {
     lines: BufReader<File>,
     pipes: Pipes,
     limit: HostLimit,
-    /// How far the subject is.
-    pub answered: Answered,
+    /// Count of the answered lines.
+    pub answered: AnswerCount,
 }
 
 impl HostFeeder {
-    /// Opens the lines; what the subject prints is to be stored in `store`.
+    /// Opens the lines; the subject's output is stored in `store`.
     pub fn new(path: &Path, limit: HostLimit, store: OwnedFd) -> Result<(Self, SubjectEnds)> {
         let open = || File::open(path).with_context(|| format!("--stdin {}", path.display()));
         let listed = urls(BufReader::new(open()?)).fold(0, |count, _| count + 1);
@@ -68,7 +68,7 @@ impl HostFeeder {
             lines: BufReader::new(open()?),
             pipes,
             limit,
-            answered: Answered {
+            answered: AnswerCount {
                 listed: Some(listed),
                 rows: Arc::default(),
             },
@@ -76,36 +76,36 @@ impl HostFeeder {
         Ok((feeder, ends))
     }
 
-    /// Hands over from now on; ends when nobody can print any more.
-    pub fn start(self) -> JoinHandle<HostFed> {
+    /// Starts feeding; the thread ends when the subject's output ends.
+    pub fn start(self) -> JoinHandle<HostFeedRecord> {
         thread::spawn(move || self.run())
     }
 
-    fn run(mut self) -> HostFed {
+    fn run(mut self) -> HostFeedRecord {
         let mut list = PerHost::new(urls(self.lines), self.limit, Instant::now());
         loop {
             let is_open = self.pipes.is_open();
             if is_open && !list.fill(&mut self.pipes.pending, Instant::now()) {
-                self.pipes.hang_up();
+                self.pipes.close_input();
             }
             let waits = self.pipes.is_open() && self.pipes.pending.is_empty();
-            let Some(turn) = self.pipes.turn(waits.then(|| list.wake_at())) else {
-                return HostFed {
+            let Some(events) = self.pipes.wait_and_transfer(waits.then(|| list.wake_at())) else {
+                return HostFeedRecord {
                     per_host: self.limit.per_host,
-                    lines: list.handed(),
+                    lines: list.lines_fed(),
                     owed: list.owed(),
                     withheld: list.withheld().map(str::to_owned),
                 };
             };
-            if !turn.printed.is_empty() {
-                list.printed(turn.printed, Instant::now());
+            if !events.printed.is_empty() {
+                list.read_output(events.printed, Instant::now());
                 self.answered.rows.store(list.rows(), Ordering::Relaxed);
             }
         }
     }
 }
 
-/// The lines that say something, without what stands around them.
+/// The lines with text, trimmed.
 fn urls(lines: impl BufRead) -> impl Iterator<Item = Vec<u8>> {
     let lines = lines.split(b'\n').map_while(Result::ok);
     let stripped = lines.map(|line| line.trim_ascii().to_vec());

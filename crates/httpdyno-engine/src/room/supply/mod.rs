@@ -1,4 +1,4 @@
-//! Who hands a subject the lines of `--stdin` while it runs: on a schedule, batch by batch, or so that hosts are spared.
+//! Feeds the lines of `--stdin` to a running subject: on a schedule, in batches, or within a limit per host.
 
 mod answered_lines;
 mod batches;
@@ -12,72 +12,72 @@ use std::thread::JoinHandle;
 use dyno_room::{Ending, Stopper};
 use serde::Serialize;
 
+use batches::BatchRecord;
 pub use batches::Batcher;
-use batches::Handed;
 pub use feed::Feeder;
-use feed::{Fed, Feeding};
-use host_feed::HostFed;
-pub use host_feed::{Answered, HostFeeder};
+use feed::{FeedRecord, RunningFeeder};
+use host_feed::HostFeedRecord;
+pub use host_feed::{AnswerCount, HostFeeder};
 pub use per_host::HostLimit;
 
-/// Whoever is about to begin.
+/// A supply to be started.
 pub enum Supply {
     /// On a schedule.
     Paced(Feeder),
     /// Batch by batch.
     Batched(Batcher),
-    /// So that hosts are spared.
+    /// Within a limit per host.
     Limited(Box<HostFeeder>),
 }
 
-/// Lines that are being handed over.
-pub enum Supplying {
+/// A running supply.
+pub enum RunningSupply {
     /// On a schedule.
-    Paced(Feeding),
+    Paced(RunningFeeder),
     /// Batch by batch.
-    Batched(JoinHandle<Handed>),
-    /// So that hosts are spared.
-    Limited(JoinHandle<HostFed>),
+    Batched(JoinHandle<BatchRecord>),
+    /// Within a limit per host.
+    Limited(JoinHandle<HostFeedRecord>),
 }
 
-/// What was handed over.
+/// The record of a supply.
 #[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
-pub enum Supplied {
+pub enum SupplyRecord {
     /// On a schedule.
-    Paced(Fed),
+    Paced(FeedRecord),
     /// Batch by batch.
-    Batched(Handed),
-    /// So that hosts are spared.
-    Limited(HostFed),
+    Batched(BatchRecord),
+    /// Within a limit per host.
+    Limited(HostFeedRecord),
 }
 
 impl Supply {
-    /// How far the subject is, where that is looked at.
-    pub fn answered(&self) -> Answered {
+    /// Count of the answered lines, where they are watched.
+    pub fn answered(&self) -> AnswerCount {
         match self {
             Self::Limited(feeder) => feeder.answered.clone(),
-            Self::Paced(_) | Self::Batched(_) => Answered::default(),
+            Self::Paced(_) | Self::Batched(_) => AnswerCount::default(),
         }
     }
 
-    /// Hands lines over from now on.
-    pub fn start(self, subject: Stopper) -> Supplying {
+    /// Starts feeding.
+    pub fn start(self, subject: Stopper) -> RunningSupply {
         match self {
-            Self::Paced(feeder) => Supplying::Paced(feeder.start(subject)),
-            Self::Batched(batcher) => Supplying::Batched(batcher.start()),
-            Self::Limited(feeder) => Supplying::Limited(feeder.start()),
+            Self::Paced(feeder) => RunningSupply::Paced(feeder.start(subject)),
+            Self::Batched(batcher) => RunningSupply::Batched(batcher.start()),
+            Self::Limited(feeder) => RunningSupply::Limited(feeder.start()),
         }
     }
 }
 
-impl Supplying {
-    /// Takes note that the subject has ended, and with it all that could read or print.
-    pub fn end(self, ending: &mut Ending) -> Option<Supplied> {
+impl RunningSupply {
+    /// Waits for the supply after the subject's end.
+    pub fn end(self, ending: &mut Ending) -> Option<SupplyRecord> {
         match self {
-            Self::Paced(feeding) => feeding.end(ending).map(Supplied::Paced),
-            Self::Batched(thread) => thread.join().ok().map(Supplied::Batched),
-            Self::Limited(thread) => thread.join().ok().map(Supplied::Limited),
+            Self::Paced(feeding) => feeding.end(ending).map(SupplyRecord::Paced),
+            Self::Batched(thread) => thread.join().ok().map(SupplyRecord::Batched),
+            Self::Limited(thread) => thread.join().ok().map(SupplyRecord::Limited),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The pipes to and from a subject that is handed its lines as it answers: what it prints is stored here, and looked at.
+//! The pipes to and from a subject that is fed while it answers: its output is stored and inspected here.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -11,45 +11,45 @@ use rustix::io::ioctl_fionbio;
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 
 const BUFFER_BYTES: usize = 1 << 16;
-/// A subject that prints much is not held up while this side does something else.
+/// Large enough that a subject with much output is not blocked while the engine is busy.
 const OUTPUT_PIPE_BYTES: usize = 1 << 20;
 
-/// Our ends of the pipes.
+/// The engine's ends of the pipes.
 pub struct Pipes {
-    /// Absent when there is nothing more to hand over, or nobody reads.
+    /// Absent when there is nothing more to feed, or the subject has closed its input.
     to_subject: Option<File>,
     from_subject: File,
     store: File,
-    /// What is handed over next.
+    /// Bytes to feed next.
     pub pending: Vec<u8>,
     buffer: Vec<u8>,
 }
 
 /// The subject's ends.
 pub struct SubjectEnds {
-    /// What it reads.
+    /// Its standard input.
     pub stdin: OwnedFd,
-    /// Where it prints.
+    /// Its standard output.
     pub stdout: OwnedFd,
 }
 
-/// What has happened to the pipes.
-pub struct Turn<'p> {
-    /// The last of what was pending was taken.
+/// The events of one wait.
+pub struct PipeEvents<'p> {
+    /// Whether the last of the pending bytes was written.
     pub is_delivered: bool,
-    /// What the subject has printed.
+    /// New output of the subject.
     pub printed: &'p [u8],
 }
 
 impl Pipes {
-    /// Makes them; what the subject prints is to be stored in `store`.
+    /// Creates the pipes; the subject's output is stored in `store`.
     pub fn open(store: OwnedFd) -> Result<(Self, SubjectEnds)> {
         let pipe = || pipe_with(PipeFlags::CLOEXEC).context("making a pipe");
         let (stdin, to_subject) = pipe()?;
         let (from_subject, stdout) = pipe()?;
-        // A smaller one does, too.
+        // On failure the pipe keeps its default size, which works, too.
         let _ = fcntl_setpipe_size(&stdout, OUTPUT_PIPE_BYTES);
-        // Of this end only: lines that do not fit must not keep us from reading what the subject prints.
+        // This end only: a full pipe must not keep the engine from reading the subject's output.
         ioctl_fionbio(&to_subject, true).context("a pipe that does not block")?;
         let pipes = Self {
             to_subject: Some(to_subject.into()),
@@ -61,23 +61,23 @@ impl Pipes {
         Ok((pipes, SubjectEnds { stdin, stdout }))
     }
 
-    /// Whether the subject can be handed anything.
+    /// Whether the subject can get more input.
     pub fn is_open(&self) -> bool {
         self.to_subject.is_some()
     }
 
-    /// Hands nothing over any more: the subject reads the end of its input.
-    pub fn hang_up(&mut self) {
+    /// Closes the subject's input.
+    pub fn close_input(&mut self) {
         self.to_subject = None;
         self.pending.clear();
     }
 
-    /// Waits until the subject has printed something, or taken something, or the moment has come; none when it prints no more.
-    pub fn turn(&mut self, until: Option<Instant>) -> Option<Turn<'_>> {
+    /// Waits until the subject has printed or read something, or until the given time; `None` at the end of its output.
+    pub fn wait_and_transfer(&mut self, until: Option<Instant>) -> Option<PipeEvents<'_>> {
         let (can_read, can_write) = self.wait(until);
-        let is_delivered = can_write && self.hand_over();
+        let is_delivered = can_write && self.write_pending();
         let length = if can_read { self.store()? } else { 0 };
-        Some(Turn {
+        Some(PipeEvents {
             is_delivered,
             printed: &self.buffer[..length],
         })
@@ -87,7 +87,7 @@ impl Pipes {
         let timeout = until.map(|moment| moment.saturating_duration_since(Instant::now()));
         let timeout = timeout.and_then(|left| Timespec::try_from(left).ok());
         let mut descriptors = vec![PollFd::new(&self.from_subject, PollFlags::IN)];
-        // Nothing is asked for when nothing is pending: the kernel tells of a reader that is gone in any case.
+        // Without pending bytes no events are requested: the kernel always reports a closed reader.
         let wanted = if self.pending.is_empty() {
             PollFlags::empty()
         } else {
@@ -99,23 +99,23 @@ impl Pipes {
             // Interrupted.
             return (false, false);
         }
-        let told = |which: usize| {
+        let is_ready = |which: usize| {
             descriptors
                 .get(which)
                 .is_some_and(|descriptor| !descriptor.revents().is_empty())
         };
-        (told(0), told(1))
+        (is_ready(0), is_ready(1))
     }
 
-    /// Hands over as much as the pipe takes; true when that was the last of it.
-    fn hand_over(&mut self) -> bool {
+    /// Writes as much as the pipe takes; returns true when that was the last of it.
+    fn write_pending(&mut self) -> bool {
         let Some(pipe) = self
             .to_subject
             .as_mut()
             .filter(|_| !self.pending.is_empty())
         else {
-            // Nobody reads any more, which is all that can be told of a pipe that nothing waits for.
-            self.hang_up();
+            // The only event of a pipe without pending bytes: its reader has closed it.
+            self.close_input();
             return false;
         };
         match pipe.write(&self.pending) {
@@ -129,18 +129,18 @@ impl Pipes {
                 false
             }
             Err(_) => {
-                self.hang_up();
+                self.close_input();
                 false
             }
         }
     }
 
-    /// Stores what the subject has printed; returns its length, `None` when it prints no more.
+    /// Stores new output of the subject; returns its length, `None` at its end.
     fn store(&mut self) -> Option<usize> {
         match self.from_subject.read(&mut self.buffer) {
             Ok(0) => None,
             Ok(length) => {
-                // With nowhere to store it, the subject is told by a broken pipe.
+                // When it cannot be stored, the subject gets a broken pipe.
                 self.store.write_all(&self.buffer[..length]).ok()?;
                 Some(length)
             }

@@ -1,39 +1,38 @@
-//! Which lines of a list go to a subject, and when, so that no host is asked for too much at once. Without I/O; the clock is passed in.
+//! Scheduling of a list within a limit per host. Without I/O; the clock is passed in.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use dyno_load::fetch::HostLimits;
+use dyno_fetch::HostLimits;
 
 use super::answered_lines::AnsweredLines;
 
-/// How many lines are held back at most while a line further down is looked for.
+/// Maximum number of lines that are held back while a later line is looked for.
 const LOOKAHEAD: usize = 100_000;
-/// As many bytes as a pipe takes whole or not at all, or half of them: what waits for the subject to read is in flight.
+/// Block size: half of what a pipe takes atomically. Lines in the pipe count as in flight.
 const BLOCK_BYTES: usize = 2048;
-/// Beside two timeouts: how long a subject may print nothing while others wait for the answers that it owes.
+/// Longest silence of a subject that owes answers while lines wait for them, on top of two timeouts.
 const SILENCE: Duration = Duration::from_secs(10);
-/// The same before its first line: a runtime takes its time to start on a busy machine.
+/// The same before its first line: a runtime starts slowly on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
-/// How much a host may be asked for.
+/// The limit per host.
 #[derive(Debug, Clone, Copy)]
 pub struct HostLimit {
-    /// Lines of one host in flight at most.
+    /// Maximum number of lines of one host in flight.
     pub per_host: NonZeroUsize,
-    /// The least time between two of them.
+    /// Minimum time between two of them.
     pub interval: Duration,
-    /// How long the subject waits for an answer.
+    /// Timeout of the subject.
     pub timeout: Duration,
 }
 
-/// The lines of a list, each given once, and what is known of those that were.
+/// The lines of a list, each fed once, and those in flight.
 ///
-/// The list keeps its order, but for lines that are held back: they go on as soon as their host is free. What was handed
-/// out counts as in flight until its answer is told, however long that takes: the subject may have the line in a buffer, and
-/// would ask the host later.
+/// Lines are fed in order, except that a line is held back until its host is free. A fed line is in flight until it is answered,
+/// however long that takes: the subject may still have it in a buffer, and would send the request later.
 pub struct PerHost<L> {
     lines: L,
     limits: HostLimits<Vec<u8>>,
@@ -44,20 +43,20 @@ pub struct PerHost<L> {
     handed: u64,
     in_flight: u64,
     two_timeouts: Duration,
-    /// When the subject was given, or printed, something last.
+    /// When the subject last got or printed something.
     active: Instant,
     withheld: Option<String>,
 }
 
-/// A URL that was given and not answered, as often as it was.
+/// A URL in flight, and how many times.
 struct Outstanding {
     count: u64,
-    /// Absent when it is no URL.
+    /// Absent for a line that is not a URL.
     host: Option<Rc<str>>,
 }
 
 impl<L: Iterator<Item = Vec<u8>>> PerHost<L> {
-    /// Of lines without their ends.
+    /// A list of lines without line ends.
     pub fn new(lines: L, limit: HostLimit, now: Instant) -> Self {
         Self {
             lines,
@@ -74,27 +73,27 @@ impl<L: Iterator<Item = Vec<u8>>> PerHost<L> {
         }
     }
 
-    /// Lines that were given.
-    pub fn handed(&self) -> u64 {
+    /// Lines fed.
+    pub fn lines_fed(&self) -> u64 {
         self.handed
     }
 
-    /// Lines of the subject that answer one.
+    /// Lines of output that answer a URL.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// Lines that were given and not answered.
+    /// Lines fed and not answered.
     pub fn owed(&self) -> u64 {
         self.in_flight
     }
 
-    /// Why the subject was not given the whole list, if it was not.
+    /// Why the subject did not get the whole list, if it did not.
     pub fn withheld(&self) -> Option<&str> {
         self.withheld.as_deref()
     }
 
-    /// Puts lines that may go behind what the subject has not taken yet; false when there will be no more.
+    /// Appends permitted lines to the unread block; returns false when no more will follow.
     pub fn fill(&mut self, block: &mut Vec<u8>, now: Instant) -> bool {
         while block.len() < BLOCK_BYTES {
             let Some(line) = self.take(now) else { break };
@@ -122,26 +121,26 @@ impl<L: Iterator<Item = Vec<u8>>> PerHost<L> {
         false
     }
 
-    /// When [`Self::fill`] may do something else than now, though the subject prints nothing.
+    /// The time at which [`Self::fill`] may act again, even if the subject prints nothing.
     pub fn wake_at(&self) -> Instant {
         let silence = if self.rows > 0 { SILENCE } else { START };
         let due = self.limits.next_due();
         due.unwrap_or_else(|| self.active + self.two_timeouts + silence)
     }
 
-    /// Takes note of what the subject has printed.
-    pub fn printed(&mut self, piece: &[u8], now: Instant) {
+    /// Processes output of the subject.
+    pub fn read_output(&mut self, piece: &[u8], now: Instant) {
         self.active = now;
         let mut answers = std::mem::take(&mut self.answers);
         self.rows += answers.feed(piece, |url| self.answered(url));
         self.answers = answers;
     }
 
-    /// The next line that may go.
+    /// The next permitted line.
     fn take(&mut self, now: Instant) -> Option<Vec<u8>> {
         loop {
             if let Some((host, line)) = self.limits.next(now) {
-                return Some(self.given(line, Some(host)));
+                return Some(self.mark_in_flight(line, Some(host)));
             }
             if self.is_read || self.limits.is_full() {
                 return None;
@@ -150,14 +149,14 @@ impl<L: Iterator<Item = Vec<u8>>> PerHost<L> {
                 None => self.is_read = true,
                 Some(line) => match host_of(&line) {
                     Some(host) => self.limits.offer(&host, line, now),
-                    // No request comes of it.
-                    None => return Some(self.given(line, None)),
+                    // A line that is not a URL causes no request.
+                    None => return Some(self.mark_in_flight(line, None)),
                 },
             }
         }
     }
 
-    fn given(&mut self, line: Vec<u8>, host: Option<Rc<str>>) -> Vec<u8> {
+    fn mark_in_flight(&mut self, line: Vec<u8>, host: Option<Rc<str>>) -> Vec<u8> {
         let new = Outstanding { count: 0, host };
         let outstanding = self.outstanding.entry(line.clone()).or_insert(new);
         outstanding.count += 1;
@@ -166,7 +165,7 @@ impl<L: Iterator<Item = Vec<u8>>> PerHost<L> {
         line
     }
 
-    /// Takes note that a URL was answered; false when it was not in flight.
+    /// Marks a URL as answered; returns false when it was not in flight.
     fn answered(&mut self, url: &[u8]) -> bool {
         let Some(outstanding) = self.outstanding.get_mut(url) else {
             return false;
@@ -183,10 +182,10 @@ impl<L: Iterator<Item = Vec<u8>>> PerHost<L> {
     }
 }
 
-/// The host that a URL belongs to, as far as a limit is concerned; none for a line that is no http or https URL.
+/// The host of a URL for the purpose of a limit; none for a line that is not an http or https URL.
 ///
-/// Names are compared without their case, the dot of the root and a first `www.`: example.org and www.example.org are one site,
-/// and mostly one machine. Ports are left out for the same reason.
+/// Case, a final dot and a leading `www.` are ignored: example.org and www.example.org are one site, and mostly one machine. The
+/// port is ignored for the same reason.
 fn host_of(url: &[u8]) -> Option<String> {
     let url = String::from_utf8_lossy(url.trim_ascii()).to_ascii_lowercase();
     let (scheme, rest) = url.split_once("://")?;

@@ -1,4 +1,4 @@
-//! Tables, and simulated subjects that answer in any order.
+//! Tables, and simulated subjects that answer in random order.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ fn listed(urls: &[&str], per_host: usize, interval: Duration, now: Instant) -> L
     PerHost::new(lines.into_iter(), limit(per_host, interval), now)
 }
 
-/// All that may go now, and whether there may be more.
+/// The lines permitted now, and whether more may follow.
 fn drain<L: Iterator<Item = Vec<u8>>>(list: &mut PerHost<L>, now: Instant) -> (Vec<String>, bool) {
     let (mut urls, mut block) = (Vec::new(), Vec::new());
     loop {
@@ -38,7 +38,7 @@ fn drain<L: Iterator<Item = Vec<u8>>>(list: &mut PerHost<L>, now: Instant) -> (V
 
 fn answer(list: &mut Listed, url: &str, now: Instant) -> bool {
     let rows = list.rows();
-    list.printed(
+    list.read_output(
         format!("{url},200,2026-11-21T10:00:00Z,1.5,13\n").as_bytes(),
         now,
     );
@@ -67,7 +67,7 @@ fn a_url_has_a_host() {
 }
 
 #[test]
-fn what_waits_goes_on_when_its_host_has_answered() {
+fn a_waiting_line_follows_the_answer_of_its_host() {
     let now = Instant::now();
     let urls = ["http://a/1", "http://a/2", "http://a/3", "http://b/1"];
     let mut list = listed(&urls, 1, Duration::ZERO, now);
@@ -77,17 +77,14 @@ fn what_waits_goes_on_when_its_host_has_answered() {
     );
     assert!(answer(&mut list, "http://a/1", now));
     assert_eq!(drain(&mut list, now), (vec!["http://a/2".into()], true));
-    assert!(
-        !answer(&mut list, "http://a/1", now),
-        "it was answered already"
-    );
+    assert!(!answer(&mut list, "http://a/1", now), "answered already");
     assert!(answer(&mut list, "http://a/2", now));
     assert_eq!(drain(&mut list, now), (vec!["http://a/3".into()], false));
-    assert_eq!((list.handed(), list.rows(), list.owed()), (4, 2, 2));
+    assert_eq!((list.lines_fed(), list.rows(), list.owed()), (4, 2, 2));
 }
 
 #[test]
-fn two_of_a_host_at_a_time() {
+fn a_host_may_have_two_lines_in_flight() {
     let now = Instant::now();
     let mut list = listed(
         &["http://a/0", "http://a/1", "http://a/2"],
@@ -101,12 +98,12 @@ fn two_of_a_host_at_a_time() {
 }
 
 #[test]
-fn an_interval_holds_back_what_was_answered_at_once() {
+fn an_interval_delays_the_next_line_of_a_host() {
     let (now, interval) = (Instant::now(), Duration::from_secs(1000));
     let mut list = listed(&["http://a/1", "http://a/2"], 1, interval, now);
     assert_eq!(drain(&mut list, now).0, ["http://a/1"]);
     assert!(answer(&mut list, "http://a/1", now));
-    // Nothing is owed, so that no silence is too long.
+    // No answers are owed, so the silence has no limit.
     let just_before = now + interval.mul_f64(0.999);
     assert_eq!(drain(&mut list, just_before), (vec![], true));
     assert_eq!(list.wake_at(), now + interval);
@@ -118,7 +115,7 @@ fn an_interval_holds_back_what_was_answered_at_once() {
 }
 
 #[test]
-fn a_url_that_comes_twice_is_given_twice() {
+fn a_repeated_url_is_fed_as_often() {
     let now = Instant::now();
     let mut list = listed(&["http://a/", "http://a/"], 5, Duration::ZERO, now);
     assert_eq!(drain(&mut list, now).0, ["http://a/"; 2]);
@@ -129,7 +126,7 @@ fn a_url_that_comes_twice_is_given_twice() {
 }
 
 #[test]
-fn what_is_no_url_is_never_held_back() {
+fn a_line_that_is_no_url_is_never_held_back() {
     let (now, urls) = (Instant::now(), ["no url", "no url", "ftp://a/"]);
     assert_eq!(
         drain(&mut listed(&urls, 1, Duration::ZERO, now), now).0,
@@ -138,7 +135,7 @@ fn what_is_no_url_is_never_held_back() {
 }
 
 #[test]
-fn no_more_is_read_than_may_wait() {
+fn the_lookahead_is_limited() {
     let (now, mut read) = (Instant::now(), 0);
     let lines = std::iter::from_fn(|| {
         read += 1;
@@ -151,7 +148,7 @@ fn no_more_is_read_than_may_wait() {
 }
 
 #[test]
-fn who_owes_answers_and_is_silent_gets_no_more() {
+fn a_silent_subject_that_owes_answers_gets_no_more_lines() {
     let begun = Instant::now();
     let active = begun + Duration::from_secs(1);
     for (answers, given, longest, reason) in [
@@ -177,7 +174,7 @@ fn who_owes_answers_and_is_silent_gets_no_more() {
         let urls = ["http://a/1", "http://a/2", "http://a/3", "http://b/1"];
         let mut list = listed(&urls, 1, Duration::ZERO, begun);
         drain(&mut list, begun);
-        list.printed(b"noise\n", active);
+        list.read_output(b"noise\n", active);
         for url in answers {
             assert!(answer(&mut list, url, active));
         }
@@ -197,7 +194,7 @@ fn who_owes_answers_and_is_silent_gets_no_more() {
 }
 
 #[test]
-fn who_has_the_whole_list_may_be_silent() {
+fn a_subject_with_the_whole_list_may_be_silent() {
     let now = Instant::now();
     let mut list = listed(&["http://a/1", "http://b/1"], 1, Duration::ZERO, now);
     assert!(!drain(&mut list, now).1);
@@ -253,7 +250,7 @@ proptest! {
         }
         prop_assert_eq!(list.withheld(), None);
         for host in [Some("a.example"), Some("b.example"), None] {
-            // A host is asked in the order of the list.
+            // The lines of a host keep the order of the list.
             let of_host = |url: &&str| host_of(url.as_bytes()).as_deref() == host;
             let asked: Vec<&str> = handed.iter().map(String::as_str).filter(of_host).collect();
             prop_assert_eq!(asked, given.iter().copied().filter(of_host).collect::<Vec<_>>());

@@ -1,0 +1,243 @@
+//! A client's connection of HTTP/2: many exchanges at a time, over the h2 crate.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, ready};
+use std::time::Instant;
+
+use bytes::Bytes;
+use dyno_http::HttpVersion;
+use h2::client::{self, ResponseFuture, SendRequest};
+use h2::{RecvStream, SendStream};
+use tokio::task::spawn_local;
+
+use crate::answer::Fields;
+use crate::answer::{AnswerHead, Exchanged, Receive};
+use crate::failure::Failure;
+use crate::link::Reach;
+use crate::stream::Stream;
+
+/// Content that a server may send ahead: on a stream, and on all streams of a connection.
+const STREAM_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 16 << 20;
+/// Streams to begin before the server has said how many it takes: fewer than any server is known to take.
+const STREAMS_AT_FIRST: usize = 100;
+/// A head may be as long as with HTTP/1.1.
+const HEAD_BYTES: u32 = 64 << 10;
+
+/// A request that is ready to be sent any number of times.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// Method, URI (absolute) and fields.
+    pub head: http::Request<()>,
+    /// Content, perhaps none.
+    pub content: Bytes,
+}
+
+/// One connection; clones send over the same.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    sender: SendRequest<Bytes>,
+    reach: Reach,
+    /// When an answer over it last began or ended; before any, when it was opened. `None` when it is lost.
+    answered: Rc<Cell<Option<Instant>>>,
+}
+
+/// A request that is out. When it is given up and no answer came over its connection meanwhile, that is lost.
+struct PendingRequest<'c> {
+    connection: &'c Connection,
+    sent: Instant,
+}
+
+impl PendingRequest<'_> {
+    fn is_answered(&self, at: Instant) {
+        let answered = &self.connection.answered;
+        answered.set(answered.get().map(|_| at));
+    }
+}
+
+impl Drop for PendingRequest<'_> {
+    fn drop(&mut self) {
+        let answered = &self.connection.answered;
+        answered.set(answered.get().filter(|at| *at > self.sent));
+    }
+}
+
+impl Connection {
+    /// Begins to speak on a stream, with prior knowledge or after ALPN agreed. A local task of this thread drives the connection.
+    ///
+    /// # Errors
+    ///
+    /// If the peer closes at once or speaks something else.
+    pub async fn new(stream: Stream) -> Result<Self, Failure> {
+        let reach = stream.reach();
+        let (sender, connection) = client::Builder::new()
+            .initial_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_header_list_size(HEAD_BYTES)
+            .initial_max_send_streams(STREAMS_AT_FIRST)
+            .enable_push(false)
+            .handshake(stream)
+            .await
+            .map_err(|error| Failure::from_http2(&error))?;
+        // Each exchange over the connection learns what ended it.
+        spawn_local(async move { drop(connection.await) });
+        Ok(Self {
+            sender,
+            reach,
+            answered: Rc::new(Cell::new(Some(Instant::now()))),
+        })
+    }
+
+    /// Where it leads.
+    #[must_use]
+    pub const fn reach(&self) -> Reach {
+        self.reach
+    }
+
+    /// Whether the peer seems to have gone without a word: a request was given up, and since it went out no answer came, to none
+    /// of the requests. Nothing more is to be sent then.
+    #[inline]
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.answered.get().is_none()
+    }
+
+    /// Sends a request and takes its answer.
+    ///
+    /// # Errors
+    ///
+    /// Whatever kept the answer from coming whole. After [`Failure::StreamReset`] the connection is still of use.
+    pub async fn exchange(
+        &self,
+        request: &Request,
+        receive: &mut impl Receive,
+    ) -> Result<Exchanged, Failure> {
+        self.exchange_from(Instant::now(), request, receive).await
+    }
+
+    /// As [`Connection::exchange`], for a caller who has just read the clock.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::exchange`].
+    #[inline]
+    pub async fn exchange_from(
+        &self,
+        sent: Instant,
+        request: &Request,
+        receive: &mut impl Receive,
+    ) -> Result<Exchanged, Failure> {
+        let is_empty = request.content.is_empty();
+        let waiting = PendingRequest {
+            connection: self,
+            sent,
+        };
+        // A sender of its own is always ready: what the server takes no more streams for waits in the connection's queue.
+        let (mut answer, stream) = self
+            .sender
+            .clone()
+            .send_request(request.head.clone(), is_empty)
+            .map_err(|error| Failure::from_http2(&error))?;
+        let answer = poll_fn(|context| poll_head(&mut answer, context, &waiting, receive));
+        let (first_byte, content) = if is_empty {
+            drop(stream);
+            answer.await?
+        } else {
+            // A server may answer before it has taken all: then what is left is not sent.
+            tokio::select! {
+                biased;
+                answer = answer => answer?,
+                answer = send_content(stream, request.content.clone()) => match answer {},
+            }
+        };
+        let waited = take_content(content, receive).await?;
+        // What has come whole came when it began to come: the clock is read once.
+        let end = if waited { Instant::now() } else { first_byte };
+        waiting.is_answered(end);
+        Ok(Exchanged {
+            sent,
+            first_byte,
+            end,
+            reusable: true,
+        })
+    }
+}
+
+/// Passes the head of an answer to the receiver straight from the codec, without a copy.
+#[inline]
+fn poll_head(
+    answer: &mut ResponseFuture,
+    context: &mut Context<'_>,
+    waiting: &PendingRequest<'_>,
+    receive: &mut impl Receive,
+) -> Poll<Result<(Instant, RecvStream), Failure>> {
+    let answer = ready!(Pin::new(answer).poll(context));
+    let first_byte = Instant::now();
+    // A stream that is reset is an answer, too.
+    waiting.is_answered(first_byte);
+    let answer = answer.map_err(|error| Failure::from_http2(&error))?;
+    receive.head(&AnswerHead {
+        status: answer.status().as_u16(),
+        version: HttpVersion::Http2,
+        content_length: None,
+        fields: Fields::Map(answer.headers()),
+    })?;
+    Poll::Ready(Ok((first_byte, answer.into_body())))
+}
+
+/// Sends content as the windows allow; never ends, since what comes of it is in the answer.
+async fn send_content(
+    mut stream: SendStream<Bytes>,
+    mut content: Bytes,
+) -> std::convert::Infallible {
+    while !content.is_empty() {
+        stream.reserve_capacity(content.len());
+        let Some(Ok(room)) = poll_fn(|context| stream.poll_capacity(context)).await else {
+            break;
+        };
+        let piece = content.split_to(room.min(content.len()));
+        if stream.send_data(piece, content.is_empty()).is_err() {
+            break;
+        }
+    }
+    std::future::pending().await
+}
+
+/// Takes content to its end; whether any of it had to be waited for.
+async fn take_content(
+    mut content: RecvStream,
+    receive: &mut impl Receive,
+) -> Result<bool, Failure> {
+    // What was taken and not yet given back to the server's windows.
+    let mut owed = 0;
+    let mut waited = false;
+    loop {
+        let piece = poll_fn(|context| {
+            let piece = content.poll_data(context);
+            if piece.is_pending() {
+                waited = true;
+                // Once for all that had come, and not at all where nothing more comes: a stream that has ended gives back by itself.
+                // One that was reset meanwhile has no window to give back to.
+                drop(
+                    content
+                        .flow_control()
+                        .release_capacity(std::mem::take(&mut owed)),
+                );
+            }
+            piece
+        });
+        let Some(piece) = piece.await else {
+            return Ok(waited);
+        };
+        let piece = piece.map_err(|error| match Failure::from_http2(&error) {
+            Failure::ClosedBeforeAnswer => Failure::BodyCutShort,
+            other => other,
+        })?;
+        receive.content(&piece)?;
+        poll_fn(|context| receive.poll_ready(context)).await?;
+        owed += piece.len();
+    }
+}

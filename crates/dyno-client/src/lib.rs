@@ -1,0 +1,24 @@
+//! A client of HTTP: names and addresses, connections, TLS, exchanges over HTTP/1.1 and HTTP/2, and what can fail.
+#![forbid(unsafe_code)]
+
+mod answer;
+pub mod connect;
+mod cryptography;
+mod failure;
+pub mod http1;
+pub mod http2;
+mod link;
+mod protocol;
+mod reroute;
+pub mod resolve;
+mod stream;
+pub mod tls;
+mod zone;
+
+pub use answer::{AnswerHead, Exchanged, Receive};
+pub use failure::Failure;
+pub use link::{Link, Reach, Traffic, Wire};
+pub use protocol::Protocol;
+pub use reroute::{ConnectTo, Place, Reroute, Resolve};
+pub use stream::Stream;
+pub use zone::is_public;

@@ -1,0 +1,112 @@
+//! Where a connection leads, and the counter of its bytes.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use dyno_io::{Count, Meter};
+
+/// Bytes on the wires of one thread, TLS included. Only that thread adds; anyone may read.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    sent: Count,
+    received: Count,
+}
+
+impl Traffic {
+    /// Bytes sent.
+    #[must_use]
+    pub fn sent_bytes(&self) -> u64 {
+        self.sent.get()
+    }
+
+    /// Bytes received.
+    #[must_use]
+    pub fn received_bytes(&self) -> u64 {
+        self.received.get()
+    }
+}
+
+/// How long a request and the end of its connection may cross where the round trip is shorter: processes are late.
+const LONGEST_CROSSING: Duration = Duration::from_millis(5);
+
+/// Where a connection leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reach {
+    /// The address of the peer.
+    pub address: IpAddr,
+    /// How long the handshake of TCP took.
+    pub round_trip: Duration,
+}
+
+impl Reach {
+    /// Whether a server that closed or reset a connection so long after a request was sent may not have seen the request: the two
+    /// crossed on their way (RFC 9112, 9.3.1). Later the server has worked on it, and failed.
+    #[must_use]
+    pub fn may_have_crossed(self, since_sent: Duration) -> bool {
+        since_sent <= LONGEST_CROSSING.max(2 * self.round_trip)
+    }
+}
+
+/// A TCP connection that adds its bytes to the traffic of its thread.
+pub type Wire = dyno_io::Wire<Link>;
+
+/// Where a connection leads, and the traffic that its bytes are added to.
+#[derive(Debug)]
+pub struct Link {
+    reach: Reach,
+    traffic: Arc<Traffic>,
+}
+
+impl Link {
+    /// Of a new connection.
+    #[must_use]
+    pub const fn new(reach: Reach, traffic: Arc<Traffic>) -> Self {
+        Self { reach, traffic }
+    }
+
+    /// Where it leads.
+    #[must_use]
+    pub const fn reach(&self) -> Reach {
+        self.reach
+    }
+}
+
+impl Meter for Link {
+    #[inline]
+    fn sent(&self, bytes: usize) {
+        self.traffic.sent.add(bytes as u64);
+    }
+
+    #[inline]
+    fn received(&self, bytes: usize) {
+        self.traffic.received.add(bytes as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_and_an_end_cross_within_two_round_trips_or_five_milliseconds() {
+        let micros = Duration::from_micros;
+        let cases = [
+            (0, 0, true),
+            (0, 5_000, true),
+            (0, 5_001, false),
+            (2_500, 5_001, false),
+            (2_501, 5_001, true),
+            (100_000, 200_000, true),
+            (100_000, 200_001, false),
+        ];
+        for (round_trip, since_sent, expected) in cases {
+            let reach = Reach {
+                address: IpAddr::from([127, 0, 0, 1]),
+                round_trip: micros(round_trip),
+            };
+            let found = reach.may_have_crossed(micros(since_sent));
+            assert_eq!(found, expected, "{round_trip} {since_sent}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Rules that send connections to other addresses than those of their URLs: `--resolve` and `--connect-to`.
+
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// Which host and port are reached where. Of each kind the first rule that fits counts; none changes what is asked for there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reroute {
+    /// Other hosts and ports: looked at first.
+    pub connect_to: Vec<ConnectTo>,
+    /// Addresses of what is connected to then.
+    pub resolve: Vec<Resolve>,
+}
+
+/// `HOST:PORT:ADDRESS[,ADDRESS...]`: the addresses of a host at a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolve {
+    host: String,
+    port: u16,
+    addresses: Vec<IpAddr>,
+}
+
+/// `HOST1:PORT1:HOST2:PORT2`: an empty part on the left fits all, on the right it keeps what was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectTo {
+    from: (Option<String>, Option<u16>),
+    to: (Option<String>, Option<u16>),
+}
+
+/// Where to connect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The name to look up.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// Its addresses, where they are given: then nothing is looked up.
+    pub addresses: Vec<IpAddr>,
+    /// Whether a rule says where that is.
+    pub is_rerouted: bool,
+}
+
+impl FromStr for Resolve {
+    /// What to write instead.
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("{text:?} is no HOST:PORT:ADDRESS, as a.example:443:127.0.0.1");
+        let (host, rest) = host(text).ok_or_else(wrong)?;
+        let (port, addresses) = rest.split_once(':').ok_or_else(wrong)?;
+        let addresses: Option<Vec<IpAddr>> = addresses
+            .split(',')
+            .map(|address| bare(address).parse().ok())
+            .collect();
+        if host.is_empty() {
+            return Err(wrong());
+        }
+        Ok(Self {
+            host: host.to_ascii_lowercase(),
+            port: port.parse().map_err(|_| wrong())?,
+            addresses: addresses.ok_or_else(wrong)?,
+        })
+    }
+}
+
+impl FromStr for ConnectTo {
+    /// What to write instead.
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("{text:?} is no HOST1:PORT1:HOST2:PORT2, as a.example:443:127.0.0.1:8443");
+        let port = |text: &str| match text {
+            "" => Ok(None),
+            text => text.parse().map(Some).map_err(|_| wrong()),
+        };
+        let name = |text: &str| (!text.is_empty()).then(|| text.to_ascii_lowercase());
+        let (from, rest) = host(text).ok_or_else(wrong)?;
+        let (from_port, rest) = rest.split_once(':').ok_or_else(wrong)?;
+        let (to, to_port) = host(rest).ok_or_else(wrong)?;
+        Ok(Self {
+            from: (name(from), port(from_port)?),
+            to: (name(to), port(to_port)?),
+        })
+    }
+}
+
+impl Reroute {
+    /// Where a host and port are reached.
+    #[must_use]
+    pub fn place(&self, host: &str, port: u16) -> Place {
+        let mut place = Place {
+            host: bare(host).to_ascii_lowercase(),
+            port,
+            addresses: Vec::new(),
+            is_rerouted: false,
+        };
+        let fits = |rule: &&ConnectTo| {
+            rule.from.0.as_ref().is_none_or(|from| *from == place.host)
+                && rule.from.1.is_none_or(|from| from == port)
+        };
+        if let Some(rule) = self.connect_to.iter().find(fits) {
+            let (host, port) = rule.to.clone();
+            place.host = host.unwrap_or(place.host);
+            place.port = port.unwrap_or(place.port);
+            place.is_rerouted = true;
+        }
+        let given = |rule: &&Resolve| rule.host == place.host && rule.port == place.port;
+        if let Some(rule) = self.resolve.iter().find(given) {
+            place.addresses.clone_from(&rule.addresses);
+            place.is_rerouted = true;
+        } else if let Ok(address) = place.host.parse() {
+            place.addresses.push(address);
+        }
+        place
+    }
+}
+
+/// A host, perhaps in brackets, and what follows its colon.
+fn host(text: &str) -> Option<(&str, &str)> {
+    match text.strip_prefix('[') {
+        Some(rest) => rest.split_once("]:"),
+        None => text.split_once(':'),
+    }
+}
+
+fn bare(address: &str) -> &str {
+    address
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'))
+        .unwrap_or(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(host: &str, port: u16, addresses: &[&str]) -> Place {
+        Place {
+            host: host.to_owned(),
+            port,
+            addresses: addresses.iter().map(|text| text.parse().unwrap()).collect(),
+            is_rerouted: false,
+        }
+    }
+
+    fn elsewhere(host: &str, port: u16, addresses: &[&str]) -> Place {
+        Place {
+            is_rerouted: true,
+            ..place(host, port, addresses)
+        }
+    }
+
+    #[test]
+    fn rules_lead_elsewhere() {
+        let mut reroute = Reroute::default();
+        for rule in [
+            "a.test:80:127.0.0.1",
+            "B.test:443:[::1],127.0.0.2",
+            "c.test:80:::1",
+        ] {
+            reroute.resolve.push(rule.parse().unwrap());
+        }
+        for rule in ["d.test:80:a.test:", "e.test::[::1]:8080", ":99:a.test:80"] {
+            reroute.connect_to.push(rule.parse().unwrap());
+        }
+        let cases = [
+            ("a.test", 80, elsewhere("a.test", 80, &["127.0.0.1"])),
+            ("A.TEST", 80, elsewhere("a.test", 80, &["127.0.0.1"])),
+            ("a.test", 81, place("a.test", 81, &[])),
+            (
+                "b.test",
+                443,
+                elsewhere("b.test", 443, &["::1", "127.0.0.2"]),
+            ),
+            ("c.test", 80, elsewhere("c.test", 80, &["::1"])),
+            ("d.test", 80, elsewhere("a.test", 80, &["127.0.0.1"])),
+            ("e.test", 1, elsewhere("::1", 8080, &["::1"])),
+            ("f.test", 99, elsewhere("a.test", 80, &["127.0.0.1"])),
+            ("127.0.0.9", 80, place("127.0.0.9", 80, &["127.0.0.9"])),
+            ("[::2]", 80, place("::2", 80, &["::2"])),
+        ];
+        for (host, port, expected) in cases {
+            assert_eq!(reroute.place(host, port), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_rule_is_refused() {
+        for text in [
+            "",
+            "a.test",
+            "a.test:80",
+            "a.test:x:127.0.0.1",
+            "a.test:80:b.test",
+            ":80:::1",
+        ] {
+            assert!(text.parse::<Resolve>().is_err(), "{text}");
+        }
+        for text in [
+            "",
+            "a:80",
+            "a:80:b",
+            "a:x:b:80",
+            "a:80:b:70000",
+            "[::1:80:b:1",
+        ] {
+            assert!(text.parse::<ConnectTo>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Decoding of content codings, with a bound on the decoded length.
+
+use brotlic::decode::{BrotliDecoder, DecoderInfo};
+use dyno_client::Failure;
+use flate2::{Decompress, FlushDecompress, Status};
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+use zstd::zstd_safe::DParameter;
+
+/// What is offered: all that is decoded, and nothing else.
+pub const ACCEPTED: &str = "gzip, deflate, br, zstd";
+
+/// Codings that one answer may have, one over the other.
+const MAX_STEPS: usize = 4;
+/// Content that is decoded in one step: small enough to stay in a processor's cache.
+pub const PIECE_BYTES: usize = 64 << 10;
+/// The work after which other tasks of the thread have their turn, in bytes read and made: about a millisecond.
+pub const TURN_BYTES: usize = 1 << 20;
+/// The window of 8 MiB that RFC 9659 allows zstd as a content coding.
+const ZSTD_WINDOW_LOG: u32 = 23;
+/// The largest window of deflate.
+const DEFLATE_WINDOW_BITS: u8 = 15;
+
+/// Where decoded content goes.
+pub trait Sink {
+    /// Takes a piece.
+    ///
+    /// # Errors
+    ///
+    /// The sink's own.
+    fn take(&mut self, piece: &[u8]) -> Result<(), Failure>;
+}
+
+/// The codings of one answer, in the order they are taken off.
+#[derive(Default)]
+pub struct Decoding {
+    steps: Vec<Step>,
+    /// A coding is unknown, or there are too many: the content stays as it comes.
+    keeps: bool,
+    /// Bytes that each step may make: what one makes behind the end of the next is no content, and has a bound, too.
+    most: u64,
+}
+
+impl std::fmt::Debug for Decoding {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Decoding of {} steps", self.steps.len())
+    }
+}
+
+struct Step {
+    coder: Coder,
+    /// What it has not decoded yet begins at this place.
+    input: Vec<u8>,
+    used: usize,
+    /// Whether it filled its last piece: it may have more, even with no input left.
+    filled: bool,
+    stage: Stage,
+    made: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    NotBegun,
+    UnderWay,
+    /// What follows is garbage, unless it begins another member.
+    Ended,
+    /// Garbage came: all that follows is, too, wherever the next piece happens to begin.
+    Over,
+}
+
+enum Coder {
+    Gzip(Decompress),
+    /// Deflate, with or without the wrapper of zlib: which it is, its first two bytes say.
+    Deflate(Option<Decompress>, Vec<u8>),
+    Brotli(BrotliDecoder),
+    Zstd(Decoder<'static>),
+}
+
+/// What a coder did in one step, in bytes.
+struct Progress {
+    used: usize,
+    made: usize,
+    ended: bool,
+}
+
+impl Decoding {
+    /// The codings that the values of `Content-Encoding` name, of a content of `most` bytes.
+    ///
+    /// Where one of them is unknown, or there are more than four, the content stays as it comes.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for a decoder.
+    pub fn new<'v>(values: impl Iterator<Item = &'v [u8]>, most: u64) -> Result<Self, Failure> {
+        let mut steps = Vec::new();
+        for name in values.flat_map(|value| value.split(|byte| *byte == b',')) {
+            let coder = match name.trim_ascii().to_ascii_lowercase().as_slice() {
+                b"" | b"identity" => continue,
+                b"gzip" | b"x-gzip" => Coder::Gzip(Decompress::new_gzip(DEFLATE_WINDOW_BITS)),
+                b"deflate" => Coder::Deflate(None, Vec::new()),
+                b"br" => Coder::Brotli(BrotliDecoder::new()),
+                b"zstd" => Coder::zstd()?,
+                _ => return Ok(Self::keeping()),
+            };
+            steps.push(Step {
+                coder,
+                input: Vec::new(),
+                used: 0,
+                filled: false,
+                stage: Stage::NotBegun,
+                made: 0,
+            });
+        }
+        if steps.len() > MAX_STEPS {
+            return Ok(Self::keeping());
+        }
+        // They are named in the order they were put on.
+        steps.reverse();
+        // A coding over another one makes a little more than the content, where that cannot be made smaller.
+        let most = most
+            .saturating_add(most / 8)
+            .saturating_add(PIECE_BYTES as u64);
+        Ok(Self {
+            steps,
+            keeps: false,
+            most,
+        })
+    }
+
+    fn keeping() -> Self {
+        Self {
+            keeps: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether content stays as it comes although it has a coding.
+    #[must_use]
+    pub const fn keeps(&self) -> bool {
+        self.keeps
+    }
+
+    /// Whether no coding is taken off.
+    #[must_use]
+    pub fn is_identity(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Takes a piece off the wire, which [`Decoding::advance`] decodes. Without a coding it goes to the sink.
+    ///
+    /// # Errors
+    ///
+    /// The sink's.
+    pub fn take(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Failure> {
+        match self.steps.first_mut() {
+            Some(step) => {
+                step.give(bytes);
+                Ok(())
+            }
+            None => sink.take(bytes),
+        }
+    }
+
+    /// Decodes what was taken, for one turn at most, and hands on what comes of it; `room` has [`PIECE_BYTES`]. Returns the
+    /// work that was done, in bytes: with less than [`TURN_BYTES`] nothing is left to do.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::MalformedCoding`], [`Failure::ContentTooLong`], or the sink's.
+    pub fn advance(&mut self, room: &mut [u8], sink: &mut impl Sink) -> Result<usize, Failure> {
+        let mut work = 0;
+        // The last step first: none holds more than a piece of the one before.
+        while work < TURN_BYTES
+            && let Some(place) = self.steps.iter().rposition(Step::has_work)
+        {
+            let step = &mut self.steps[place];
+            let progress = step.advance(room)?;
+            work += progress.used + progress.made;
+            let (made, most) = (step.made, self.most);
+            let piece = &room[..progress.made];
+            match self.steps.get_mut(place + 1) {
+                Some(next) => next.give(piece),
+                None if piece.is_empty() => {}
+                None => sink.take(piece)?,
+            }
+            if made > most {
+                return Err(Failure::ContentTooLong);
+            }
+        }
+        Ok(work)
+    }
+
+    /// The content has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::MalformedCoding`] where a coding has not.
+    pub fn end(&self) -> Result<(), Failure> {
+        // Nothing at all is no content, whatever coding it is said to have.
+        if self.steps.iter().any(|step| step.stage == Stage::UnderWay) {
+            Err(Failure::MalformedCoding)
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Step {
+    fn give(&mut self, bytes: &[u8]) {
+        if self.used == self.input.len() {
+            self.input.clear();
+            self.used = 0;
+        }
+        self.input.extend_from_slice(bytes);
+    }
+
+    fn has_work(&self) -> bool {
+        self.used < self.input.len() || self.filled
+    }
+
+    /// Decodes one piece into `room`.
+    fn advance(&mut self, room: &mut [u8]) -> Result<Progress, Failure> {
+        if !self.goes_on()? {
+            let used = self.input.len() - self.used;
+            (self.used, self.filled) = (self.input.len(), false);
+            return Ok(Progress {
+                used,
+                made: 0,
+                ended: true,
+            });
+        }
+        let rest = &self.input[self.used..];
+        if !rest.is_empty() {
+            self.stage = Stage::UnderWay;
+        }
+        let progress = self.coder.decode(rest, room)?;
+        self.used += progress.used;
+        self.made += progress.made as u64;
+        if progress.ended {
+            self.stage = Stage::Ended;
+        }
+        self.filled = progress.made == room.len();
+        let stands = progress.used == 0 && progress.made == 0 && !progress.ended;
+        if stands && self.used < self.input.len() {
+            return Err(Failure::MalformedCoding);
+        }
+        Ok(progress)
+    }
+
+    /// Whether there is more of the coding, or another member of it behind the one that has ended; all else there is garbage.
+    fn goes_on(&mut self) -> Result<bool, Failure> {
+        match self.stage {
+            Stage::NotBegun | Stage::UnderWay => return Ok(true),
+            Stage::Over => return Ok(false),
+            Stage::Ended => {}
+        }
+        match (&self.coder, self.input.get(self.used)) {
+            (_, None) => return Ok(false),
+            (Coder::Gzip(_), Some(0x1f)) => {
+                self.coder = Coder::Gzip(Decompress::new_gzip(DEFLATE_WINDOW_BITS));
+            }
+            (Coder::Zstd(_), Some(0x28 | 0x50..=0x5f)) => self.coder = Coder::zstd()?,
+            _ => {
+                self.stage = Stage::Over;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Coder {
+    fn zstd() -> Result<Self, Failure> {
+        let mut decoder = Decoder::new().map_err(|_| Failure::MalformedCoding)?;
+        let window = decoder.set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG));
+        window.map_err(|_| Failure::MalformedCoding)?;
+        Ok(Self::Zstd(decoder))
+    }
+
+    fn decode(&mut self, bytes: &[u8], piece: &mut [u8]) -> Result<Progress, Failure> {
+        match self {
+            Self::Gzip(stream) | Self::Deflate(Some(stream), _) => inflate(stream, bytes, piece),
+            Self::Deflate(stream, start) => {
+                let taken = bytes.len().min(2 - start.len());
+                start.extend_from_slice(&bytes[..taken]);
+                if let [first, second] = start[..] {
+                    // RFC 1950, 2.2: method 8, and a check that makes both a multiple of 31.
+                    let wrapped =
+                        first & 15 == 8 && u16::from_be_bytes([first, second]).is_multiple_of(31);
+                    let stream = stream.insert(Decompress::new(wrapped));
+                    let begun = inflate(stream, start, piece)?;
+                    return Ok(Progress {
+                        used: taken,
+                        ..begun
+                    });
+                }
+                Ok(Progress {
+                    used: taken,
+                    made: 0,
+                    ended: false,
+                })
+            }
+            Self::Brotli(decoder) => {
+                let step = decoder.decompress(bytes, piece);
+                let step = step.map_err(|_| Failure::MalformedCoding)?;
+                Ok(Progress {
+                    used: step.bytes_read,
+                    made: step.bytes_written,
+                    ended: step.info == DecoderInfo::Finished,
+                })
+            }
+            Self::Zstd(decoder) => {
+                let (mut input, mut output) = (InBuffer::around(bytes), OutBuffer::around(piece));
+                let left = decoder
+                    .run(&mut input, &mut output)
+                    .map_err(|_| Failure::MalformedCoding)?;
+                Ok(Progress {
+                    used: input.pos(),
+                    made: output.pos(),
+                    ended: left == 0,
+                })
+            }
+        }
+    }
+}
+
+fn inflate(stream: &mut Decompress, bytes: &[u8], piece: &mut [u8]) -> Result<Progress, Failure> {
+    let (used, made) = (stream.total_in(), stream.total_out());
+    let status = stream.decompress(bytes, piece, FlushDecompress::None);
+    let ended = match status {
+        Ok(Status::StreamEnd) => true,
+        Ok(Status::Ok | Status::BufError) => false,
+        Err(_) => return Err(Failure::MalformedCoding),
+    };
+    let since = |now: u64, before: u64| usize::try_from(now - before).unwrap_or(usize::MAX);
+    Ok(Progress {
+        used: since(stream.total_in(), used),
+        made: since(stream.total_out(), made),
+        ended,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! A new connection: lookup of the name, race of the addresses, TLS handshake.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Instant;
+
+use dyno_client::resolve::Lookup;
+use dyno_client::{Failure, Place, Protocol, Stream, Wire, connect, http1, http2, is_public};
+
+use crate::listed::Origin;
+use crate::pool::Pooled;
+use crate::shared::{Connection, Shared};
+
+/// What a URL is waiting for: says what it is called when its time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Resolving,
+    Connecting,
+    ShakingHands,
+    Head,
+    Content,
+}
+
+impl Stage {
+    /// What it means that this did not end in time.
+    pub(crate) const fn timeout(self) -> Failure {
+        match self {
+            Self::Resolving => Failure::ResolveTimeout,
+            Self::Connecting => Failure::ConnectTimeout,
+            Self::ShakingHands => Failure::TlsTimeout,
+            Self::Head => Failure::HeadTimeout,
+            Self::Content => Failure::BodyTimeout,
+        }
+    }
+}
+
+/// Makes a connection to an origin; with `public_only`, to none of its addresses that lead into a private network.
+pub(crate) async fn open(
+    shared: &Shared,
+    origin: &Rc<Origin>,
+    stage: &Cell<Stage>,
+    public_only: bool,
+) -> Result<Connection, Failure> {
+    let stages = stages(shared, origin, stage, public_only);
+    let opened = connect::counted(stages, |succeeded| {
+        let mut tally = shared.tally.borrow_mut();
+        if succeeded {
+            tally.connections_opened += 1;
+        } else {
+            tally.connections_failed += 1;
+        }
+    });
+    opened.await
+}
+
+async fn stages(
+    shared: &Shared,
+    origin: &Rc<Origin>,
+    stage: &Cell<Stage>,
+    public_only: bool,
+) -> Result<Connection, Failure> {
+    shared.make_room();
+    let begun = Instant::now();
+    let place = shared.options.reroute.place(&origin.host, origin.port);
+    // Where the command line leads elsewhere, the host counts, and not where it is led.
+    let public_only = public_only && !place.is_rerouted;
+    let (wire, resolved) = race(shared, &place, stage, public_only).await?;
+    let connected = Instant::now();
+    shared
+        .tally
+        .borrow_mut()
+        .connected(begun, resolved, connected);
+    let versions = shared.options.http;
+    if !origin.encrypted {
+        return speak(Stream::Plain(wire), versions.in_the_clear()).await;
+    }
+    stage.set(Stage::ShakingHands);
+    let secured = shared.tls.handshake(wire, origin.certified_name()).await?;
+    shared
+        .tally
+        .borrow_mut()
+        .encrypted(connected, secured.resumed);
+    if !versions.protocols().contains(&secured.protocol) {
+        return Err(Failure::Http2NotOffered);
+    }
+    speak(Stream::Encrypted(secured.stream), secured.protocol).await
+}
+
+async fn speak(stream: Stream, protocol: Protocol) -> Result<Connection, Failure> {
+    Ok(match protocol {
+        Protocol::Http1 => Pooled::Alone(Box::new(http1::Connection::new(stream))),
+        Protocol::Http2 => Pooled::Shared(http2::Connection::new(stream).await?),
+    })
+}
+
+/// The first connection that comes about, and when the first address was known.
+async fn race(
+    shared: &Shared,
+    place: &Place,
+    stage: &Cell<Stage>,
+    public_only: bool,
+) -> Result<(Wire, Instant), Failure> {
+    stage.set(Stage::Resolving);
+    let lookup = if place.addresses.is_empty() {
+        shared.resolver.lookup(&place.host)
+    } else {
+        Lookup::of(&place.addresses)
+    };
+    let mut resolved = None;
+    let before = |address| {
+        if public_only && !is_public(address) {
+            return Err(Failure::PrivateRedirect);
+        }
+        stage.set(Stage::Connecting);
+        resolved.get_or_insert_with(Instant::now);
+        Ok(())
+    };
+    let wire = connect::race(&lookup, place.port, &shared.traffic, before).await?;
+    Ok((wire, resolved.unwrap_or_else(Instant::now)))
+}

@@ -1,0 +1,244 @@
+//! The lines of standard input, as they come, without a thread that waits for them.
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// Bytes that are read at a time.
+const READ_BYTES: usize = 64 << 10;
+/// A line that is longer is no URL: the rest of it is passed over.
+const MAX_LINE_BYTES: usize = 1 << 20;
+const NO_WAIT: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 0,
+};
+
+/// A stream whose other end may keep us waiting, or a file, which does not.
+#[derive(Debug)]
+pub(crate) enum Waiting {
+    Watched(AsyncFd<OwnedFd>),
+    Never(OwnedFd),
+}
+
+impl Waiting {
+    pub(crate) fn new(stream: OwnedFd, interest: Interest) -> io::Result<Self> {
+        let copy = stream.try_clone()?;
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe for the sake of types that may change their descriptor; this one owns it"
+        )]
+        match AsyncFd::with_interest(stream, interest) {
+            Ok(watched) => Ok(Self::Watched(watched)),
+            // epoll refuses files: they are always ready.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Self::Never(copy)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Runs a call that must not block, when it will not. The stream stays as it was inherited, so that nothing changes for
+    /// others who have it: it may block, and is therefore asked first.
+    pub(crate) async fn when_ready<T>(
+        &self,
+        interest: Interest,
+        mut call: impl FnMut(&OwnedFd) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let watched = match self {
+            Self::Never(stream) => return call(stream),
+            Self::Watched(watched) => watched,
+        };
+        loop {
+            let mut guard = watched.ready(interest).await?;
+            if is_ready(watched.get_ref(), interest)? {
+                return call(watched.get_ref());
+            }
+            guard.clear_ready();
+        }
+    }
+}
+
+fn is_ready(stream: &OwnedFd, interest: Interest) -> io::Result<bool> {
+    let flags = if interest.is_readable() {
+        PollFlags::IN
+    } else {
+        PollFlags::OUT
+    };
+    let mut asked = [PollFd::from_borrowed_fd(stream.as_fd(), flags)];
+    Ok(poll(&mut asked, Some(&NO_WAIT))? > 0)
+}
+
+/// One line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// The first has 1; empty lines count.
+    pub number: u64,
+    /// Without its end.
+    pub bytes: Vec<u8>,
+}
+
+/// Lines as they come.
+#[derive(Debug)]
+pub(crate) struct Lines {
+    stream: Waiting,
+    piece: Box<[u8]>,
+    cut: Cut,
+}
+
+/// The lines among the bytes so far.
+#[derive(Debug, Default)]
+struct Cut {
+    bytes: Vec<u8>,
+    /// Where the next line begins, and where to look for its end.
+    start: usize,
+    looked: usize,
+    number: u64,
+    ended: bool,
+    /// Within a line that was too long.
+    skips: bool,
+}
+
+impl Lines {
+    pub(crate) fn new(stream: OwnedFd) -> io::Result<Self> {
+        Ok(Self {
+            stream: Waiting::new(stream, Interest::READABLE)?,
+            piece: vec![0; READ_BYTES].into(),
+            cut: Cut::default(),
+        })
+    }
+
+    /// The next line that is not empty; `None` at the end. May be dropped at any time without losing one.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            if let Some(line) = self.cut.next() {
+                return Ok(Some(line));
+            }
+            if self.cut.ended {
+                return Ok(None);
+            }
+            let piece = &mut self.piece;
+            let read = |stream: &OwnedFd| Ok(rustix::io::read(stream, &mut **piece)?);
+            let count = match self.stream.when_ready(Interest::READABLE, read).await {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
+            self.cut.take(&self.piece[..count]);
+        }
+    }
+}
+
+impl Cut {
+    fn next(&mut self) -> Option<Line> {
+        loop {
+            let found = self.bytes[self.looked..]
+                .iter()
+                .position(|byte| *byte == b'\n');
+            let Some(end) = found.map(|at| self.looked + at) else {
+                self.looked = self.bytes.len();
+                return self.rest();
+            };
+            let line = self.line(end);
+            self.start = end + 1;
+            self.looked = self.start;
+            if let Some(line) = line {
+                return Some(line);
+            }
+        }
+    }
+
+    /// What is no whole line: the last one at the end, or one that has become too long.
+    fn rest(&mut self) -> Option<Line> {
+        let too_long = self.bytes.len() - self.start > MAX_LINE_BYTES;
+        if !(too_long || self.ended) {
+            return None;
+        }
+        let line = self.line(self.bytes.len());
+        self.start = self.bytes.len();
+        self.skips = too_long;
+        line
+    }
+
+    fn line(&mut self, end: usize) -> Option<Line> {
+        if std::mem::take(&mut self.skips) {
+            return None;
+        }
+        self.number += 1;
+        let line = &self.bytes[self.start..end];
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        (!line.is_empty()).then(|| Line {
+            number: self.number,
+            bytes: line.to_vec(),
+        })
+    }
+
+    /// Takes what was read; nothing at the end.
+    fn take(&mut self, bytes: &[u8]) {
+        self.ended |= bytes.is_empty();
+        self.bytes.drain(..self.start);
+        self.looked -= self.start;
+        self.start = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cut(pieces: &[&[u8]]) -> Vec<(u64, Vec<u8>)> {
+        let (mut cut, mut lines) = (Cut::default(), Vec::new());
+        for piece in pieces
+            .iter()
+            .copied()
+            .filter(|piece| !piece.is_empty())
+            .chain([&b""[..]])
+        {
+            cut.take(piece);
+            while let Some(line) = cut.next() {
+                lines.push((line.number, line.bytes));
+            }
+        }
+        lines
+    }
+
+    #[test]
+    fn lines_end_in_line_feeds_and_keep_their_numbers() {
+        let lines = cut(&[b"a\n\r\n\nb c \r\n d"]);
+        assert_eq!(
+            lines,
+            [
+                (1, b"a".to_vec()),
+                (4, b"b c ".to_vec()),
+                (5, b" d".to_vec())
+            ]
+        );
+        assert!(cut(&[b"\n\n"]).is_empty() && cut(&[]).is_empty());
+    }
+
+    #[test]
+    fn a_line_without_end_is_one_line_in_bounded_memory() {
+        let piece = vec![b'x'; READ_BYTES];
+        let mut pieces = vec![&piece[..]; 64];
+        pieces.push(b"y\nnext\n");
+        let lines = cut(&pieces);
+        assert_eq!((lines.len(), &lines[1]), (2, &(2, b"next".to_vec())));
+        assert!(lines[0].1.len() <= MAX_LINE_BYTES + READ_BYTES);
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_the_same_however_they_arrive(
+            text in "[ab\r\n]{0,60}",
+            cuts in prop::collection::vec(0..60_usize, 0..6),
+        ) {
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|at| at.min(text.len())).collect();
+            cuts.extend([0, text.len()]);
+            cuts.sort_unstable();
+            let pieces: Vec<&[u8]> = cuts.windows(2).map(|pair| &text.as_bytes()[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(cut(&pieces), cut(&[text.as_bytes()]));
+        }
+    }
+}

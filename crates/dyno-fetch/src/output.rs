@@ -1,0 +1,249 @@
+//! Rows on their way to standard output: written as soon as the thread has nothing more urgent, many in one call if many came. Behind
+//! them the journal: a URL is noted there once its row was printed and its content is safe.
+
+use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
+use std::future::pending;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::fs::{FileType, SeekFrom, fstat, ftruncate, seek, tell};
+use tokio::io::Interest;
+use tokio::sync::Notify;
+use tokio::time::sleep;
+
+use crate::input::Waiting;
+use crate::resume::{self, Done, Journal};
+
+/// What a pipe that is ready takes without blocking (`PIPE_BUF`).
+const PIECE_BYTES: usize = 4 << 10;
+/// Rows that wait for a slow reader before no further URL is begun.
+const MAX_WAITING_BYTES: usize = 1 << 20;
+/// Interval between two synchronisations of the disks: a power cut loses the progress of this time.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// Rows that wait to be written, with their lines of the journal.
+#[derive(Debug)]
+pub(crate) struct Output {
+    stream: Waiting,
+    rows: RefCell<Vec<u8>>,
+    /// Of rows that wait.
+    notes: RefCell<Vec<u8>>,
+    /// Of rows that were printed.
+    printed: RefCell<Vec<u8>>,
+    done: RefCell<Option<Done>>,
+    journal: RefCell<Option<Journal>>,
+    came: Notify,
+    to_note: Notify,
+    hurry: Notify,
+    writing: Cell<bool>,
+    noting: Cell<bool>,
+    /// Whether the journal need not wait for more.
+    ends: Cell<bool>,
+    /// Something was written, or noted.
+    relieved: Notify,
+}
+
+/// Why rows cannot be written.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    Stream(io::Error),
+    Journal(resume::Error),
+}
+
+impl Output {
+    /// Rows go to `stream`.
+    pub(crate) fn new(stream: OwnedFd, journal: Option<(Done, Journal)>) -> io::Result<Self> {
+        let (done, journal) = journal.unzip();
+        Ok(Self {
+            stream: Waiting::new(stream, Interest::WRITABLE)?,
+            rows: RefCell::default(),
+            notes: RefCell::default(),
+            printed: RefCell::default(),
+            done: RefCell::new(done),
+            journal: RefCell::new(journal),
+            came: Notify::new(),
+            to_note: Notify::new(),
+            hurry: Notify::new(),
+            writing: Cell::new(false),
+            noting: Cell::new(false),
+            ends: Cell::new(false),
+            relieved: Notify::new(),
+        })
+    }
+
+    /// Whether a line of the list is done already.
+    pub(crate) fn is_done(&self, number: u64, url: &[u8]) -> Result<bool, resume::Error> {
+        self.done
+            .borrow_mut()
+            .as_mut()
+            .map_or(Ok(false), |done| done.has(number, url))
+    }
+
+    /// Takes a row.
+    pub(crate) fn push(&self, number: u64, url: &[u8], row: impl FnOnce(&mut Vec<u8>)) {
+        row(&mut self.rows.borrow_mut());
+        if self.done.borrow().is_some() {
+            Journal::note(number, url, &mut self.notes.borrow_mut());
+        }
+        self.came.notify_one();
+    }
+
+    /// Whether the reader is so far behind that no further URL should begin.
+    pub(crate) fn is_congested(&self) -> bool {
+        self.rows.borrow().len() > MAX_WAITING_BYTES
+    }
+
+    /// Waits until something was written.
+    pub(crate) async fn relieved(&self) {
+        self.relieved.notified().await;
+    }
+
+    /// Writes rows, and the journal behind them, as they come, until it cannot.
+    pub(crate) async fn pump(&self) -> Result<Infallible, Failed> {
+        tokio::select! {
+            failed = self.print() => failed,
+            failed = self.keep() => failed,
+        }
+    }
+
+    async fn print(&self) -> Result<Infallible, Failed> {
+        loop {
+            let rows = std::mem::take(&mut *self.rows.borrow_mut());
+            let notes = std::mem::take(&mut *self.notes.borrow_mut());
+            if rows.is_empty() {
+                self.relieved.notify_waiters();
+                self.came.notified().await;
+                continue;
+            }
+            self.writing.set(true);
+            self.write(&rows).await.map_err(Failed::Stream)?;
+            self.printed.borrow_mut().extend_from_slice(&notes);
+            self.to_note.notify_one();
+            self.writing.set(false);
+        }
+    }
+
+    async fn keep(&self) -> Result<Infallible, Failed> {
+        let Some(mut journal) = self.journal.take() else {
+            return pending().await;
+        };
+        loop {
+            let notes = std::mem::take(&mut *self.printed.borrow_mut());
+            self.noting.set(!notes.is_empty());
+            if notes.is_empty() {
+                self.relieved.notify_waiters();
+                self.to_note.notified().await;
+                continue;
+            }
+            let first = self
+                .done
+                .borrow()
+                .as_ref()
+                .map(Done::first)
+                .unwrap_or_default();
+            let appended: Result<(), resume::Error>;
+            if journal.is_synced() {
+                // Synchronising a disk takes long, and would hold up all requests of this thread.
+                let append = tokio::task::spawn_blocking(move || {
+                    let appended = journal.append(&first, &notes);
+                    (journal, appended)
+                });
+                (journal, appended) = append.await.expect("it does not panic");
+            } else {
+                appended = journal.append(&first, &notes);
+            }
+            appended.map_err(Failed::Journal)?;
+            if journal.is_synced() && !self.ends.get() {
+                tokio::select! {
+                    () = sleep(SYNC_EVERY) => {}
+                    () = self.hurry.notified() => {}
+                }
+            }
+        }
+    }
+
+    /// Waits until all rows so far are written, and noted in the journal.
+    pub(crate) async fn flushed(&self) {
+        while self.writing.get() || !self.rows.borrow().is_empty() {
+            self.relieved().await;
+        }
+        self.noted().await;
+    }
+
+    /// Waits until the rows that were printed are noted in the journal.
+    pub(crate) async fn noted(&self) {
+        self.ends.set(true);
+        self.hurry.notify_one();
+        while self.noting.get() || !self.printed.borrow().is_empty() {
+            self.relieved().await;
+        }
+    }
+
+    async fn write(&self, rows: &[u8]) -> io::Result<()> {
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let piece = piece(rest);
+            let call = |stream: &OwnedFd| Ok(rustix::io::write(stream, piece)?);
+            match self.stream.when_ready(Interest::WRITABLE, call).await {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => rest = &rest[written..],
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    // What stays torn is the reader's to find: the first error is the one to tell.
+                    if let Waiting::Never(stream) = &self.stream {
+                        let written = &rows[..rows.len() - rest.len()];
+                        drop(remove_torn_row(stream, written));
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes back the part of a row that a disk still had room for, where rows go to the end of a file.
+fn remove_torn_row(stream: &OwnedFd, written: &[u8]) -> io::Result<()> {
+    let torn = written.iter().rev().take_while(|byte| **byte != b'\n');
+    let torn = torn.count() as u64;
+    let status = fstat(stream)?;
+    let size = u64::try_from(status.st_size).unwrap_or_default();
+    let is_file = FileType::from_raw_mode(status.st_mode) == FileType::RegularFile;
+    if torn > 0 && is_file && tell(stream)? == size {
+        ftruncate(stream, size.saturating_sub(torn))?;
+        seek(stream, SeekFrom::End(0))?;
+    }
+    Ok(())
+}
+
+/// What to write next: whole rows as far as there are any, so that a run that is killed leaves no half of one behind.
+fn piece(rest: &[u8]) -> &[u8] {
+    let piece = &rest[..rest.len().min(PIECE_BYTES)];
+    match piece.iter().rposition(|byte| *byte == b'\n') {
+        Some(end) => &piece[..=end],
+        None => piece,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_whole_rows_where_rows_fit() {
+        let rows = b"a row of no great length\n".repeat(1_000);
+        let (mut rest, mut written) = (&rows[..], 0);
+        while !rest.is_empty() {
+            let next = piece(rest);
+            assert!(next.len() <= PIECE_BYTES && next.ends_with(b"\n"));
+            written += next.len();
+            rest = &rest[next.len()..];
+        }
+        assert_eq!(written, rows.len());
+        let long = [vec![b'x'; 2 * PIECE_BYTES], b"\n".to_vec()].concat();
+        assert_eq!(piece(&long).len(), PIECE_BYTES);
+        assert_eq!(piece(b"x\ny"), b"x\n");
+    }
+}

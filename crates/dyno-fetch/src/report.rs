@@ -1,0 +1,159 @@
+//! Report of a crawl, as JSON.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+use crate::row::Timestamp;
+use crate::shared::Shared;
+use crate::tally::Phases;
+
+/// What a crawl came to.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    version: u32,
+    started: String,
+    elapsed_s: f64,
+    /// Whether a signal ended it.
+    interrupted: bool,
+    urls: u64,
+    urls_per_s: f64,
+    cpu_s: f64,
+    statuses: BTreeMap<u16, u64>,
+    errors: BTreeMap<&'static str, u64>,
+    errors_total: u64,
+    requests: u64,
+    /// Contents that came with an unknown coding, and were kept with it.
+    not_decoded: u64,
+    /// URLs that a redirect led from https to http.
+    left_https: u64,
+    /// Sent again over a new connection, because the end of the old one crossed the request.
+    resent: u64,
+    /// Tried again because `--retries` allows it.
+    retried: u64,
+    wire: WireBytes,
+    connections: Connections,
+    dns: Dns,
+    /// In nanoseconds; `null` where nothing was measured.
+    phases: Option<BTreeMap<&'static str, Phase>>,
+}
+
+#[derive(Debug, Serialize)]
+#[expect(
+    clippy::struct_field_names,
+    reason = "names of a report carry their unit"
+)]
+struct WireBytes {
+    sent_bytes: u64,
+    received_bytes: u64,
+    encoded_content_bytes: u64,
+    content_bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Connections {
+    opened: u64,
+    failed: u64,
+    tls_full: u64,
+    tls_resumed: u64,
+    reused_requests: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Dns {
+    queries: u64,
+    cached: u64,
+    shared: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Phase {
+    count: u64,
+    mean_ns: f64,
+    p50_ns: u64,
+    p90_ns: u64,
+    p99_ns: u64,
+    max_ns: u64,
+}
+
+impl Phase {
+    fn new(histogram: &Histogram<u64>) -> Self {
+        Self {
+            count: histogram.len(),
+            mean_ns: histogram.mean(),
+            p50_ns: histogram.value_at_quantile(0.5),
+            p90_ns: histogram.value_at_quantile(0.9),
+            p99_ns: histogram.value_at_quantile(0.99),
+            max_ns: histogram.max(),
+        }
+    }
+}
+
+impl Report {
+    pub(crate) fn new(
+        shared: &Shared,
+        started: SystemTime,
+        elapsed: Duration,
+        interrupted: bool,
+    ) -> Self {
+        let (tally, dns) = (shared.tally.borrow(), shared.resolver.counts());
+        let elapsed_s = elapsed.as_secs_f64();
+        let cpu_s = dyno_io::process_cpu_time().as_secs_f64();
+        #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+        let urls = tally.done as f64;
+        let phases = tally.phases.as_deref().map(named);
+        Self {
+            version: 1,
+            started: Timestamp(started).to_string(),
+            elapsed_s,
+            interrupted,
+            urls: tally.done,
+            urls_per_s: urls / elapsed_s.max(1e-9),
+            cpu_s,
+            statuses: tally.statuses.clone(),
+            errors_total: tally.errors.values().sum(),
+            errors: tally.errors.clone(),
+            requests: tally.requests,
+            not_decoded: tally.not_decoded,
+            left_https: tally.left_https,
+            resent: tally.resent,
+            retried: tally.retried,
+            wire: WireBytes {
+                sent_bytes: shared.traffic.sent_bytes(),
+                received_bytes: shared.traffic.received_bytes(),
+                encoded_content_bytes: tally.encoded_bytes,
+                content_bytes: tally.content_bytes,
+            },
+            connections: Connections {
+                opened: tally.connections_opened,
+                failed: tally.connections_failed,
+                tls_full: tally.tls_full,
+                tls_resumed: tally.tls_resumed,
+                reused_requests: tally.reused,
+            },
+            dns: Dns {
+                queries: dns.queries,
+                cached: dns.cached,
+                shared: dns.shared,
+            },
+            phases,
+        }
+    }
+}
+
+/// Each phase by its name.
+fn named(phases: &Phases) -> BTreeMap<&'static str, Phase> {
+    [
+        ("dns", &phases.dns),
+        ("connect", &phases.connect),
+        ("tls", &phases.tls),
+        ("first_byte", &phases.first_byte),
+        ("content", &phases.content),
+        ("total", &phases.total),
+    ]
+    .into_iter()
+    .map(|(name, histogram)| (name, Phase::new(histogram)))
+    .collect()
+}

@@ -1,0 +1,147 @@
+//! The row that is printed for a URL: `url,code,start_time,duration,body_length`.
+
+use std::io::Write;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use dyno_client::Failure;
+
+/// Outcome of a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// The status of the last answer.
+    Status(u16),
+    /// Why there is none.
+    Failure(Failure),
+    /// The content is not what `CHECK` asks for.
+    CheckFailed,
+}
+
+/// One row.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    /// The line as it was read, without its end.
+    pub url: &'a [u8],
+    /// Its outcome.
+    pub code: Code,
+    /// When it took its slot.
+    pub start: SystemTime,
+    /// From then to the last byte.
+    pub duration: Duration,
+    /// Bytes of content, decoded.
+    pub length: u64,
+}
+
+impl Row<'_> {
+    /// Appends the row with its line end.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.url);
+        let length = match self.code {
+            Code::Failure(_) => 0,
+            Code::Status(_) | Code::CheckFailed => self.length,
+        };
+        let micros = self.duration.as_micros();
+        let start = Timestamp(self.start);
+        let written = match self.code {
+            Code::Status(status) => write!(out, ",{status}"),
+            Code::Failure(failure) => write!(out, ",{}", failure.name()),
+            Code::CheckFailed => write!(out, ",CheckFailed"),
+        };
+        let written = written.and_then(|()| {
+            writeln!(
+                out,
+                ",{start},{}.{:03},{length}",
+                micros / 1_000,
+                micros % 1_000
+            )
+        });
+        written.expect("a vector takes all bytes");
+    }
+}
+
+/// A moment in RFC 3339, in UTC, with microseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Timestamp(pub SystemTime);
+
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let since = self.0.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (days, second) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+        let (year, month, day) = date(days);
+        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+        let micros = since.subsec_micros();
+        write!(
+            formatter,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z"
+        )
+    }
+}
+
+/// The date so many days after 1970-01-01. Counted in years that begin with March, where the leap day comes last.
+const fn date(days: u64) -> (u64, u64, u64) {
+    const DAYS_OF_400_YEARS: u64 = 146_097;
+    // Days from 0000-03-01 to 1970-01-01.
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / DAYS_OF_400_YEARS, days % DAYS_OF_400_YEARS);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 {
+        march_month + 3
+    } else {
+        march_month - 9
+    };
+    (era * 400 + year_of_era + (month <= 2) as u64, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_have_the_form_of_the_contract() {
+        let row = |code, length| {
+            let mut out = Vec::new();
+            let start = UNIX_EPOCH + Duration::from_micros(1_763_771_898_000_042);
+            let duration = Duration::from_nanos(12_003_999);
+            Row {
+                url: b"https://a.test/b,c",
+                code,
+                start,
+                duration,
+                length,
+            }
+            .write(&mut out);
+            String::from_utf8(out).unwrap()
+        };
+        let with = |code: &str, length| {
+            format!("https://a.test/b,c,{code},2025-11-22T00:38:18.000042Z,12.003,{length}\n")
+        };
+        assert_eq!(row(Code::Status(404), 7), with("404", 7));
+        assert_eq!(
+            row(Code::Failure(Failure::HostNotFound), 7),
+            with("HostNotFound", 0)
+        );
+        assert_eq!(row(Code::CheckFailed, 7), with("CheckFailed", 7));
+    }
+
+    #[test]
+    fn days_have_their_dates() {
+        // As `date -u -d @$((days * 86400))` prints them.
+        let cases = [
+            (0, (1970, 1, 1)),
+            (58, (1970, 2, 28)),
+            (59, (1970, 3, 1)),
+            (789, (1972, 2, 29)),
+            (10_956, (1999, 12, 31)),
+            (11_016, (2000, 2, 29)),
+            (20_779, (2026, 11, 22)),
+            (47_540, (2100, 2, 28)),
+            (47_541, (2100, 3, 1)),
+        ];
+        for (days, expected) in cases {
+            assert_eq!(date(days), expected, "{days}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! What all URLs of a crawl share.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use dyno_client::resolve::{Configuration, Hosts, Resolver};
+use dyno_client::{Failure, Stream, Traffic, http1, http2, tls};
+
+use crate::coding::PIECE_BYTES;
+use crate::listed::Origin;
+use crate::options::Options;
+use crate::pool::{Pool, Pooled};
+use crate::save::{self, Folder};
+use crate::tally::Tally;
+
+/// How long a connection waits for another URL of its host. A crawl returns to a host soon or never.
+const IDLE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(4);
+/// As lookups have three attempts' time within a URL's.
+const ATTEMPTS_PER_TIMEOUT: u32 = 3;
+
+/// A connection of HTTP/1.1.
+pub(crate) type Http1Connection = Box<http1::Connection<Stream>>;
+/// A connection as the pool has it.
+pub(crate) type Connection = Pooled<Http1Connection, http2::Connection>;
+
+/// What all URLs share. One thread has it.
+pub(crate) struct Shared {
+    pub options: Options,
+    pub resolver: Resolver,
+    pub tls: tls::Client,
+    pub pool: RefCell<Pool<Origin, Http1Connection, http2::Connection>>,
+    pub in_use: Cell<usize>,
+    pub room: RefCell<Box<[u8]>>,
+    pub tally: RefCell<Tally>,
+    pub traffic: Arc<Traffic>,
+    pub folder: RefCell<Option<Folder>>,
+    /// What ends the crawl: the disk is full.
+    pub broken: RefCell<Option<save::Error>>,
+}
+
+impl Shared {
+    pub(crate) fn new(options: Options, folder: Option<Folder>) -> Result<Self, tls::Error> {
+        let trust = match &options.cacert {
+            _ if options.insecure => tls::Trust::AnyCertificate,
+            file => tls::Trust::Authorities(file.as_deref()),
+        };
+        let mut configuration = Configuration::of_machine();
+        if !options.nameservers.is_empty() {
+            configuration.servers.clone_from(&options.nameservers);
+        }
+        let resolver = Resolver::new(dyno_client::resolve::Options {
+            configuration,
+            hosts: Hosts::of_machine(),
+            attempt_timeout: options.timeout / ATTEMPTS_PER_TIMEOUT,
+        });
+        Ok(Self {
+            resolver,
+            tls: tls::Client::new(trust, options.http.protocols())?,
+            pool: RefCell::new(Pool::new(options.concurrency, IDLE_TIMEOUT)),
+            in_use: Cell::new(0),
+            room: RefCell::new(vec![0; PIECE_BYTES].into()),
+            tally: RefCell::new(Tally::new(options.measure)),
+            traffic: Arc::default(),
+            folder: RefCell::new(folder),
+            broken: RefCell::new(None),
+            options,
+        })
+    }
+
+    /// A connection that waits for this origin and has not been closed meanwhile.
+    pub(crate) async fn idle(&self, origin: &Rc<Origin>) -> Option<Connection> {
+        loop {
+            let taken = self.pool.borrow_mut().take(origin, Instant::now())?;
+            match taken {
+                Pooled::Shared(ref shared) if shared.is_lost() => {
+                    self.pool.borrow_mut().drop_all(origin);
+                }
+                Pooled::Shared(_) => return Some(taken),
+                Pooled::Alone(mut alone) => {
+                    if alone.is_fresh().await {
+                        return Some(Pooled::Alone(alone));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes room for one connection more.
+    ///
+    /// No more wait than URLs are under way, be they all of one host: fewer, and a list of one host opens a connection for most of its
+    /// URLs until the ports run out; more, and a crawl keeps memory on both sides for hosts that it does not come back to.
+    pub(crate) fn make_room(&self) {
+        let most_idle = self.options.connections.saturating_sub(self.in_use.get());
+        let most_idle = most_idle.min(self.options.concurrency);
+        self.pool.borrow_mut().shrink_to(most_idle);
+    }
+
+    /// Keeps a connection for later.
+    pub(crate) fn keep(&self, origin: &Rc<Origin>, connection: Connection) {
+        if self.options.keepalive {
+            let now = Instant::now();
+            let mut pool = self.pool.borrow_mut();
+            pool.expire(now);
+            pool.put(origin.clone(), connection, now);
+        }
+    }
+
+    /// Whether the crawl ends because contents cannot be kept.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.borrow().is_some()
+    }
+
+    /// Ends the crawl, as a content cannot be written to its folder.
+    pub(crate) fn cannot_save(&self, error: io::Error) -> Failure {
+        let error = self
+            .folder
+            .borrow()
+            .as_ref()
+            .expect("contents go to a folder")
+            .failed(error);
+        self.give_up(error)
+    }
+
+    /// Ends the crawl, for what no URL is to blame for.
+    pub(crate) fn give_up(&self, error: save::Error) -> Failure {
+        self.broken.borrow_mut().get_or_insert(error);
+        Failure::Io(io::ErrorKind::Other)
+    }
+}
+
+/// Counts a URL's use of a connection for as long as it lives.
+pub(crate) struct InUse<'s>(&'s Cell<usize>);
+
+impl<'s> InUse<'s> {
+    pub(crate) fn new(count: &'s Cell<usize>) -> Self {
+        count.set(count.get() + 1);
+        Self(count)
+    }
+}
+
+impl Drop for InUse<'_> {
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
+    }
+}

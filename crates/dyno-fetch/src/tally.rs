@@ -1,0 +1,120 @@
+//! Counters of a running crawl: memory does not grow with the number of URLs.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use dyno_client::Exchanged;
+use hdrhistogram::Histogram;
+
+use crate::row::Code;
+
+/// What is counted.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub done: u64,
+    pub statuses: BTreeMap<u16, u64>,
+    pub errors: BTreeMap<&'static str, u64>,
+    pub content_bytes: u64,
+    pub encoded_bytes: u64,
+    /// Contents with a coding that is unknown.
+    pub not_decoded: u64,
+    /// URLs that a redirect led from https to http.
+    pub left_https: u64,
+    pub connections_opened: u64,
+    pub connections_failed: u64,
+    pub tls_full: u64,
+    pub tls_resumed: u64,
+    pub reused: u64,
+    pub resent: u64,
+    pub retried: u64,
+    pub requests: u64,
+    pub phases: Option<Box<Phases>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Phases {
+    pub dns: Histogram<u64>,
+    pub connect: Histogram<u64>,
+    pub tls: Histogram<u64>,
+    pub first_byte: Histogram<u64>,
+    pub content: Histogram<u64>,
+    pub total: Histogram<u64>,
+}
+
+impl Phases {
+    fn new() -> Self {
+        let empty = || Histogram::new(3).expect("three digits are allowed");
+        Self {
+            dns: empty(),
+            connect: empty(),
+            tls: empty(),
+            first_byte: empty(),
+            content: empty(),
+            total: empty(),
+        }
+    }
+}
+
+fn record(histogram: &mut Histogram<u64>, duration: Duration) {
+    // It grows as it must; a duration that no histogram holds would be longer than any deadline.
+    let _ = histogram.record(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
+}
+
+impl Tally {
+    pub(crate) fn new(measure: bool) -> Self {
+        Self {
+            phases: measure.then(|| Box::new(Phases::new())),
+            ..Self::default()
+        }
+    }
+
+    /// A TCP connection was made: begun, first address known, connected.
+    pub(crate) fn connected(&mut self, begun: Instant, resolved: Instant, connected: Instant) {
+        if let Some(phases) = &mut self.phases {
+            record(&mut phases.dns, resolved - begun);
+            record(&mut phases.connect, connected - resolved);
+        }
+    }
+
+    /// Hands were shaken on it.
+    pub(crate) fn encrypted(&mut self, connected: Instant, resumed: bool) {
+        *(if resumed {
+            &mut self.tls_resumed
+        } else {
+            &mut self.tls_full
+        }) += 1;
+        if let Some(phases) = &mut self.phases {
+            record(&mut phases.tls, connected.elapsed());
+        }
+    }
+
+    /// A request was answered.
+    pub(crate) fn exchanged(&mut self, exchanged: &Exchanged, reused: bool, encoded_bytes: u64) {
+        self.requests += 1;
+        self.reused += u64::from(reused);
+        self.encoded_bytes += encoded_bytes;
+        if let Some(phases) = &mut self.phases {
+            record(
+                &mut phases.first_byte,
+                exchanged.first_byte - exchanged.sent,
+            );
+            record(&mut phases.content, exchanged.end - exchanged.first_byte);
+        }
+    }
+
+    /// A URL is done.
+    pub(crate) fn ended(&mut self, code: Code, duration: Duration, length: u64) {
+        self.done += 1;
+        match code {
+            Code::Status(status) => {
+                *self.statuses.entry(status).or_default() += 1;
+                self.content_bytes += length;
+            }
+            Code::Failure(failure) => *self.errors.entry(failure.name()).or_default() += 1,
+            Code::CheckFailed => *self.errors.entry("CheckFailed").or_default() += 1,
+        }
+        if let Some(phases) = &mut self.phases {
+            record(&mut phases.total, duration);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! A timer of a thread, accurate to some ten microseconds: that of the runtime rounds up to the next millisecond.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+/// A timer of the current thread's runtime.
+#[derive(Debug)]
+pub struct Alarm {
+    clock: AsyncFd<OwnedFd>,
+}
+
+impl Alarm {
+    /// Makes one that is not set.
+    ///
+    /// # Errors
+    ///
+    /// If the process has no descriptor left.
+    pub fn new() -> io::Result<Self> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let clock = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        Ok(Self {
+            clock: watch(clock)?,
+        })
+    }
+
+    /// Waits so long.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub async fn after(&self, wait: Duration) -> io::Result<()> {
+        self.set(wait)?;
+        self.expired().await
+    }
+
+    /// Expires once, so long from now.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub fn set(&self, wait: Duration) -> io::Result<()> {
+        self.set_both(wait, Duration::ZERO)
+    }
+
+    /// Expires again and again from now on.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub fn every(&self, period: Duration) -> io::Result<()> {
+        self.set_both(period, period)
+    }
+
+    /// Waits until it expires; returns at once if it has expired since the last time.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel says.
+    pub async fn expired(&self) -> io::Result<()> {
+        loop {
+            let mut ready = self.clock.readable().await?;
+            // How often it expired does not matter; reading makes it quiet.
+            let read = ready.try_io(|clock| Ok(rustix::io::read(clock.get_ref(), &mut [0; 8])?));
+            if let Ok(read) = read {
+                return read.map(drop);
+            }
+        }
+    }
+
+    fn set_both(&self, wait: Duration, period: Duration) -> io::Result<()> {
+        let setting = Itimerspec {
+            it_interval: timespec(period),
+            // Zero would switch it off.
+            it_value: timespec(wait.max(Duration::from_nanos(1))),
+        };
+        timerfd_settime(self.clock.get_ref(), TimerfdTimerFlags::empty(), &setting)?;
+        Ok(())
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec {
+        tv_sec: duration.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: duration.subsec_nanos().into(),
+    }
+}
+
+/// Registers a descriptor with the current thread's runtime, which reports when it can be read.
+///
+/// # Errors
+///
+/// If the descriptor cannot be polled.
+#[expect(
+    deprecated,
+    reason = "an owned descriptor stays open and the same, which is what the new, unsafe function asks for"
+)]
+pub fn watch(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(descriptor, Interest::READABLE)
+}

@@ -1,0 +1,252 @@
+//! One request: from its description and the shape of all requests to its bytes. No I/O.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use dyno_client::{Protocol, http1, http2};
+use dyno_http::Method;
+use url::Url;
+
+use crate::check::{Check, of_one};
+use crate::jsonl::Described;
+use crate::prepared::{Error, Message, Prepared, Shape};
+
+/// The shortest part that is worth to be kept apart, in bytes: a shorter one takes less memory where it is used.
+const SHARED_FROM: usize = 256;
+
+const USER_AGENT: &str = concat!("httpdyno/", env!("CARGO_PKG_VERSION"));
+
+/// A request with what all share filled in.
+pub(crate) struct Draft {
+    url: String,
+    method: String,
+    /// Those that the caller gave; without the ones that say how the message is framed.
+    headers: Vec<(String, String)>,
+    host: Option<String>,
+    closes: bool,
+    says_connection: bool,
+    body: Option<Bytes>,
+    checks: Vec<Check>,
+}
+
+impl Draft {
+    pub(crate) fn new(described: Described, shape: &Shape) -> Result<Self, Error> {
+        let body = described.body.or_else(|| shape.body.clone());
+        let method = described.method.or_else(|| shape.method.clone());
+        let method = method.unwrap_or_else(|| match body {
+            Some(_) => "POST".to_owned(),
+            None => "GET".to_owned(),
+        });
+        if !matches!(Method::from_token(method.as_bytes()), Some(method) if method != Method::Connect)
+        {
+            return Err(Error::Method(method));
+        }
+        let own = &described.headers;
+        let is_own = |name: &str| own.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+        let shared = shape.headers.iter().filter(|(name, _)| !is_own(name));
+        let given: Vec<(String, String)> = shared.chain(own).cloned().collect();
+        let mut draft = Self {
+            url: described.url,
+            method,
+            headers: Vec::with_capacity(given.len() + 1),
+            host: None,
+            closes: !shape.keepalive,
+            says_connection: false,
+            body,
+            checks: described.checks,
+        };
+        for (name, value) in given {
+            draft.add(name, value)?;
+        }
+        let has_agent = draft
+            .headers
+            .iter()
+            .any(|(name, _)| name.eq_ignore_ascii_case("user-agent"));
+        if !has_agent {
+            let agent = ("User-Agent".to_owned(), USER_AGENT.to_owned());
+            draft.headers.insert(0, agent);
+        }
+        Ok(draft)
+    }
+
+    /// Takes a field that the caller gave; those about framing and the connection are understood, not only passed on.
+    fn add(&mut self, name: String, value: String) -> Result<(), Error> {
+        let wrong = |name: String, reason: String| Err(Error::Header { name, reason });
+        let length = self.body.as_ref().map_or(0, Bytes::len);
+        match name.to_ascii_lowercase().as_str() {
+            "host" => self.host = Some(value),
+            "content-length" if value.trim().parse() == Ok(length) => {}
+            "content-length" => {
+                return wrong(
+                    name,
+                    format!("it says {value:?}, but the body has {length} bytes"),
+                );
+            }
+            "transfer-encoding" => {
+                let reason = "bodies are sent with their length; leave it out";
+                return wrong(name, reason.to_owned());
+            }
+            "connection" => {
+                let options: Vec<&[u8]> = dyno_http::fields::members(value.as_bytes()).collect();
+                let has = |option: &[u8]| {
+                    options
+                        .iter()
+                        .any(|found| found.eq_ignore_ascii_case(option))
+                };
+                self.closes |= has(b"close");
+                self.says_connection = true;
+                self.headers.push((name, value));
+            }
+            _ => self.headers.push((name, value)),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn prepare(
+        self,
+        url: &Url,
+        server: usize,
+        shape: &Shape,
+        shared: &mut SharedParts,
+    ) -> Result<Prepared, Error> {
+        let message = match shape.protocol {
+            Protocol::Http1 => Message::Http1(self.http1(url, shared)?),
+            Protocol::Http2 => Message::Http2(Box::new(self.http2(url, shared)?)),
+        };
+        let idempotent = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+        Ok(Prepared {
+            server,
+            is_idempotent: idempotent.contains(&self.method.as_str()),
+            closes: self.closes && !shape.protocol.is_multiplexed(),
+            message,
+            url: self.url,
+            checks: shared.checks(of_one(self.checks, &shape.checks)),
+        })
+    }
+
+    fn http1(&self, url: &Url, shared: &mut SharedParts) -> Result<http1::Request, Error> {
+        let mut bytes = Vec::new();
+        let method = Method::from_token(self.method.as_bytes())
+            .ok_or_else(|| Error::Method(self.method.clone()))?;
+        let failed = |name: &str, error: dyno_http::Error| Error::Header {
+            name: name.to_owned(),
+            reason: error.to_string(),
+        };
+        let version = dyno_http::Version::Http11;
+        let mut head = dyno_http::write::request(&mut bytes, method, &target(url), version)
+            .map_err(|error| Error::Url {
+                url: self.url.clone(),
+                reason: error.problem.to_string(),
+            })?;
+        let host = self.host.clone().unwrap_or_else(|| authority(url));
+        head = head
+            .field("Host", host.as_bytes())
+            .map_err(|error| failed("Host", error))?;
+        for (name, value) in &self.headers {
+            head = head
+                .field(name, value.as_bytes())
+                .map_err(|error| failed(name, error))?;
+        }
+        if self.closes && !self.says_connection {
+            head = head.close();
+        }
+        let body = self.body.clone();
+        // A method that anticipates content says that there is none (RFC 9110, 8.6).
+        if body.is_some() || matches!(method, Method::Post | Method::Put | Method::Patch) {
+            head = head.content_length(body.as_ref().map_or(0, Bytes::len) as u64);
+        }
+        head.end();
+        let body = body.unwrap_or_default();
+        // The request line and the host are its own.
+        let mut ends = (1..).zip(&bytes).filter(|(_, byte)| **byte == b'\n');
+        let own = ends.nth(1).map_or(bytes.len(), |(end, _)| end);
+        let mut fields = Bytes::new();
+        if bytes.len() - own >= SHARED_FROM {
+            fields = shared.bytes(bytes.split_off(own).into());
+        }
+        let mut content = Bytes::new();
+        if body.len() >= SHARED_FROM || !fields.is_empty() {
+            content = shared.bytes(body);
+        } else {
+            bytes.extend_from_slice(&body);
+        }
+        bytes.shrink_to_fit();
+        let request = http1::Request::new(bytes, method == Method::Head);
+        Ok(request.followed_by(fields, content))
+    }
+
+    fn http2(&self, url: &Url, shared: &mut SharedParts) -> Result<http2::Request, Error> {
+        let host = self.host.clone().unwrap_or_else(|| authority(url));
+        let mut head = http::Request::builder()
+            .method(self.method.as_str())
+            .version(http::Version::HTTP_2)
+            .uri(format!("{}://{host}{}", url.scheme(), target(url)));
+        for (name, value) in &self.headers {
+            // These speak of a connection of HTTP/1.1 (RFC 9113, 8.2.2).
+            let of_connection = ["connection", "keep-alive", "proxy-connection", "upgrade"];
+            if !of_connection.contains(&name.to_ascii_lowercase().as_str()) {
+                let value = shared.bytes(Bytes::copy_from_slice(value.as_bytes()));
+                let value = http::HeaderValue::from_maybe_shared(value);
+                let value = value.map_err(|error| Error::Header {
+                    name: name.clone(),
+                    reason: error.to_string(),
+                })?;
+                head = head.header(name.as_str(), value);
+            }
+        }
+        if let Some(body) = &self.body {
+            head = head.header("content-length", body.len());
+        }
+        let head = head.body(()).map_err(|error| Error::Url {
+            url: self.url.clone(),
+            reason: error.to_string(),
+        })?;
+        Ok(http2::Request {
+            head,
+            content: shared.bytes(self.body.clone().unwrap_or_default()),
+        })
+    }
+}
+
+/// Path and query, as they go into the request line.
+fn target(url: &Url) -> String {
+    match url.query() {
+        Some(query) => format!("{}?{query}", url.path()),
+        None => url.path().to_owned(),
+    }
+}
+
+/// Host and, where it is not the scheme's own, port.
+fn authority(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+/// What requests have in common, each value once.
+#[derive(Debug, Default)]
+pub(crate) struct SharedParts {
+    bytes: HashSet<Bytes>,
+    checks: HashSet<Arc<[Check]>>,
+}
+
+impl SharedParts {
+    fn bytes(&mut self, bytes: Bytes) -> Bytes {
+        kept_once(&mut self.bytes, bytes)
+    }
+
+    fn checks(&mut self, checks: Arc<[Check]>) -> Arc<[Check]> {
+        kept_once(&mut self.checks, checks)
+    }
+}
+
+fn kept_once<T: Clone + Eq + std::hash::Hash>(all: &mut HashSet<T>, value: T) -> T {
+    if let Some(kept) = all.get(&value) {
+        return kept.clone();
+    }
+    all.insert(value.clone());
+    value
+}

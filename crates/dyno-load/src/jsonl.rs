@@ -1,0 +1,289 @@
+//! Requests from lines of JSON.
+
+use std::io::BufRead;
+
+use bytes::Bytes;
+use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use thiserror::Error;
+
+use crate::check::Check;
+
+/// One request as it was described.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Described {
+    /// Where it goes.
+    pub url: String,
+    /// Its method, where one is named.
+    pub method: Option<String>,
+    /// Its fields, in order.
+    pub headers: Vec<(String, String)>,
+    /// Its content, where it has some of its own.
+    pub body: Option<Bytes>,
+    /// What must hold of its answer, in addition to what must hold of all, and before it.
+    pub checks: Vec<Check>,
+}
+
+/// A line that is no request.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("line {line}: {reason}")]
+pub struct LineError {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong, and what to do.
+    pub reason: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    url: String,
+    method: Option<String>,
+    #[serde(default)]
+    headers: Headers,
+    body: Option<String>,
+    body_base64: Option<String>,
+    #[serde(default)]
+    check: Vec<String>,
+}
+
+/// `{"a": "b"}` or `[["a", "b"], ...]`, which can name a field twice.
+#[derive(Default)]
+struct Headers(Vec<(String, String)>);
+
+impl<'de> Deserialize<'de> for Headers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Headers;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("{\"name\": \"value\"} or [[\"name\", \"value\"]]")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Headers, A::Error> {
+                let mut headers = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    headers.push(entry);
+                }
+                Ok(Headers(headers))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Headers, A::Error> {
+                let mut headers = Vec::new();
+                while let Some(pair) = list.next_element()? {
+                    headers.push(pair);
+                }
+                Ok(Headers(headers))
+            }
+
+            fn visit_unit<E: de::Error>(self) -> Result<Headers, E> {
+                Ok(Headers::default())
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+/// Reads one line.
+///
+/// # Errors
+///
+/// Why it is no request.
+pub fn line(text: &str) -> Result<Described, String> {
+    // A list of the values in their order would be taken too.
+    if !text.trim_start().starts_with('{') {
+        return Err("expected an object: {\"url\": ...}".to_owned());
+    }
+    let line: Line = serde_json::from_str(text).map_err(|error| reason(&error))?;
+    let body = match (line.body, line.body_base64) {
+        (Some(_), Some(_)) => {
+            return Err("both body and body_base64: keep one".to_owned());
+        }
+        (Some(text), None) => Some(text.into()),
+        (None, Some(coded)) => {
+            use base64::Engine as _;
+            let decoded = base64::engine::general_purpose::STANDARD.decode(coded);
+            Some(
+                decoded
+                    .map_err(|error| format!("body_base64: {error}"))?
+                    .into(),
+            )
+        }
+        (None, None) => None,
+    };
+    let checks = line.check.iter().map(|text| Check::parse(text));
+    Ok(Described {
+        url: line.url,
+        method: line.method,
+        headers: line.headers.0,
+        body,
+        checks: checks
+            .collect::<Result<_, _>>()
+            .map_err(|reason| format!("check: {reason}"))?,
+    })
+}
+
+/// What the reader of JSON found, with the column but not its own count of lines.
+fn reason(error: &serde_json::Error) -> String {
+    let text = on_one_line(&error.to_string());
+    let suffix = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&suffix) {
+        Some(reason) => format!("column {}: {reason}", error.column()),
+        None => text,
+    }
+}
+
+/// A message that repeats what was read, without what would break the line, or move a terminal's cursor.
+fn on_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
+}
+
+/// Reads one line after the other, each with its number, counted from 1; empty ones are left out.
+///
+/// An item is an error where a line is no request, or cannot be read.
+pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<(usize, Described), LineError>> {
+    (1..)
+        .zip(reader.split(b'\n'))
+        .filter_map(|(number, bytes)| {
+            let read = bytes.map_err(|error| error.to_string()).and_then(|bytes| {
+                let text = std::str::from_utf8(&bytes)
+                    .map_err(|error| format!("byte {} is no UTF-8", error.valid_up_to() + 1))?;
+                match text.trim() {
+                    "" => Ok(None),
+                    _ => line(text).map(Some),
+                }
+            });
+            let failed = |reason| LineError {
+                line: number,
+                reason,
+            };
+            let described = read.map_err(failed).transpose()?;
+            Some(described.map(|described| (number, described)))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(text: &[u8]) -> Result<Vec<(usize, Described)>, LineError> {
+        lines(text).collect()
+    }
+
+    #[test]
+    fn lines_are_read() {
+        let text = br#"{"url": "http://a.test/1"}
+
+{"url": "http://a.test/2", "method": "POST", "headers": {"a": "b"}, "body": "text"}
+{"url": "http://a.test/3", "headers": [["a", "b"], ["a", "c"]], "body_base64": "AAE=", "check": ["status=404"]}"#;
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let expected = [
+            Described {
+                url: "http://a.test/1".to_owned(),
+                ..Described::default()
+            },
+            Described {
+                url: "http://a.test/2".to_owned(),
+                method: Some("POST".to_owned()),
+                headers: vec![pair("a", "b")],
+                body: Some("text".into()),
+                ..Described::default()
+            },
+            Described {
+                url: "http://a.test/3".to_owned(),
+                headers: vec![pair("a", "b"), pair("a", "c")],
+                body: Some(vec![0, 1].into()),
+                checks: vec![Check::Status(404)],
+                ..Described::default()
+            },
+        ];
+        let numbered: Vec<_> = [1, 3, 4].into_iter().zip(expected).collect();
+        assert_eq!(all(text).unwrap(), numbered);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let cases: [(&[u8], &str); 12] = [
+            (
+                b"{\"url\": \"http://a.test\"}\n{",
+                "line 2: column 1: EOF while parsing an object",
+            ),
+            (b"\n\n[]", "line 3: expected an object: {\"url\": ...}"),
+            (b"{}", "line 1: column 2: missing field `url`"),
+            (
+                b"{\"url\": 7}",
+                "line 1: column 9: invalid type: integer `7`, expected a string",
+            ),
+            (
+                b"{\"url\": \"\", \"weight\": 2}",
+                "line 1: column 20: unknown field `weight`, expected one of `url`, `method`, `headers`, `body`, `body_base64`, `check`",
+            ),
+            (
+                b"{\"url\": \"\", \"headers\": \"a: b\"}",
+                "line 1: column 29: invalid type: string \"a: b\", expected {\"name\": \"value\"} or [[\"name\", \"value\"]]",
+            ),
+            (
+                b"{\"url\": \"\", \"body\": \"\", \"body_base64\": \"\"}",
+                "line 1: both body and body_base64: keep one",
+            ),
+            (
+                b"{\"url\": \"\", \"body_base64\": \"?\"}",
+                "line 1: body_base64: Invalid symbol 63, offset 0.",
+            ),
+            (
+                b"{\"a\\nb\\u001b[2J\": 1}",
+                "line 1: column 16: unknown field `a\\nb\\u{1b}[2J`, expected one of `url`, `method`, `headers`, `body`, `body_base64`, `check`",
+            ),
+            (
+                b"{\"url\": \"\", \"check\": \"status=200\"}",
+                "line 1: column 33: invalid type: string \"status=200\", expected a sequence",
+            ),
+            (
+                b"{\"url\": \"\", \"check\": [\"colour=red\"]}",
+                "line 1: check: \"colour=red\" is no check: write status=200, length=13, sha256=HEX or json=/pointer=value",
+            ),
+            (b"\xff", "line 1: byte 1 is no UTF-8"),
+        ];
+        for (text, expected) in cases {
+            let found = all(text).unwrap_err().to_string();
+            assert_eq!(found, expected, "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
+            if let Err(error) = all(&bytes) {
+                prop_assert!(error.line >= 1);
+                prop_assert!(error.line <= bytes.split(|byte| *byte == b'\n').count());
+            }
+        }
+
+        #[test]
+        fn what_was_written_is_read(
+            url: String,
+            method: Option<String>,
+            headers: Vec<(String, String)>,
+            body: Option<String>,
+        ) {
+            let value = serde_json::json!({
+                "url": url, "method": method, "headers": headers, "body": body,
+            });
+            let described = line(&value.to_string()).unwrap();
+            prop_assert_eq!(described, Described {
+                url, method, headers, body: body.map(Bytes::from), checks: Vec::new(),
+            });
+        }
+    }
+}

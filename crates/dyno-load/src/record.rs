@@ -1,0 +1,136 @@
+//! Records of requests: of each at its end, and of those that are open at the end of the run.
+
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use crate::check::Checker;
+use crate::outcome::Outcome;
+use crate::samples::Sample;
+use crate::slot::{Slot, Stage};
+use crate::tally::Tally;
+use crate::thread::ThreadEnd;
+use crate::worker::{Moment, Worker};
+
+impl Worker {
+    /// Records the outcome of a request; `None` if that was after the end of the run, when it counts as open.
+    #[inline]
+    pub(crate) fn record_outcome(
+        &self,
+        slot: &Slot,
+        outcome: &Outcome,
+        checker: Option<&mut Checker>,
+    ) -> Option<Moment> {
+        let ended = self.moment(match &outcome.result {
+            Ok(exchanged) => exchanged.end,
+            Err(_) => Instant::now(),
+        });
+        if ended.ns > self.end_ns.get() {
+            return None;
+        }
+        slot.stage.set(Stage::Free);
+        self.requests_ended.set(self.requests_ended.get() + 1);
+        self.last_end_ns.set(ended.ns);
+        let tally = &mut *self.tally.borrow_mut();
+        let intended = outcome.intended;
+        if let (true, Some(sent)) = (self.is_open_loop, outcome.progress.sent) {
+            // What the generator itself was late by: a request can go out only once it is due and a connection is free for it.
+            let opened_ns = outcome.progress.opened.map_or(0, |opened| self.ns(opened));
+            let possible_ns = intended.ns.max(outcome.free.ns).max(opened_ns);
+            let lag_ns = self.ns(sent).saturating_sub(possible_ns);
+            tally.send_lag.record(lag_ns);
+        }
+        match &outcome.result {
+            Ok(exchanged) => {
+                let ns = |at: Instant| match at {
+                    at if at == ended.at => ended.ns,
+                    at if at == intended.at => intended.ns,
+                    at => self.ns(at),
+                };
+                let (sent_ns, first_byte_ns) = (ns(exchanged.sent), ns(exchanged.first_byte));
+                let answer = outcome.progress.answer;
+                tally.answer(answer.status, answer.version);
+                tally.counts.content_bytes += answer.content_bytes;
+                if sent_ns == intended.ns && first_byte_ns == ended.ns {
+                    tally.at_once.record(ended.ns - sent_ns);
+                } else {
+                    tally.response.record(ended.ns - intended.ns.min(ended.ns));
+                    tally.service.record(ended.ns - sent_ns);
+                    tally.first_byte.record(first_byte_ns - sent_ns);
+                    tally.content.record(ended.ns - first_byte_ns);
+                }
+                if let Some(checker) = checker {
+                    checker.end(answer.status, answer.content_bytes, &mut tally.checked);
+                }
+            }
+            Err(failure) => tally.error(*failure),
+        }
+        if let Some(samples) = &mut *self.samples.borrow_mut() {
+            samples.push(self.sample(outcome, ended.ns));
+        }
+        Some(ended)
+    }
+
+    #[cold]
+    fn sample(&self, outcome: &Outcome, ended_ns: u64) -> Sample {
+        Sample {
+            intended_ns: outcome.intended.ns,
+            sent_ns: outcome.progress.sent.map(|sent| self.ns(sent)),
+            first_byte_ns: outcome
+                .result
+                .as_ref()
+                .ok()
+                .map(|exchanged| self.ns(exchanged.first_byte)),
+            end_ns: ended_ns,
+            ending: outcome
+                .result
+                .map(|_| outcome.progress.answer.status)
+                .map_err(dyno_client::Failure::name),
+            content_bytes: outcome.progress.answer.content_bytes,
+            connection: self.first_connection + outcome.request_loop / self.plan.streams,
+            place: outcome.place,
+        }
+    }
+
+    pub(crate) fn tally_so_far(&self, spare: &Receiver<Tally>) -> Tally {
+        self.tally.replace(spare.try_recv().unwrap_or_default())
+    }
+
+    pub(crate) fn open(&self) -> u64 {
+        let open = |slot: &&Slot| matches!(slot.stage.get(), Stage::Head | Stage::Content);
+        self.slots.iter().filter(open).count() as u64
+    }
+
+    /// Records what is open at the end, and what is due and not begun: how old it is.
+    pub(crate) fn last(&self, cpu: Duration, waited_ns: Option<u64>) -> ThreadEnd {
+        let ended = self.running.get() == 0 && self.common.schedule.is_used_up();
+        let end_ns = if ended {
+            self.last_end_ns.get().min(self.end_ns.get())
+        } else {
+            self.end_ns.get()
+        };
+        let mut tally = self.tally.borrow_mut();
+        for slot in &self.slots {
+            // What connects before it has a request, or waits for a moment to come, is not late for anything.
+            let Some(age_ns) = end_ns.checked_sub(slot.intended_ns.get()) else {
+                continue;
+            };
+            match slot.stage.get() {
+                Stage::Connecting | Stage::Handshaking | Stage::Head | Stage::Content => {
+                    tally.censored.record(age_ns);
+                }
+                Stage::Waiting if self.is_open_loop && age_ns > 0 => tally.unsent.record(age_ns),
+                _ => {}
+            }
+        }
+        drop(tally);
+        if let Some(samples) = self.samples.take() {
+            samples.finish();
+        }
+        ThreadEnd {
+            end_ns,
+            cpu_ns: u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX),
+            spun_ns: self.queue.spun_ns(),
+            waited_ns,
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! A run from its start to its report.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use dyno_client::{Traffic, tls};
+
+use crate::addresses;
+use crate::aggregate::{Aggregate, Live};
+use crate::arrival_process::ArrivalProcess;
+use crate::connector::{Connector, ResolvedServer};
+use crate::error::Error;
+use crate::hdr_log;
+use crate::plan::Plan;
+use crate::report::Report;
+use crate::samples;
+use crate::schedule::Schedule;
+use crate::summing_up::report;
+use crate::tally::{Tally, Times};
+use crate::thread::{self as load_thread, Parts, Stretch};
+use crate::usage::Cpu;
+use crate::worker::Common;
+
+/// Length of a stretch of a run with an observer, and of one without.
+const WATCHED: Duration = Duration::from_millis(200);
+const UNWATCHED: Duration = Duration::from_secs(1);
+
+/// Observer of a running load.
+pub type Watch<'w> = &'w mut dyn FnMut(&Live);
+
+/// Sends what the plan says until it ends, or `stop` is set.
+///
+/// # Errors
+///
+/// If it cannot begin, or a file cannot be written. What fails of the requests is in the report. Where connections fail and
+/// nothing was sent for a second, such as with a port that is not open, it ends.
+pub fn run(
+    plan: Plan,
+    stop: &Arc<AtomicBool>,
+    mut watch: Option<Watch<'_>>,
+) -> Result<Report, Error> {
+    let _ = dyno_io::open_files::raise();
+    let plan = Arc::new(plan);
+    let mut dns = Times::default();
+    let servers = addresses::resolve_servers(
+        plan.requests.servers(),
+        &plan.reroute,
+        plan.timeout,
+        stop,
+        &mut dns,
+    );
+    let client = client(&plan)?;
+    let writer = match &plan.samples {
+        Some(path) => {
+            let writer = samples::Writer::start(path, plan.clone());
+            Some((
+                path,
+                writer.map_err(|source| Error::create("--samples", path, source))?,
+            ))
+        }
+        None => None,
+    };
+    let mut log = HdrLog::create(&plan, SystemTime::now())?;
+
+    let thread_count = plan.cpus.len().clamp(1, plan.connections);
+    let stretch = if watch.is_some() { WATCHED } else { UNWATCHED };
+    let common = Arc::new(Common {
+        schedule: Schedule::new(
+            plan.pace
+                .map(|(rate, arrivals)| ArrivalProcess::new(rate, arrivals)),
+            plan.termination,
+        ),
+        plan: plan.clone(),
+        stop: stop.clone(),
+        ready: Barrier::new(thread_count + 1),
+        stretch,
+    });
+    let (sender, stretches) = mpsc::channel();
+    let mut threads = Threads::spawn(
+        &common,
+        thread_count,
+        &servers,
+        client.as_ref(),
+        &sender,
+        |_| writer.as_ref().map(|(_, writer)| writer.sender()),
+    )?;
+    drop(sender);
+    common.ready.wait();
+    let before = Cpu::now();
+    // Connections were opened before: a server whose queue overflows takes seconds for it, and all times count from here.
+    let started = SystemTime::now();
+    threads.start(Instant::now());
+
+    let mut aggregate = Aggregate::new(thread_count, stretch);
+    aggregate.total.dns.merge(&dns);
+    listen(
+        &stretches,
+        &mut aggregate,
+        &threads,
+        &mut log,
+        &mut watch,
+        stop,
+    )?;
+    let cpu = Cpu::now().since_s(&before);
+    let traffic = threads.join()?;
+    if let Some((path, writer)) = writer {
+        writer
+            .finish()
+            .map_err(|source| Error::file(path, source))?;
+    }
+    log.finish()?;
+    let interrupted = stop.load(Ordering::Relaxed);
+    Ok(report(
+        &plan,
+        &common,
+        &aggregate,
+        started,
+        interrupted,
+        cpu,
+        &traffic,
+    ))
+}
+
+fn client(plan: &Plan) -> Result<Option<tls::Client>, Error> {
+    if !plan.requests.servers().iter().any(|server| server.is_tls) {
+        return Ok(None);
+    }
+    let trust = if plan.insecure {
+        tls::Trust::AnyCertificate
+    } else {
+        tls::Trust::Authorities(plan.authorities.as_deref())
+    };
+    let client =
+        tls::Client::new(trust, &[plan.protocol]).map_err(|source| Error::Authorities {
+            path: plan.authorities.clone().unwrap_or_default(),
+            source,
+        })?;
+    Ok(Some(client))
+}
+
+/// The threads of a run.
+struct Threads {
+    handles: Vec<thread::JoinHandle<io::Result<()>>>,
+    starts: Vec<Sender<Instant>>,
+    spares: Vec<Sender<Tally>>,
+    traffic: Vec<Arc<Traffic>>,
+}
+
+impl Threads {
+    fn spawn(
+        common: &Arc<Common>,
+        count: usize,
+        servers: &[ResolvedServer],
+        client: Option<&tls::Client>,
+        stretches: &Sender<Stretch>,
+        samples: impl Fn(usize) -> Option<mpsc::SyncSender<Vec<samples::Sample>>>,
+    ) -> Result<Self, Error> {
+        let plan = &common.plan;
+        let mut threads = Self {
+            handles: Vec::new(),
+            starts: Vec::new(),
+            spares: Vec::new(),
+            traffic: Vec::new(),
+        };
+        for index in 0..count {
+            let (start, starting) = mpsc::channel();
+            let (spare, spares) = mpsc::channel();
+            let traffic = Arc::new(Traffic::default());
+            // The first ones have one more where they cannot be shared out evenly.
+            let own = |thread: usize| plan.connections * thread / count;
+            let parts = Parts {
+                index,
+                cpu: plan.cpus.get(index).copied(),
+                connections: own(index + 1) - own(index),
+                first_connection: own(index),
+                common: common.clone(),
+                connector: Connector::new(
+                    servers.to_vec(),
+                    client.cloned(),
+                    plan.protocol,
+                    traffic.clone(),
+                ),
+                start: starting,
+                stretches: stretches.clone(),
+                spare: spares,
+                samples: samples(index),
+            };
+            let thread = thread::Builder::new().name(format!("load-{index}"));
+            let thread = thread.spawn(move || load_thread::run(parts));
+            threads.handles.push(thread.map_err(Error::Thread)?);
+            threads.starts.push(start);
+            threads.spares.push(spare);
+            threads.traffic.push(traffic);
+        }
+        Ok(threads)
+    }
+
+    fn start(&mut self, start: Instant) {
+        for sender in self.starts.drain(..) {
+            // A thread that could not begin says why when it is joined.
+            let _ = sender.send(start);
+        }
+    }
+
+    fn join(self) -> Result<Vec<Arc<Traffic>>, Error> {
+        for thread in self.handles {
+            match thread.join() {
+                Ok(ended) => ended.map_err(Error::Thread)?,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Ok(self.traffic)
+    }
+}
+
+/// Adds up the stretches of all threads until each has sent its last; ends a run that reaches no server.
+fn listen(
+    stretches: &Receiver<Stretch>,
+    aggregate: &mut Aggregate,
+    threads: &Threads,
+    log: &mut HdrLog,
+    watch: &mut Option<Watch<'_>>,
+    stop: &AtomicBool,
+) -> Result<(), Error> {
+    while !aggregate.is_over() {
+        let Ok(stretch) = stretches.recv() else {
+            return Ok(());
+        };
+        let thread = stretch.thread;
+        let (spare, ended) = aggregate.take(stretch);
+        drop(threads.spares[thread].send(spare));
+        for (number, tally) in &ended.seconds {
+            log.second(*number, tally)?;
+        }
+        if !ended.seconds.is_empty() && aggregate.total.reaches_no_server() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        if let (Some(watch), Some(live)) = (watch.as_mut(), ended.live) {
+            watch(&live);
+        }
+    }
+    Ok(())
+}
+
+/// The log of histograms, where one is wanted.
+struct HdrLog(Option<(PathBuf, BufWriter<File>)>);
+
+impl HdrLog {
+    fn create(plan: &Plan, started: SystemTime) -> Result<Self, Error> {
+        let Some(path) = &plan.hdr_log else {
+            return Ok(Self(None));
+        };
+        let file = File::create(path).map_err(|source| Error::create("--hdr-log", path, source))?;
+        let mut file = BufWriter::new(file);
+        hdr_log::begin(&mut file, started).map_err(|source| Error::file(path, source))?;
+        Ok(Self(Some((path.clone(), file))))
+    }
+
+    fn second(&mut self, number: u64, tally: &Tally) -> Result<(), Error> {
+        let Some((path, file)) = &mut self.0 else {
+            return Ok(());
+        };
+        let at = Duration::from_secs(number);
+        hdr_log::second(file, at, Duration::from_secs(1), tally)
+            .map_err(|source| Error::file(path, source))
+    }
+
+    fn finish(self) -> Result<(), Error> {
+        let Some((path, file)) = self.0 else {
+            return Ok(());
+        };
+        let written = file.into_inner().map_err(io::IntoInnerError::into_error);
+        written
+            .map(drop)
+            .map_err(|source| Error::file(&path, source))
+    }
+}

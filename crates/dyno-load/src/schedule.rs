@@ -1,0 +1,223 @@
+//! The schedule of a run: one for all threads and connections, from which each claims its next request.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::arrival_process::ArrivalProcess;
+use crate::termination::Termination;
+
+/// Unclaimed requests that are counted one by one.
+const ONE_BY_ONE: u64 = 1_000_000;
+
+/// A request to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Claim {
+    /// Its number in the run, counted from 0.
+    pub(crate) index: u64,
+    /// When it is meant to be sent; in the closed loop: now.
+    pub(crate) intended_ns: Option<u64>,
+}
+
+/// The schedule of a run. A free request loop claims the next request: so no request waits while a loop could send it.
+#[derive(Debug)]
+pub(crate) struct Schedule {
+    termination: Termination,
+    next: AtomicU64,
+    paced: Option<Mutex<Paced>>,
+}
+
+#[derive(Debug)]
+struct Paced {
+    process: ArrivalProcess,
+    index: u64,
+}
+
+impl Schedule {
+    pub(crate) fn new(process: Option<ArrivalProcess>, termination: Termination) -> Self {
+        Self {
+            termination,
+            next: AtomicU64::new(0),
+            paced: process.map(|process| Mutex::new(Paced { process, index: 0 })),
+        }
+    }
+
+    /// Whether requests are sent on a schedule, whatever became of those before.
+    pub(crate) const fn is_open_loop(&self) -> bool {
+        self.paced.is_some()
+    }
+
+    /// Whether as many requests have been claimed as there are to be.
+    pub(crate) fn is_used_up(&self) -> bool {
+        let claimed = match &self.paced {
+            None => self.next.load(Ordering::Relaxed),
+            Some(paced) => paced.lock().unwrap_or_else(PoisonError::into_inner).index,
+        };
+        !self.termination.admits(claimed)
+    }
+
+    /// The next request; `None` when there is none that would be sent before the end.
+    pub(crate) fn claim(&self) -> Option<Claim> {
+        let Some(paced) = &self.paced else {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            return self.termination.admits(index).then_some(Claim {
+                index,
+                intended_ns: None,
+            });
+        };
+        // Two numbers, stored one after the other: a panic between them is not possible.
+        let mut paced = paced.lock().unwrap_or_else(PoisonError::into_inner);
+        let (index, intended_ns) = (paced.index, paced.process.peek_ns());
+        if !self.termination.admits(index) || intended_ns >= self.termination.end_ns() {
+            return None;
+        }
+        paced.index += 1;
+        paced.process.pass(1);
+        Some(Claim {
+            index,
+            intended_ns: Some(intended_ns),
+        })
+    }
+
+    /// When unclaimed requests were intended, before `end_ns`, and how many at a time: one by one up to a million,
+    /// from then on a millionth of those before, since a hopeless rate leaves thousands of millions.
+    ///
+    /// It claims them: it is asked once, at the end.
+    pub(crate) fn unclaimed_before(&self, end_ns: u64) -> impl Iterator<Item = (u64, u64)> {
+        let end_ns = end_ns.min(self.termination.end_ns());
+        let paced = self.paced.as_ref().map(Mutex::lock);
+        let mut paced = paced.map(|paced| paced.unwrap_or_else(PoisonError::into_inner));
+        let mut counted = 0;
+        std::iter::from_fn(move || {
+            let paced = paced.as_deref_mut()?;
+            let intended_ns = paced.process.peek_ns();
+            if intended_ns >= end_ns || !self.termination.admits(paced.index) {
+                return None;
+            }
+            let mut together = 1 + counted / ONE_BY_ONE;
+            while together > 1
+                && (!self.termination.admits(paced.index + together - 1)
+                    || paced.process.peek_last_of_ns(together) >= end_ns)
+            {
+                together /= 2;
+            }
+            paced.process.pass(together);
+            paced.index += together;
+            counted += together;
+            Some((intended_ns, together))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::arrival_process::{Arrivals, PerSecond, Rate};
+
+    fn process(per_s: u64, arrivals: Arrivals) -> ArrivalProcess {
+        let rate = PerSecond::parse(&per_s.to_string()).unwrap();
+        ArrivalProcess::new(Rate::Constant(rate), arrivals)
+    }
+
+    fn claims(schedule: &Schedule) -> Vec<Claim> {
+        std::iter::from_fn(|| schedule.claim()).collect()
+    }
+
+    #[test]
+    fn a_run_ends_by_what_comes_first() {
+        let second = Some(1_000_000_000);
+        let cases = [
+            (Some(30), second, 30),
+            (Some(300), second, 100),
+            (None, second, 100),
+            (Some(300), None, 300),
+        ];
+        for (requests, duration_ns, expected) in cases {
+            let termination = Termination {
+                requests,
+                duration_ns,
+            };
+            let schedule = Schedule::new(Some(process(100, Arrivals::Constant)), termination);
+            assert_eq!(claims(&schedule).len(), expected, "{termination:?}");
+            assert_eq!(schedule.claim(), None);
+        }
+    }
+
+    #[test]
+    fn what_nobody_claimed_is_counted_to_the_end() {
+        let termination = Termination {
+            requests: None,
+            duration_ns: Some(10_000_000_000),
+        };
+        let schedule = Schedule::new(Some(process(100, Arrivals::Constant)), termination);
+        for _ in 0..150 {
+            schedule.claim();
+        }
+        // Interrupted after 2 s.
+        let unclaimed: Vec<_> = schedule.unclaimed_before(2_000_000_000).collect();
+        assert_eq!((unclaimed.len(), unclaimed[0]), (50, (1_500_000_000, 1)));
+        let closed = Schedule::new(None, termination);
+        assert_eq!(closed.unclaimed_before(2_000_000_000).count(), 0);
+    }
+
+    #[test]
+    fn thousands_of_millions_that_nobody_claimed_are_counted_to_the_last() {
+        let minute_ns = 60_000_000_000;
+        let poisson = Arrivals::Poisson { seed: 3 };
+        let cases = [
+            (Arrivals::Constant, None, 6_000_000_000),
+            (Arrivals::Constant, Some(4_321_012_345), 4_321_012_345),
+            (poisson, Some(4_321_012_345), 4_321_012_345),
+        ];
+        for (arrivals, requests, expected) in cases {
+            let termination = Termination {
+                requests,
+                duration_ns: Some(minute_ns),
+            };
+            let schedule = Schedule::new(Some(process(100_000_000, arrivals)), termination);
+            let (mut steps, mut counted, mut before_ns) = (0, 0, 0);
+            for (intended_ns, together) in schedule.unclaimed_before(2 * minute_ns) {
+                assert!(before_ns <= intended_ns && intended_ns < minute_ns);
+                // The first of some stands for all of them: they lie close together.
+                assert!(together <= 1 + counted / 1_000_000);
+                (steps, counted, before_ns) = (steps + 1, counted + together, intended_ns);
+            }
+            assert_eq!(counted, expected, "{arrivals:?}");
+            assert!(steps < 15_000_000, "{steps}");
+            assert!(schedule.is_used_up() == requests.is_some());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_threads_claim_together_is_the_schedule(
+            threads in 1_usize..6,
+            requests in 0_u64..500,
+            per_s in 1_u64..100_000,
+            seed: Option<u64>,
+        ) {
+            let termination = Termination { requests: Some(requests), duration_ns: None };
+            let arrivals = seed.map_or(Arrivals::Constant, |seed| Arrivals::Poisson { seed });
+            let alone = claims(&Schedule::new(Some(process(per_s, arrivals)), termination));
+            let shared = Arc::new(Schedule::new(Some(process(per_s, arrivals)), termination));
+            let threads: Vec<_> = (0..threads)
+                .map(|_| {
+                    let shared = shared.clone();
+                    thread::spawn(move || claims(&shared))
+                })
+                .collect();
+            let mut together = Vec::new();
+            for thread in threads {
+                let claimed = thread.join().unwrap();
+                prop_assert!(claimed.is_sorted_by_key(|claim| claim.intended_ns));
+                together.extend(claimed);
+            }
+            together.sort_by_key(|claim| claim.index);
+            prop_assert_eq!(together, alone);
+        }
+    }
+}

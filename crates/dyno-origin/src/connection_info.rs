@@ -1,0 +1,30 @@
+//! What is known of a connection before its first byte.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use dyno_web::Scheme;
+
+use crate::open_connection::Connection;
+use crate::worker::Worker;
+
+/// A connection that was accepted.
+#[derive(Clone)]
+pub(crate) struct ConnectionInfo {
+    pub(crate) worker: Rc<Worker>,
+    pub(crate) scheme: Scheme,
+    /// Its number in the log of arrivals.
+    pub(crate) number: u64,
+    pub(crate) connection: Rc<Connection>,
+    /// The address that the client connected to.
+    pub(crate) local: SocketAddr,
+    /// The host that was named in the handshake of TLS, in lower case, without a final dot.
+    pub(crate) server_name: Option<Rc<str>>,
+}
+
+impl ConnectionInfo {
+    /// Whether this connection is for requests to a host (RFC 9110, 7.4): of TLS, where a host was named, for that one only.
+    pub(crate) fn is_for(&self, host: &str) -> bool {
+        self.server_name.as_deref().is_none_or(|name| name == host)
+    }
+}
