@@ -1,4 +1,4 @@
-# An image with httpdyno: the first stage builds the wheel, the second one installs it. docs/guide/install.md has how to use it.
+# An image with httpdyno: the first stage builds the wheel, the second one installs it. docs/start.md has how to use it.
 FROM rust:1-bookworm AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends python3 python3-venv \

@@ -1,4 +1,4 @@
-"""Fixtures of all tests: subjects written on the spot, a stand-in for the engine, and the engine itself."""
+"""Fixtures of all tests: generated subjects, a stand-in for the engine, and the engine itself."""
 
 import json
 import os
@@ -16,9 +16,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 from disturbance import measured, skip_inconclusive
 from httpdyno.lab.engine import Engine, engine_refusal
-from httpdyno.lab.location import find_engine
 from httpdyno.model import Fitness
 from httpdyno.subjects.catalogue import read_catalogue
+from httpdyno.subjects.engine_program import find_engine
 from side_by_side import cpu_of, unit_of
 
 TESTS = Path(__file__).parent
@@ -30,7 +30,7 @@ import sys
 for number, line in enumerate(sys.stdin):
     print(f"{line.strip()},200,2026-11-21T10:00:00.{number * 1000:06d}+00:00,1.5,13", flush=True)
 """
-"""A client that claims a 200 of 13 bytes for up to a thousand URLs, one each ms, without asking anyone."""
+"""A client that claims a 200 of 13 bytes for up to a thousand URLs, one each ms, without sending a request."""
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def subject_folders(tmp_path: Path) -> Path:
 def make_subject(subject_folders: Path) -> MakeSubject:
     """Write the folder of a Python client: its id, its program, and further lines for its ``subject.toml``.
 
-    It starts without what a machine may have added to its Python, which takes longer than to start that.
+    It starts without the machine's additions to Python, which take longer than the start itself.
     """
 
     def make(
@@ -70,7 +70,7 @@ def make_subject(subject_folders: Path) -> MakeSubject:
 
 @pytest.fixture
 def stand_in_engine(tmp_path: Path) -> Path:
-    """A program that takes the engine's argv and does what ``doubles/engine.py`` says; lines are read by the engine."""
+    """A program with the engine's argv and the behaviour of ``doubles/engine.py``; lines are read by the engine."""
     program = tmp_path / "httpdyno-engine"
     program.write_text(
         f'#!/bin/sh\n[ "$1" != lines ] || exec {find_engine()} "$@"\n'
@@ -83,9 +83,9 @@ def stand_in_engine(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    """Find the real engine; skip where the kernel lets it make no room.
+    """Find the real engine; skip where the kernel does not allow rooms.
 
-    The program is kept as it is now: a set-up may replace it meanwhile, and another engine believes no earlier probe.
+    The program is copied: a set-up may replace it meanwhile, and another engine does not accept earlier probes.
     """
     built = find_engine()
     kept = tmp_path_factory.mktemp("engine") / built.name
@@ -98,7 +98,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 
 def require_room(engine: Engine) -> None:
-    """Skip on a machine that lets nobody make namespaces; fail when a room cannot be made for any other reason."""
+    """Skip on a machine without namespaces; fail if a room cannot be made for any other reason."""
     tried = subprocess.run(
         [engine.path, "room", "--web", "plain", "--", "true"],
         capture_output=True,
@@ -123,9 +123,9 @@ def require_chromium() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let signals do what they do in a terminal: whoever starts the tests in the background has them ignored.
+    """Restore the default handling of signals, which are ignored when the tests run in the background.
 
-    One of several workers keeps to a CPU of its own, and so does all that it starts.
+    Each of several workers uses a CPU of its own, and so do the processes that it starts.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -144,7 +144,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def start_python_itself() -> None:
-    """Put `python3` first in PATH where that is a script which looks for it, as pyenv has one.
+    """Put the real `python3` first in PATH if it is a script that searches for it, as in pyenv.
 
     The script takes a quarter of a second, and the clients of the tests are started some thousand times. Its own folder
     comes first and none of the tests: environments that they build in the user's cache lead there, and are kept.
@@ -156,7 +156,7 @@ def start_python_itself() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
-    """Hand the workers what stays together, in the order of the folders: the longest are not the last."""
+    """Give the workers units of tests, in the order of the folders: the longest are not the last."""
     return Units(config, log)
 
 
@@ -170,7 +170,7 @@ class Units(LoadScopeScheduling):
 
 
 class OutcomeRecord:
-    """Keeps what came of each test, and writes it as JSON when all have run (tests/gate.py, tests/measure.py)."""
+    """Records the result of each test, and writes all as JSON at the end (tests/gate.py, tests/measure.py)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -216,7 +216,7 @@ def reason_of(report: pytest.TestReport | pytest.CollectReport) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
-    """Measure again what failed on a disturbed machine; what decides by logic runs once, as pytest has it."""
+    """Repeat measurements that failed on a disturbed machine; tests that decide by logic run once."""
     if not item.get_closest_marker("measured"):
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
@@ -265,7 +265,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def figure(request: pytest.FixtureRequest) -> Callable[[str, float, str], None]:
-    """Keep what a test has measured: `figure(name, value, unit)`; `make measure` appends it to its file."""
+    """Record the figures of a test: `figure(name, value, unit)`; `make measure` appends it to its file."""
 
     def keep(name: str, value: float, unit: str) -> None:
         request.node.user_properties.append(("figure", {"figure": name, "value": value, "unit": unit}))

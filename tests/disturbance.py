@@ -1,7 +1,7 @@
-"""Says what disturbed a measurement, and measures again what failed while the machine was disturbed.
+"""Finds disturbances of a measurement, and repeats measurements that failed on a disturbed machine.
 
-Only tests marked `measured` come here (`make measure`). What fails undisturbed has failed; what fails disturbed three
-times is INCONCLUSIVE: it says nothing of the program, and is skipped with what disturbed it.
+Only tests marked `measured` come here (`make measure`). A test that fails undisturbed has failed. A test that fails
+disturbed three times is INCONCLUSIVE: it shows nothing about the program, and is skipped with the disturbance.
 """
 
 import os
@@ -27,7 +27,7 @@ STALLED: Final = 0.1
 """Share of the time in which something may wait for memory or a disk."""
 QUIET_S: Final = 1.0
 PATIENCE_S: Final = 60.0
-"""How long it is waited for a quiet second."""
+"""How long to wait for a quiet second."""
 _STALL: Final = re.compile(r"some .*total=([0-9]+)")
 _THROTTLED: Final = re.compile(r"^throttled_(?:usec|time) ([0-9]+)$", re.MULTILINE)
 _PROC: Final = Path("/proc")
@@ -35,7 +35,7 @@ _GROUPS: Final = (Path("/sys/fs/cgroup/cpu.stat"), Path("/sys/fs/cgroup/cpu/cpu.
 
 
 class Report(Protocol):
-    """What an attempt says of itself."""
+    """Reports of an attempt."""
 
     @property
     def failed(self) -> bool: ...
@@ -56,7 +56,7 @@ class Moment:
     own_s: float = 0.0
     """Of the CPU, by this process and its children that have ended."""
     stalled_s: float = 0.0
-    """In which something waited for memory or a disk."""
+    """In which a task waited for memory or a disk."""
     throttled: int = 0
     """By the quota of a control group, in units of its own."""
 
@@ -89,7 +89,7 @@ def _text(path: Path) -> str:
 
 
 def disturbance(before: Moment, after: Moment) -> str | None:
-    """Name what disturbed the stretch between two moments; None when nothing did."""
+    """Name the disturbance between two moments; None without one."""
     lasted_s = max(after.at_s - before.at_s, 1e-9)
     stolen = (after.stolen_s - before.stolen_s) / lasted_s
     others = (after.busy_s - before.busy_s - (after.own_s - before.own_s)) / lasted_s
@@ -104,7 +104,7 @@ def disturbance(before: Moment, after: Moment) -> str | None:
 
 
 def wait_for_quiet(now: Callable[[], Moment] = Moment.now, sleep: Callable[[float], None] = time.sleep) -> str | None:
-    """Wait until nothing disturbs for a second, but not for ever; return what still does."""
+    """Wait for a second without disturbance, but not for ever; return the remaining disturbance."""
     end_s = now().at_s + PATIENCE_S
     while True:
         before = now()
@@ -120,12 +120,12 @@ def measured(
     now: Callable[[], Moment] = Moment.now,
     wait: Callable[[], object] = wait_for_quiet,
 ) -> tuple[Sequence[R], str | None]:
-    """Measure until it passes or fails undisturbed, at most three times; before another time wait for quiet.
+    """Measure until it passes or fails undisturbed, at most three times; wait for quiet before each repeat.
 
     Returns
     -------
     tuple
-        The reports of the last attempt, and what disturbed it when every attempt failed and was disturbed.
+        The reports of the last attempt, and its disturbance if every attempt failed and was disturbed.
     """
     found = None
     for attempt in range(ATTEMPTS):
@@ -140,7 +140,7 @@ def measured(
 
 
 def skip_inconclusive(reports: Sequence[pytest.TestReport], disturbed: str | None) -> Sequence[pytest.TestReport]:
-    """Make the failures of a test that never could measure a skip, with what disturbed it."""
+    """Turn the failures of a test whose every attempt was disturbed into a skip, with the disturbance."""
     for report in reports:
         if disturbed and report.failed:
             path, line, _ = report.location

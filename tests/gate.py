@@ -1,7 +1,8 @@
-"""Runs the tests that decide, what failed once more at the end, and says in its last lines what came of them.
+"""Runs the tests that decide, repeats failures once at the end, and prints the results in its last lines.
 
 ``python tests/gate.py rust`` runs the crates' tests, ``python tests/gate.py python [ARGUMENTS]`` the Python ones, with
-arguments of pytest's, ``python tests/gate.py summary [STEP]`` prints what both left; a STEP is one that failed itself.
+arguments of pytest's, ``python tests/gate.py summary [STEP]`` prints the results of both; a STEP is one that failed
+itself.
 """
 
 import json
@@ -19,9 +20,9 @@ __all__ = ["Outcome", "Program", "failures_in", "outcome_of", "passed_in", "prog
 ROOT: Final = Path(__file__).resolve().parent.parent
 RECORDS: Final = ROOT / "target" / "gate"
 MOST_UNSTEADY: Final = 2
-"""More tests that fail and then pass fail the run: that is no accident any more."""
+"""More tests that fail and then pass fail the run: they are not accidents."""
 MOST_AGAIN: Final = 10
-"""With more failures than that something is broken, and nothing is run again."""
+"""More failures than that have a common cause, and are not run again."""
 HANG_S: Final = 1800
 """Patience with one test program of the crates."""
 RUN_ONE: Final = re.compile(r"^test result: \w+\. (\d+) passed; \d+ failed; (\d+) ignored", re.MULTILINE)
@@ -32,19 +33,19 @@ NOTHING_CHOSEN: Final = 5
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one suite."""
+    """Results of one suite."""
 
     passed: int
     failed: tuple[str, ...] = ()
     """Failed, and failed again."""
     unsteady: tuple[str, ...] = ()
-    """Failed, and passed when it was run again: a defect of the test to mend."""
+    """Failed, and passed when it was run again: a defect of the test."""
     skipped: tuple[str, ...] = ()
     """Each skipped test's reason."""
 
 
 def outcome_of(first: Outcome, again: Callable[[Sequence[str]], Iterable[str]]) -> Outcome:
-    """Run what failed once more, alone; `again` returns the names that failed a second time."""
+    """Run the failed tests once more, alone; `again` returns the names that failed a second time."""
     if not first.failed or len(first.failed) > MOST_AGAIN:
         return first
     still = set(again(first.failed))
@@ -61,7 +62,7 @@ def summary(outcomes: Sequence[Outcome], broken: str | None = None) -> tuple[lis
     outcomes
         Of the suites that ran.
     broken
-        The step that failed though no test did, if any: a set-up, a compiler.
+        The step that failed without a failed test, if any: a set-up, a compiler.
     """
     failed = [name for outcome in outcomes for name in outcome.failed]
     unsteady = [name for outcome in outcomes for name in outcome.unsteady]
@@ -137,7 +138,7 @@ def run_program(program: Program, *arguments: str) -> tuple[int, str]:
 
 
 def build_programs() -> list[Program] | None:
-    """Build the crates' tests; None when that fails, which cargo has explained."""
+    """Build the crates' tests; None if that fails; cargo has printed the reason."""
     cargo = [*CARGO_TEST, "--no-run"]
     built = subprocess.run(
         [*cargo, "--message-format=json-render-diagnostics"], cwd=ROOT, stdout=subprocess.PIPE, check=False
@@ -182,10 +183,10 @@ def run_rust() -> Outcome | None:
 
 
 def run_pytest(record: Path, *arguments: str) -> tuple[int, Outcome]:
-    """Run pytest; return its status and what it left in the record."""
+    """Run pytest; return its status and its record."""
     record.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "--outcome", str(record), *arguments]
-    # Most of the time that it takes to begin is the rewriting of assertions, which the compiled files keep.
+    # Its start is mostly the rewriting of assertions, which the compiled files cache.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     status = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
     if not record.exists():  # interrupted, or the arguments are wrong
@@ -197,9 +198,9 @@ def run_pytest(record: Path, *arguments: str) -> tuple[int, Outcome]:
 def run_python(arguments: Sequence[str]) -> Outcome:
     """Run the Python tests that decide, side by side, each worker on a CPU of its own."""
     cpus = len(os.sched_getaffinity(0))
-    beside = ["-n", str(cpus), "--no-loadscope-reorder"] if cpus > 1 else []
+    workers = ["-n", str(cpus), "--no-loadscope-reorder"] if cpus > 1 else []
     durations = ["--durations=40", "--durations-min=3"]
-    status, first = run_pytest(RECORDS / "first.json", *arguments, "-m", "not measured", *durations, *beside)
+    status, first = run_pytest(RECORDS / "first.json", *arguments, "-m", "not measured", *durations, *workers)
     if status and not first.failed:
         sys.exit(status)
 
@@ -212,7 +213,7 @@ def run_python(arguments: Sequence[str]) -> Outcome:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one suite, or print what the suites left."""
+    """Run one suite, or print the results of all."""
     RECORDS.mkdir(parents=True, exist_ok=True)
     what, *rest = arguments
     if what == "summary":

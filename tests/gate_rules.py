@@ -1,6 +1,6 @@
-"""What a test of the gate may not do with a clock, found in its source: CONTRIBUTING says what belongs where.
+"""Forbidden uses of a clock in tests of the gate, found in their source: CONTRIBUTING has the rules.
 
-What is marked ``measured`` may do all of it: a function, a class, or a module by its ``pytestmark``.
+Code marked ``measured`` is exempt: a function, a class, or a module by its ``pytestmark``.
 """
 
 import ast
@@ -14,7 +14,7 @@ from typing import Final
 __all__ = ["Breach", "Rule", "breaches"]
 
 LONGEST_PAUSE_S: Final = 0.05
-"""A loop that waits for an event may pause for so long between two looks."""
+"""The longest pause between two checks of a loop that waits for an event."""
 LEAST_PATIENCE_S: Final = 30.0
 CLOCKS: Final = frozenset(
     f"{clock}{unit}"
@@ -22,7 +22,7 @@ CLOCKS: Final = frozenset(
     for unit in ("", "_ns")
 )
 TICKING: Final = frozenset({"monotonic", "perf_counter"})
-"""Those that a deadline in seconds is made of."""
+"""Names from which a deadline in seconds is made."""
 CPU_TIMES: Final = frozenset({"ru_utime", "ru_stime"})
 TIME_NAME: Final = re.compile(r"(elapsed|took|_s|_ms|_ns)$")
 CONSTANT_NAME: Final = re.compile(r"_?[A-Z][A-Z0-9_]*")
@@ -41,7 +41,7 @@ TIME_PLACES: Final[Mapping[str, int]] = {
 }
 """The place of the time among the arguments of functions that have one there."""
 TIMES_OUT: Final = re.compile(r"Timeout|Empty")
-"""Errors of whoever waits for what does not happen: that may be short."""
+"""Errors of waits for events that do not happen: these may be short."""
 ARITHMETIC: Final[Mapping[type[ast.operator], Callable[[float, float], float]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -54,7 +54,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Rule(StrEnum):
-    """What is refused, and the cure."""
+    """The breach, and its remedy."""
 
     BOUND = (
         "an elapsed time has a constant as its upper bound; a slow machine breaks it:"
@@ -77,11 +77,11 @@ class Breach:
 
 
 def breaches(source: str) -> list[Breach]:
-    """Find what a module of tests may not do in the gate, in the order of its lines."""
+    """Find the breaches in a module of tests, in the order of its lines."""
     module = ast.parse(source)
     if any(_marks_measured(statement) for statement in module.body):
         return []
-    # Most modules read no clock, and need not be searched for what they do with it.
+    # Most modules read no clock, and need no search.
     measuring = frozenset(_names_of_measuring(module)) if _reads_clock(module) else frozenset()
     reader = _Reader(_constants(module), measuring, _reads_clock(module))
     reader.read(module, frozenset(), awaited=True)
@@ -92,7 +92,7 @@ class _Reader:
     """Walks through a module."""
 
     def __init__(self, constants: Constants, measuring: frozenset[str], reads_clock: bool) -> None:
-        """Take what is known of the module.
+        """Take the facts about the module.
 
         Parameters
         ----------
@@ -116,7 +116,7 @@ class _Reader:
         times
             The names that hold an elapsed time in the function around.
         awaited
-            Whether what is waited for is to happen.
+            Whether the awaited event is expected.
         """
         if isinstance(node, Function | ast.ClassDef) and any(map(_is_measured, node.decorator_list)):
             return
@@ -133,7 +133,7 @@ class _Reader:
         elif isinstance(node, ast.BinOp) and awaited and _is_near_deadline(node, self._constants):
             self.found.append(Breach(node.lineno, Rule.PATIENCE))
         for child in ast.iter_child_nodes(node):
-            # As long as a time is not over, something is looked for: that is no verdict on the time.
+            # A loop that runs until a deadline is not a verdict on the time.
             if not (isinstance(node, ast.While) and child is node.test and isinstance(child, ast.Compare)):
                 self.read(child, times, awaited=awaited)
 
@@ -168,7 +168,7 @@ def _breaches_of_call(call: ast.Call, constants: Constants, *, awaited: bool) ->
 
 
 def _impatient_defaults(function: Function, constants: Constants) -> Iterator[Breach]:
-    """Find a short patience that callers of a function which waits have without naming it."""
+    """Find a short default patience of a function that waits."""
     if not PATIENT_FUNCTION.search(function.name):
         return
     named = function.args
@@ -181,7 +181,7 @@ def _impatient_defaults(function: Function, constants: Constants) -> Iterator[Br
 
 
 def _impatient(value: ast.expr, constants: Constants) -> bool:
-    """Whether that is too short to wait for something; what is a mere pause waits for nothing."""
+    """Whether that is too short to wait for an event; a mere pause waits for none."""
     number = _value(value, constants)
     return number is not None and LONGEST_PAUSE_S < number < LEAST_PATIENCE_S
 
@@ -266,7 +266,7 @@ def _constants(module: ast.Module) -> dict[str, float]:
 
 
 def _value(node: ast.expr, constants: Constants) -> float | None:
-    """Return the number that an expression is; None when the source does not say it."""
+    """Return the value of an expression; None if it is not in the source."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool):
         return float(node.value)
     if isinstance(node, ast.Name):
@@ -309,7 +309,7 @@ def _name(function: ast.expr) -> str:
 
 
 def _expects_a_timeout(item: ast.withitem) -> bool:
-    """Whether a block is to end with an error of whoever has waited in vain."""
+    """Whether a block expects the error of a wait in vain."""
     call = item.context_expr
     return (
         isinstance(call, ast.Call)

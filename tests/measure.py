@@ -1,7 +1,7 @@
-"""Makes the measurements: what needs a quiet machine, a clock or luck. ``make measure`` calls it.
+"""Makes the measurements: tests that need a quiet machine, a clock or luck. ``make measure`` calls it.
 
-``python tests/measure.py [ARGUMENTS of pytest]`` measures and appends its figures to ``measurements.csv``;
-``python tests/measure.py --since COMMIT`` prints what that file says has changed since then.
+``python tests/measure.py [ARGUMENTS of pytest]`` measures and appends its figures to ``measurements.csv``; ``python
+tests/measure.py --since COMMIT`` prints the changes since then.
 """
 
 import csv
@@ -26,7 +26,7 @@ __all__ = ["Change", "changes_since", "last_lines"]
 FIGURES: Final = ROOT / "measurements.csv"
 COLUMNS: Final = ("date", "commit", "machine", "test", "figure", "value", "unit")
 CREPT: Final = 1.1
-"""A figure that grew or shrank by less is not worth a second look."""
+"""Smaller changes of a figure are ignored."""
 FUZZ_S: Final = 30
 
 
@@ -46,7 +46,7 @@ class Change:
 
 
 def changes_since(commit: str, rows: Sequence[Mapping[str, str]], machine: str) -> list[Change]:
-    """Compare each figure of a machine at a commit with what was measured after it, largest change first.
+    """Compare each figure of a machine at a commit with later measurements, largest change first.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Left:
-    """What a part of the measurements left."""
+    """Results of a part of the measurements."""
 
     passed: int = 0
     failed: tuple[str, ...] = ()
@@ -118,15 +118,15 @@ def fuzz() -> Left:
 
 def measure_python(arguments: Sequence[str]) -> list[Left]:
     """Run the properties with other examples than the gate's, side by side, then the Python measurements."""
-    beside = ["-n", str(len(os.sched_getaffinity(0)))]
+    workers = ["-n", str(len(os.sched_getaffinity(0)))]
     return [
-        run_measured("-m", "hypothesis and not measured", "--fresh-seeds", *beside, *arguments),
+        run_measured("-m", "hypothesis and not measured", "--fresh-seeds", *workers, *arguments),
         run_measured("-m", "measured", "--fresh-seeds", "--durations", "15", *arguments),
     ]
 
 
 def run_measured(*arguments: str) -> Left:
-    """Run pytest; return what it left."""
+    """Run pytest; return its results."""
     record = RECORDS / "measured.json"
     record.unlink(missing_ok=True)
     pytest = [sys.executable, "-m", "pytest", "--outcome", str(record), *arguments]
@@ -140,7 +140,7 @@ def run_measured(*arguments: str) -> Left:
 
 
 def last_lines(parts: Sequence[Left]) -> list[str]:
-    """Return what the measurements say at their end."""
+    """Return the final lines of the measurements."""
     failed = [name for part in parts for name in part.failed]
     inconclusive = [name for part in parts for name in part.inconclusive]
     passed = sum(part.passed for part in parts)
@@ -172,7 +172,7 @@ def machine() -> str:
 
 
 def print_changes(commit: str) -> None:
-    """Print what the file of figures says has changed since a commit."""
+    """Print the changes in the file of figures since a commit."""
     with FIGURES.open(encoding="utf-8", newline="") as file:
         changes = changes_since(commit, list(csv.DictReader(file)), machine())
     if not changes:
@@ -183,7 +183,7 @@ def print_changes(commit: str) -> None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, or say what changed."""
+    """Measure, or print the changes."""
     if arguments[:1] == ["--since"]:
         if len(arguments) != 2:
             sys.exit("measure: --since takes one commit: make measure ARGS='--since 1a2b3c4'")

@@ -14,7 +14,7 @@ def cpu_of(worker: int, cpus: Sequence[int]) -> int:
 def unit_of(test: str, subjects: Collection[str]) -> str:
     """Name the tests that one worker runs one after another: those of a subject, or else of a file.
 
-    A server of a subject that is running and its folder are looked at by several tests; files share fixtures.
+    Several tests check a running server of a subject and its folder; files share fixtures.
 
     Parameters
     ----------

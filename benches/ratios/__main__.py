@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Final, NoReturn
 
 from httpdyno.errors import HttpdynoError, InvalidValue, UnknownName
-from httpdyno.lab.location import find_engine
+from httpdyno.subjects.engine_program import find_engine
 from ratios.case import Case
 from ratios.cases import CASES
 from ratios.place import Place, check_cpus, usable_cpus
@@ -25,13 +25,15 @@ from ratios.wording import plain, with_results
 
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _RESULTS: Final = _ROOT / "target" / "ratios.json"
-_PAGE: Final = _ROOT / "docs" / "performance.md"
+_PAGE: Final = _ROOT / "docs" / "results" / "performance.md"
 _INTERRUPTED: Final = 130
 
 
 def _arguments(given: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
-        prog="make ratios", description="Measure speed beside other programs, and print the ratios.", allow_abbrev=False
+        prog="make ratios",
+        description="Measure speed against other programs, and print the ratios.",
+        allow_abbrev=False,
     )
     parser.add_argument("cases", nargs="*", metavar="CASE", help=f"which (default: all): {', '.join(CASES)}")
     parser.add_argument(

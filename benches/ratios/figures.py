@@ -35,15 +35,15 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What must hold of a competitor: the ratio of one figure to another competitor's, or the figure itself.
+    """Bounds of a competitor's figure, or of its ratio to another competitor's.
 
-    With neither bound it is printed and judged by nobody.
+    A target without bounds is printed, not judged.
     """
 
     of: str
     figure: str
     to: str | None = None
-    """Whose figure it is divided by; None: the figure itself is held against the bound."""
+    """The competitor whose figure is the divisor; None: the bounds are those of the figure itself."""
     at_least: float | None = None
     at_most: float | None = None
     every_round: bool = False

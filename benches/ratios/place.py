@@ -53,7 +53,7 @@ def check_cpus(server: Sequence[int], client: Sequence[int], usable: set[int]) -
 
 
 def free_port() -> int:
-    """Give a port that nobody listens on."""
+    """Return a free port of the loopback."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(("127.0.0.1", 0))
@@ -62,12 +62,12 @@ def free_port() -> int:
 
 
 def wait_for_port(port: int, *, longest_s: float = 10.0) -> None:
-    """Wait until somebody listens.
+    """Wait until a server listens on the port.
 
     Raises
     ------
     NothingMeasured
-        If nobody does in time.
+        If no server listens in time.
     """
     until = time.monotonic() + longest_s
     while time.monotonic() < until:
@@ -75,4 +75,4 @@ def wait_for_port(port: int, *, longest_s: float = 10.0) -> None:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
             return
         time.sleep(0.02)
-    raise NothingMeasured(f"nobody listens on port {port} after {longest_s:g} s")
+    raise NothingMeasured(f"no server listens on port {port} after {longest_s:g} s")

@@ -111,7 +111,7 @@ def _high_water_bytes(pid: int) -> int:
 
 
 class Server:
-    """A program that serves until it is told to stop: a context."""
+    """A server process, as a context: it ends with the block."""
 
     def __init__(self, argv: Sequence[str | Path], *, cpus: Sequence[int], scratch: Path) -> None:
         self._argv = argv

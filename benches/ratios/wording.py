@@ -16,14 +16,14 @@ _MET: Final = {True: "met", False: "**missed**", None: ""}
 
 
 def with_results(page: str, results: Iterable[Result], cases: Iterable[Case]) -> str:
-    """Renew a page: what was promised beside what was measured, and each case whole; the rest of it is people's.
+    """Renew the generated parts of a page: the targets with the measured figures, and each case.
 
     Parameters
     ----------
     page : str
-        As it is.
+        The page before.
     results : iterable of Result
-        What was measured on this machine.
+        Measurements on this machine.
     cases : iterable of Case
         All there are, in their order. What the page says of one without a result stays: another machine measured it.
 

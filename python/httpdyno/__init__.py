@@ -42,7 +42,7 @@ def load_run(run: "str | PathLike[str]", *, runs: "str | PathLike[str]" = "runs"
     >>> run = httpdyno.load_run("latest")  # doctest: +SKIP
     >>> run.ranking("p99")  # doctest: +SKIP
     """
-    # Imported here: whoever only asks for the version does not wait for polars.
+    # Imported here: reading the version does not import polars.
     from httpdyno.runs.notebook import load_run as load
 
     return load(run, runs=runs)

@@ -1,4 +1,4 @@
-"""Standard input, which whoever starts us may have closed."""
+"""Standard input, which may be closed."""
 
 import sys
 from typing import TextIO

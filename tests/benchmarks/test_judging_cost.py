@@ -1,7 +1,7 @@
-"""What judging costs: a million samples on one core, from the files of a trial to its record.
+"""Cost of judging: a million samples on one core, from the files of a trial to its record.
 
-The yardstick is what polars takes to read the same files in the same process, and their size: CPU time and not the
-clock, since other programs run beside.
+The yardstick is the CPU time of polars for reading the same files in the same process, and their size. CPU time and not
+elapsed time, since other programs run at the same time.
 """
 
 import json
@@ -14,20 +14,21 @@ from pathlib import Path
 import pytest
 
 from doubles.crawl_files import write_expectations, write_trial
-from httpdyno.lab.location import find_engine
+from httpdyno.subjects.engine_program import find_engine
 
 pytestmark = pytest.mark.measured
 
 SAMPLES = 1_000_000
 READINGS = 5.0
-"""CPU time of so many readings of the files."""
+"""CPU time, in readings of the files."""
 SIZES = 4.4
-"""Memory of so many times the files."""
+"""Memory, as a multiple of the size of the files."""
 
 JUDGE = """
 import json, resource, sys
 from pathlib import Path
 from httpdyno.judge import Reference, TrialArtifacts, judge_crawl, read_arrivals, read_expectations, read_lines
+from httpdyno.judge.validity import RULES
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Condition, KnownFailure, Subject, SubjectKind, TrialPlan, Workload
 folder = Path(sys.argv[1])
@@ -49,7 +50,7 @@ reference = Reference(read_expectations(folder / "expect.csv"), read_arrivals(fo
 with (folder / "lines").open("wb") as rows:
     Engine(Path(sys.argv[2])).write_lines(folder / "output", rows, killed=False)
 lines = read_lines(folder / "lines")
-judged = judge_crawl(plan, TrialArtifacts(report, lines), reference)
+judged = judge_crawl(plan, TrialArtifacts(report, lines), reference, rules=RULES)
 print(json.dumps({
     "cpu_s": cpu() - before,
     "yardstick_s": yardstick_s,

@@ -16,9 +16,9 @@ pytestmark = pytest.mark.measured
 
 FEW, MANY = 50_000, 500_000
 GROWTH_MEBIBYTES = 4.0
-"""Histograms that meet longer times, the table of open hosts: what `make endure` allows two hours, too."""
+"""Histograms with longer times, the table of open hosts: the same allowance as in two hours of `make endure`."""
 AT = re.compile(r"plain at http://(?P<address>127\.0\.0\.1:\d+)")
-# A process that waits for another one knows the most memory it had; started anew, it had none of ours.
+# A process that waits for another one knows its peak memory; a new process does not include ours.
 PEAK = "import os, sys; pid = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ); "
 PEAK += "_, status, used = os.wait4(pid, 0); print(used.ru_maxrss, file=sys.stderr); sys.exit(status != 0)"
 
@@ -36,7 +36,7 @@ def origin(engine: Engine) -> Iterator[str]:
 
 
 def peak_mebibytes(argv: list[str], given: Path = Path(os.devnull)) -> float:
-    """Run the engine; return the most memory it had."""
+    """Run the engine; return its peak memory."""
     with given.open(encoding="utf-8") as lines:
         waiting = [sys.executable, "-ISc", PEAK, *argv]
         ended = subprocess.run(waiting, stdin=lines, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -1,7 +1,7 @@
 """How soon `httpdyno room`, `httpdyno origin`, `httpdyno load` and `httpdyno fetch` have started.
 
-The yardstick is a bare interpreter that says what time it is, started in turn with them: a machine that is slow today
-is slow for both. The lowest of the readings stands for each, since other programs run beside; the median is printed.
+The yardstick is a bare interpreter that prints the time, started in turn with them: a slow machine is slow for both.
+The lowest reading of each counts, since other programs run at the same time; the median is printed.
 """
 
 import os
@@ -22,26 +22,26 @@ pytestmark = pytest.mark.measured
 
 READINGS = 11
 PROMISED = 14.0
-"""Times as long as a bare interpreter takes: 0.1 s where that takes 7 ms."""
+"""A multiple of the time of a bare interpreter: 0.1 s where that takes 7 ms."""
 MOST_INTERPRETERS = 2.5
 MOST_MEBIBYTES = 30.0
 """Of a load of one request, whose run is kept."""
 PATIENCE_S = 300
 COMMAND = Path(sys.executable).parent / "httpdyno"
-# The clock of a command that does next to nothing before it looks: `date` tells when it was started, to about 1 ms.
+# The clock of a command that reads it almost at once: `date` shows when it was started, to about 1 ms.
 TELL_THE_TIME = ["date", "+%s%N"]
 
 
 @pytest.fixture
 def environment(engine: Engine) -> dict[str, str]:
-    """Give the command that people type the engine that the tests use."""
+    """Let the installed command use the engine of the tests."""
     if not COMMAND.exists():
         pytest.skip(f"{COMMAND} is missing; make it with: make setup")
     return os.environ | {"HTTPDYNO_ENGINE": str(engine.path)}
 
 
 def interpreter_ms() -> float:
-    """Measure from the spawn of a bare interpreter to its first statement, which says what time it is."""
+    """Measure from the spawn of a bare interpreter to its first statement, which prints the time."""
     argv = [sys.executable, "-I", "-S", "-c", "import time; print(time.time_ns())"]
     spawned = time.time_ns()
     said = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
@@ -49,7 +49,7 @@ def interpreter_ms() -> float:
 
 
 def room_ms(environment: dict[str, str], web: str) -> float:
-    """Measure from the spawn of the command to its subject, which says what time it is."""
+    """Measure from the spawn of the command to its subject, which prints the time."""
     argv = [COMMAND, "room", "--web", web, "--", *TELL_THE_TIME]
     spawned = time.time_ns()
     said = subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True)
@@ -57,7 +57,7 @@ def room_ms(environment: dict[str, str], web: str) -> float:
 
 
 def origin_ms(environment: dict[str, str], web: str) -> float:
-    """Measure from the spawn of the command to the line that says where the origin listens."""
+    """Measure from the spawn of the command to the line with the address of the origin."""
     argv = [COMMAND, "origin", "--web", web, "--listen", "127.0.0.1:0"]
     spawned = time.monotonic_ns()
     with subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
@@ -65,7 +65,7 @@ def origin_ms(environment: dict[str, str], web: str) -> float:
             assert process.stderr
             line = process.stderr.readline().decode()
             elapsed = time.monotonic_ns() - spawned
-            # It must not say so before it is true.
+            # It must not print the line before it listens.
             socket.create_connection(("127.0.0.1", urlsplit(line.split()[-1]).port or 0), timeout=PATIENCE_S).close()
         finally:
             process.terminate()
@@ -115,7 +115,7 @@ def fetch_ms(environment: dict[str, str], web: str) -> float:
 
 
 def used_by_one_request(argv: list[str], environment: dict[str, str]) -> tuple[float, float]:
-    """Run a command; return its CPU time in milliseconds and the most memory that it had, in MiB."""
+    """Run a command; return its CPU time in milliseconds and its peak memory, in MiB."""
     with subprocess.Popen(
         argv, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as process:

@@ -1,8 +1,8 @@
-"""What a great run costs: ten million samples, from the files of its trials to its table and its report.
+"""Cost of a large run: ten million samples, from the files of its trials to its table and its report.
 
-The yardstick is what polars takes to read the same files in the same process, as often as they are judged, and the size
-of what is read in one trial. The time is that of the processor, all threads together, and not that of the clock, since
-other programs run beside.
+The yardstick is the CPU time of polars for reading the same files in the same process, as often as they are judged, and
+the size of the files of one trial. CPU time of all threads and not elapsed time, since other programs run at the same
+time.
 """
 
 import json
@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 
 from doubles.crawl_files import START_NS, write_expectations, write_trial
-from httpdyno.lab.location import find_engine
+from httpdyno.subjects.engine_program import find_engine
 
 pytestmark = pytest.mark.measured
 
 SUBJECTS, BLOCKS, URLS = 5, 7, 285_715
 SAMPLES = SUBJECTS * BLOCKS * URLS
 READINGS = 16.0
-"""CPU time of so many readings of all files."""
+"""CPU time, in readings of all files."""
 SIZES = 30.0
-"""Memory of so many times the files of a trial."""
+"""Memory, as a multiple of the size of the files of a trial."""
 
 RUN = """
 import json, resource, sys
@@ -33,6 +33,7 @@ from pathlib import Path
 from httpdyno.cli.output import write_report
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import Reference, TrialArtifacts, judge_crawl, read_arrivals, read_expectations, read_lines
+from httpdyno.judge.validity import RULES
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Condition, KnownFailure, Subject, SubjectKind, TrialPlan, Workload
 from httpdyno.store import Machine, Manifest, RunWriter, WebIdentity, open_run
@@ -77,14 +78,14 @@ for number in range(subjects * blocks):
     with (folder / "lines").open("wb") as rows:
         engine.write_lines(folder / "output", rows, killed=False)
     artifacts = TrialArtifacts(report, read_lines(folder / "lines"))
-    judged = judge_crawl(plan, artifacts, reference)
+    judged = judge_crawl(plan, artifacts, reference, rules=RULES)
     spend("judging")
     writer.add(judged.trial, judged.samples)
     spend("storing")
 folder = writer.close(complete=True, ended_at=datetime.now(UTC))
 spend("gathering")
 run = open_run(folder)
-table = definition_of("bench").table(run.records())
+table = definition_of("bench").presentation.table(run.records())
 spend("table")
 page = write_report(run)
 spend("report")
@@ -101,7 +102,7 @@ print(json.dumps({
 
 @pytest.fixture
 def files(tmp_path: Path) -> Iterator[Path]:
-    """Write a list, and what each subject makes of it: the same in each of its trials."""
+    """Write a list, and each subject's results for it: the same in each of its trials."""
     write_expectations(tmp_path / "expect.csv", URLS)
     for subject in range(SUBJECTS):
         folder = tmp_path / f"client-{subject}"

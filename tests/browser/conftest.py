@@ -18,7 +18,7 @@ from doubles.runs import NOON, make_run, manifest_of
 from doubles.trials import summary_of, trial
 from httpdyno.cli.output import write_report
 from httpdyno.experiments.capacity.axes import Axes
-from httpdyno.experiments.capacity.presets import find_capacity_preset
+from httpdyno.experiments.capacity.plan import find_capacity_preset
 from httpdyno.model import (
     Counters,
     CpuTime,
@@ -37,11 +37,11 @@ HOSTILE = "</script></style></svg>\"'><img src=x onerror='window.broken=1'><scri
 LONG = "L" * 200
 PHONE = 390
 PAPER = 680
-"""Width of what is printed on A4, in pixels."""
+"""Printable width of A4, in pixels."""
 PATIENCE_MS = 300_000
 """Against hangs only."""
 FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""Resolves when everything that a page was told to do has been drawn, and its scroll events have been heard."""
+"""Resolves when all changes of a page have been drawn, and its scroll events have been handled."""
 
 
 def counters(subject: int) -> Counters:
@@ -124,7 +124,7 @@ def plain_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Whatever a subject or a machine says of itself is an attack, or very long."""
+    """All texts from a subject or a machine are attacks, or very long."""
     trials = trials_of(2, 3, lambda subject: (HOSTILE, LONG)[subject])
     incorrect = {"validity": Validity.INCORRECT, "validity_reason": HOSTILE, "tally": Tally(right=90, late=10)}
     trials.append(trial("liar", 0, method=HOSTILE, counters=counters(3), **incorrect))
@@ -168,7 +168,7 @@ def load_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def failed_load_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Nobody answered, and the address is an attack."""
+    """No answer came, and the address is an attack."""
     return write_load_page(tmp_path_factory.mktemp("failed"), "refused", target=f"http://a.example/{HOSTILE}{LONG}")
 
 
@@ -182,7 +182,7 @@ def write_capacity_page(root: Path, axes: Axes, subjects: Sequence[Simulated], *
 
 @pytest.fixture(scope="session")
 def capacity_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three clients over six sizes and four distances; what one of them calls itself is an attack."""
+    """Three clients over six sizes and four distances; the name of one is an attack."""
     axes = Axes(
         sizes_bytes=tuple(1024 * size for size in range(0, 501, 100)),
         round_trips_ns=tuple(1_000_000 * rtt for rtt in (0, 20, 40, 400)),
@@ -199,7 +199,7 @@ def capacity_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def published_grid_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The 250 points of a published grid, beside what was published."""
+    """The 250 points of a published grid, with the published figures."""
     axes = find_capacity_preset("published-batch-4").axes(Fraction(1, 10))
     settings = {"preset": "published-batch-4", "scale": "1/10"}
     return write_capacity_page(tmp_path_factory.mktemp("published-grid"), axes, [Simulated()], **settings)
@@ -210,7 +210,7 @@ def browser() -> Iterator[Browser]:
     """Start Debian's chromium; nothing is downloaded. It ends before tests that measure begin."""
     program = require_chromium()
     with sync_playwright() as playwright:
-        # The sandbox of the browser needs what a container may not give; the pages are our own.
+        # The sandbox of the browser needs rights that a container may lack; the pages are our own.
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"], timeout=PATIENCE_MS)
         yield browser
         browser.close()
@@ -218,7 +218,7 @@ def browser() -> Iterator[Browser]:
 
 @dataclass(slots=True)
 class Opened:
-    """A page in the browser, and what it did meanwhile."""
+    """A page in the browser, and its errors."""
 
     page: Page
     requests: list[str] = field(default_factory=list)
@@ -226,17 +226,17 @@ class Opened:
     """Errors and warnings of the console, errors of scripts, dialogs."""
 
     def settle(self) -> None:
-        """Let what moves arrive, and what was begun be drawn."""
+        """Wait until animations have ended and all drawing is done."""
         self.page.evaluate("document.getAnimations().forEach(one => one.finish())")
         self.page.evaluate(FRAMES)
 
     def show(self, drawing: Locator) -> None:
-        """Scroll to a drawing; a page that is scrolled hides what the pointer has called up."""
+        """Scroll to a drawing; scrolling hides the pointer's tooltip."""
         drawing.scroll_into_view_if_needed()
         self.settle()
 
     def tip(self, text: str) -> Locator:
-        """Wait for what the pointer calls up to say this."""
+        """Wait until the pointer's tooltip has this text."""
         tip = self.page.locator(".tip", has_text=text)
         tip.wait_for(state="visible")
         return tip
@@ -247,7 +247,7 @@ Open = Callable[..., Opened]
 
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[Open]:
-    """Open a file as somebody does who got it by mail; settings are those of a browser's context."""
+    """Open a file as a recipient of a mail does; settings are those of a browser's context."""
     contexts = []
 
     def begin(path: Path, width: int = 1280, **settings: Any) -> Opened:

@@ -40,7 +40,7 @@ def test_every_chart_is_drawn_in_colours_of_its_scheme(
         assert drawing.count() == 1
         colour = drawing.locator(":scope > rect").evaluate("element => getComputedStyle(element).fill")
         assert colour == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 22, 26)"}[colours]
-        # What is drawn has a size, and lies within the window.
+        # Drawings have a size, and lie within the window.
         mark = "[aria-roledescription=bar]" if chart == "outcomes" else "path[stroke^='var(--series-']"
         boxes = [box for mark in drawing.locator(mark).all() if (box := mark.bounding_box())]
         assert max(box["width"] for box in boxes) > width / 5

@@ -67,7 +67,7 @@ def test_a_table_is_sorted_by_the_heading_that_is_chosen(plain_page: Path, open_
     assert column(page, "figures", place) == ["1", "2", "3", "4", ""]
     assert heading.get_attribute("aria-sort") == "ascending"
     heading.get_by_role("button").click()
-    # What is not known stays last.
+    # Unknown values stay last.
     assert column(page, "figures", place) == ["4", "3", "2", "1", ""]
     assert heading.get_attribute("aria-sort") == "descending"
     page.locator("#figures th", has_text="method").get_by_role("button").press("Enter")
@@ -195,7 +195,7 @@ def test_a_phone_has_drawings_of_its_own_with_words_that_can_be_read(plain_page:
     sizes = page.locator(".drawing.narrow svg").evaluate_all(
         "drawings => drawings.map(svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width)"
     )
-    # The words are 12 pixels high: they may be drawn a little smaller, not half as large.
+    # The words are 12 pixels high: a little smaller is fine, half as large is not.
     assert all(0.9 <= size <= 1.3 for size in sizes)
 
 
@@ -217,7 +217,7 @@ def test_paper_is_wide_enough_for_every_page(any_page: Path, open_page: Open) ->
     page = open_page(any_page, PAPER).page
     page.emulate_media(media="print")
     assert page.evaluate("document.documentElement.scrollWidth") <= PAPER
-    # Words of a table are not broken into letters for want of room.
+    # Words of a table are not broken for lack of space.
     heights = page.locator("#trials tbody tr, #rules tbody tr").evaluate_all(
         "rows => rows.map(row => row.clientHeight)"
     )
@@ -250,7 +250,7 @@ def test_what_subjects_say_is_shown_as_they_said_it(hostile_page: Path, open_pag
     assert HOSTILE in page.locator("nav button").all_inner_texts()[0] + page.locator("nav button").all_inner_texts()[1]
     assert HOSTILE in page.locator("#errors").inner_text()
     assert HOSTILE in page.locator("#trials").inner_text()
-    # A shell would be told with quotes; the text itself is whole.
+    # A shell would need quotes; the text itself is complete.
     assert "<img src=x onerror=" in page.locator(".command code").inner_text()
     assert LONG in page.locator(".command code").inner_text()
     texts = page.locator("#chart-statuses .wide svg text").all_text_contents()

@@ -348,7 +348,7 @@ FIRST_LOOK: Final = 400
 SECOND_LOOK: Final = 4000
 LAST_LOOK: Final = 20_000
 DOUBTFUL: Final = 0.04
-"""A scenario with a larger share of false alarms at a first look is simulated anew, with more runs."""
+"""A scenario with a larger share of false alarms at a first look is simulated again, with more runs."""
 
 
 def scenarios() -> list[Scenario]:

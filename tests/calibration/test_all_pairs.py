@@ -109,7 +109,7 @@ def test_equals_of_other_scenarios_are_rarely_called_different(figure: Callable[
     known = [of for of in scenarios() if of.subjects <= 11]
     drawn = [known[place] for place in rng.choice(len(known), 100, replace=False)]
     shares = {scenario: false_alarms(rng, scenario, RUNS)[1] for scenario in drawn}
-    # What is largest of many is so by chance, too: it is tried again.
+    # The largest of many is partly chance: it is tried again.
     worst = max(drawn, key=lambda scenario: shares[scenario])
     (_, again) = false_alarms(rng, worst, 10 * RUNS)
     print(f"largest share of false alarms: {shares[worst]:.1%}, tried again {again:.2%}: {worst}")

@@ -22,7 +22,7 @@ NOISE = 0.03
 """Spread of one subject's values within a block: 3 %."""
 BLOCKS = pytest.mark.parametrize("blocks", [5, 7])
 SHARED = pytest.mark.parametrize("shared", [0.0, 1.0], ids=["no block effect", "blocks far apart"])
-"""What blocks share: nothing, or a machine that is 2.7 times as fast at one time as at another."""
+"""The shared effect of a block: none, or a machine that is 2.7 times as fast at one time as at another."""
 
 
 def values(seed: int, ratios: list[float], blocks: int, shared: float, runs: int = RUNS) -> FloatArray:
@@ -96,7 +96,7 @@ def test_two_equal_runs_are_called_different_no_more_often_than_promised(blocks:
 
 @pytest.mark.parametrize("trials", [3, 5, 7])
 def test_equals_of_which_each_shows_one_of_two_values_are_rarely_called_different(trials: int) -> None:
-    # A figure that the clock resolves badly: spreads of exactly zero come up, and must not pass for certainty.
+    # A figure with a coarse clock: spreads of exactly zero occur, and must not count as certainty.
     rng = np.random.default_rng(trials)
     one, other = rng.choice([2.0, 3.0], (2, RUNS, trials))
     for effect in (paired_effect, unpaired_effect):
@@ -118,7 +118,7 @@ def test_among_equals_hardly_any_run_calls_a_pair_different(subjects: int, block
     pairs = np.stack([logs[one] - logs[other] for one, other in combinations(range(subjects), 2)], axis=1)
     p_values = ratio_p(pairs)
     assert float((holm(p_values) <= 0.05).any(axis=-1).mean()) <= 0.065
-    # The correction is what does it.
+    # The correction causes this.
     assert float((p_values <= 0.05).any(axis=-1).mean()) >= 0.15
 
 
@@ -162,5 +162,5 @@ def test_ranks_hold_the_true_places_of_all_subjects() -> None:
         held += all(standing.best <= true_places[standing.subject] <= standing.worst for standing in standings)
         certain += sum(standing.best == standing.worst for standing in standings)
     assert held / 300 >= 0.95
-    # Not by leaving everything open: the one that is far ahead is first, and others find their places at times.
+    # Not by leaving everything open: the subject that is far ahead is first, and others are sometimes ranked.
     assert certain / 300 >= 1

@@ -20,7 +20,7 @@ PEER: Final = "198.18.0.1"
 PEER_V6: Final = "2001:2::1"
 CHANCES: Final = 4
 MORE: Final = 20
-"""How often a machine that does other things too may spoil a figure."""
+"""How often a busy machine may spoil a figure."""
 TCP_HEADERS: Final = 52
 """IPv4 and TCP with timestamps."""
 ROUND_TRIP: Final = re.compile(r"time=([\d.]+) ms")
@@ -30,7 +30,7 @@ CONTENT_PEER: Final = Path(__file__).parents[1] / "doubles" / "content_peer.py"
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What came of a command in a room with a link."""
+    """Result of a command in a room with a link."""
 
     out: str
     said: str
@@ -38,7 +38,7 @@ class Seen:
 
     @property
     def report(self) -> dict[str, Any]:
-        """What iperf3 reports."""
+        """Report of iperf3."""
         found: dict[str, Any] = json.loads(self.out)
         assert "error" not in found, found["error"]
         return found
@@ -80,7 +80,7 @@ def need(program: str, package: str) -> None:
 
 
 def iperf3(room: Room, link: str, *options: str, to: str = PEER) -> Seen:
-    """Run iperf3 as the subject, with its server as the peer; it may be a moment before that listens."""
+    """Run iperf3 as the subject, with its server as the peer, which may take a moment to listen."""
     need("iperf3", "iperf3")
     client = " ".join(("iperf3", "-c", to, "-J", *options))
     again = f"for i in 1 2 3 4 5 6 7 8 9; do {client} > out && break; sleep 0.2; done; cat out"
@@ -88,7 +88,7 @@ def iperf3(room: Room, link: str, *options: str, to: str = PEER) -> Seen:
 
 
 def received(seen: Seen) -> float:
-    """Give what the receiver of iperf3 got, in bits a second."""
+    """Return the rate of iperf3's receiver, in bits a second."""
     per_s: float = seen.report["end"]["sum_received"]["bits_per_second"]
     return per_s
 
@@ -141,7 +141,7 @@ def test_each_direction_has_its_own_delay(room: Room, tmp_path: Path) -> None:
 
 
 def one_way(*arguments: object) -> Sequence[str]:
-    """Give the command of the program that sends datagrams and has them echoed."""
+    """Return the command of the program that sends datagrams to an echo server."""
     return [sys.executable, str(ONE_WAY), *(str(argument) for argument in arguments)]
 
 
@@ -176,12 +176,12 @@ def test_tcp_gets_the_payload_of_the_rate_over_ipv6(room: Room) -> None:
 def test_a_connection_gets_its_window_each_round_trip(room: Room) -> None:
     def per_window(round_trip_ms: int) -> float:
         seen = iperf3(room, f"rtt={round_trip_ms}ms", "-t", "3", "-O", "1", "-w", "128K")
-        # What the receiver offers is what the sender may have on its way.
+        # The receiver's window is the most that the sender may have in flight.
         windows = [interval["streams"][0]["snd_wnd"] for interval in seen.report["intervals"]]
         share: float = received(seen) / 8 * round_trip_ms / 1000 / statistics.median(windows)
         return share
 
-    # Long, so that the time that a busy machine's programs take to answer is little beside.
+    # Long, so that the response time of programs on a busy machine is small in comparison.
     for round_trip_ms in (60, 200):
         close_once(lambda at=round_trip_ms: per_window(at), 0.95, within=0.1)  # type: ignore[misc]
 
@@ -210,7 +210,7 @@ def test_loss_is_binomial_and_the_same_for_the_same_seed(room: Room, tmp_path: P
         ready = tmp_path / "ready"
         peer = " ".join(one_way("echo", ready))
         seen = room("up.loss=1%", *one_way("send", ready, count, 0.05), peer=peer, seed=seed)
-        # After the last of them the kernel may say that nobody listens any more for an answer that came late.
+        # After the last of them the kernel may report that no socket listens for a late answer.
         assert count <= seen.link["up"]["packets"] <= count + MORE
         return seen, frozenset(line.split()[0] for line in seen.out.splitlines())
 
@@ -221,11 +221,11 @@ def test_loss_is_binomial_and_the_same_for_the_same_seed(room: Room, tmp_path: P
     again, of_again = arrived(1)
     assert abs(again.link["up"]["lost"] - lost) <= MORE
     other, of_other = arrived(2)
-    # A socket of a busy machine may miss some of what the link delivers; it never gets what the link has lost.
+    # A socket of a busy machine may miss some delivered packets; it never gets a lost one.
     both = of_first | of_again
     assert len(both) <= 20_000 - lost + MORE
     assert len(both) >= 20_000 - lost - 200
-    # Of what one seed loses, another lets nearly all pass.
+    # Another seed lets nearly all packets pass that one seed loses.
     assert len(of_other - both) > 0.5 * lost
     assert other.link["seed"] == 2
 

@@ -1,4 +1,4 @@
-"""The generator against a known truth: a server that stands still for a second under a thousand requests a second."""
+"""The generator against a known truth: a server that stalls for a second under a thousand requests a second."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.location import find_engine
+from httpdyno.subjects.engine_program import find_engine
 
 pytestmark = pytest.mark.measured
 
@@ -25,7 +25,7 @@ COMMAND = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys
 
 @pytest.fixture
 def origin() -> Iterator[tuple[int, str]]:
-    """A web of ours on a port of its own; give its process and its address."""
+    """A web on a port of its own; return its process and its address."""
     argv = [Engine(find_engine()).path, "origin", "--web", "plain", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -37,7 +37,7 @@ def origin() -> Iterator[tuple[int, str]]:
 
 
 def loaded_during_a_stall(origin: tuple[int, str], folder: Path, *options: str) -> tuple[int, dict[str, Any], str]:
-    """Stop the server for a second in the middle of a load; give the exit code, the row and what was said."""
+    """Stop the server for a second in the middle of a load; return the exit code, the row and the messages."""
     process, address = origin
     with subprocess.Popen(
         [*COMMAND, "load", f"{address}/plain", "-d", f"{LASTS_S}s", "--no-store", "--format", "json", *options],
@@ -56,22 +56,22 @@ def loaded_during_a_stall(origin: tuple[int, str], folder: Path, *options: str) 
 
 
 def test_a_stall_of_a_second_shows_in_the_response_time(origin: tuple[int, str], tmp_path: Path) -> None:
-    # A thousand of the six thousand requests were due while the server stood still: one in six waited, evenly spread
-    # from nothing to a second.
+    # A thousand of the six thousand requests were due during the stall: one in six waited, uniformly from zero to a
+    # second.
     limit = f"p99.9 > {STALL_S / 2}s"
     code, row, said = loaded_during_a_stall(origin, tmp_path, "--rate", str(RATE), "--fail-if", limit)
     assert row["sent"] == RATE * LASTS_S
     assert row["errors"] == 0
-    # Not far below the stall, and not above it by more than a busy machine makes of it.
+    # Not far below the stall, and not above it by more than a busy machine adds.
     assert 0.9 * STALL_S * 1000 < row["p99_9"] < 3 * STALL_S * 1000, row
     assert row["max"] > 0.9 * STALL_S * 1000, row
-    # At most 64 requests could be sent into the stall, one in a hundred, and their service time has it all; of the
-    # others that were held up it knows nothing.
+    # At most 64 requests could be sent into the stall, one in a hundred, and their service time includes it; it does
+    # not include the wait of the other delayed requests.
     assert row["service_max"] > 0.9 * STALL_S * 1000, row
     assert row["service_p90"] < row["p90"], row
     assert code == 1
     assert "FAILED --fail-if 'p99.9 > 0.5s': p99_9 is " in said
-    # It was the server that was late, not the generator.
+    # The server was late, not the generator.
     assert row["send_lag_p99"] < STALL_S * 1000 / 2, row
 
 

@@ -1,4 +1,4 @@
-"""What the contract test needs: each client built, and a way to run it in a room."""
+"""Fixtures of the contract test: each client built, and a way to run it in a room."""
 
 from collections.abc import Callable
 from functools import cache
@@ -8,8 +8,9 @@ import pytest
 
 from conftest import TESTS
 from contract.downloads import is_no_download
-from httpdyno.lab.contract.check import CRAWLS
-from httpdyno.lab.contract.crawl import Crawled, Room
+from httpdyno.judge.client_cases import contract_cases
+from httpdyno.judge.conformance import Crawled
+from httpdyno.lab.conformance import Room
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
@@ -26,10 +27,10 @@ TESTED = {
     ]
     for fixture, name in (("build", "subjects"), ("server", "servers"))
 }
-"""The clients and servers that every run of the tests holds against the contract, by the fixture that builds one."""
+"""The clients and servers that every run of the tests checks, by the fixture that builds one."""
 LOG_LINES: Final = 200
 HANG_S: Final = 600.0
-"""Patience with a client, beyond what its stalls take."""
+"""Patience with a client, beyond the time of its stalls."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -43,7 +44,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _of_kind(asked: list[str], kind: SubjectKind) -> list[str]:
-    """Give those of one kind; whose kind nobody can tell counts as a client, and fails as one."""
+    """Return the subjects of one kind; a subject of unknown kind counts as a client, and fails as one."""
     catalogue = read_catalogue([TESTS / "fixtures"])
     if "all" in asked:
         unreadable = sorted(catalogue.invalid) if kind is SubjectKind.CLIENT else []
@@ -54,7 +55,7 @@ def _of_kind(asked: list[str], kind: SubjectKind) -> list[str]:
 
 @pytest.fixture(scope="session")
 def build(request: pytest.FixtureRequest) -> Build:
-    """Build the client, in the cache that `make bench` uses; skip when it cannot be had on this machine."""
+    """Build the client, in the cache that `make bench` uses; skip if this machine cannot build it."""
     return _built(request.param)
 
 
@@ -86,5 +87,6 @@ def room(engine: Engine, build: Build) -> Room:
 
 @pytest.fixture(scope="session")
 def crawl_once(room: Room) -> CrawlOnce:
-    """Run the client's crawl of that name, one of ``CRAWLS``, or return what came of it before."""
-    return cache(lambda name: CRAWLS[name](room))
+    """Run the client's crawl of that name, which shows cases of the contract, or return its earlier result."""
+    stimuli = {case.stimulus.name: case.stimulus for case in contract_cases(room.build.subject)}
+    return cache(lambda name: room.attempt(stimuli[name])[0])

@@ -1,4 +1,4 @@
-"""Whether a build failed for want of a download, and not by a fault of the subject."""
+"""Whether a build failed because of a download, and not by a fault of the subject."""
 
 import re
 from collections.abc import Iterable
@@ -14,9 +14,9 @@ _NO_DOWNLOAD: Final = re.compile(
     r"|(?:status(?: code)?|http|response|returned error):? ?(?:40[37]|429|50[0-4])\b",
     re.IGNORECASE,
 )
-"""What the package managers say when what they need cannot be had: that is this machine's network, not the subject."""
+"""Messages of package managers about failed downloads: the cause is this machine's network, not the subject."""
 
 
 def is_no_download(log: Iterable[str]) -> bool:
-    """Return whether a line of a build's log says that something could not be had from the network."""
+    """Return whether a line of a build's log reports a failed download."""
     return any(_NO_DOWNLOAD.search(line) for line in log)

@@ -7,23 +7,23 @@ from itertools import accumulate
 from httpdyno.model import Counters
 
 ALLOWED_BYTES_PER_URL = 4096
-"""Less than anyone needs who keeps something for every host that was visited: a pool, a connection, a TLS session."""
+"""Less than a client needs that keeps an object for every visited host: a pool, a connection, a TLS session."""
 WOBBLE_SHARE = 0.2
 """How far a garbage-collected heap moves up and down by itself: collectors let a heap grow by a share of its size, and
 some take longer for one round than for a quarter of the URLs. It is no slope: more URLs make it no larger.
 """
 MOST_WOBBLE = 2
-"""Of the allowance of a short list: with more than that a longer list has to tell."""
+"""Share of the allowance of a short list: beyond it, a longer list decides."""
 QUARTERS = 4
 SHORT, LONG, LONGEST = (2_000, 10_000), (5_000, 20_000), (10_000, 40_000)
-"""How many URLs are warm-up, and how many there are in all. What is kept for each stands out from the wobble of a small
-heap in the short list; a large heap, a long warm-up and a quick client take the long one. The longest is for a heap
-that wobbles by more than its share: V8's was seen between 260 and 390 MiB for 40,000 URLs, and no larger at their end.
+"""How many URLs are warm-up, and how many there are in all. Memory kept for each URL exceeds the wobble of a small heap
+in the short list; a large heap, a long warm-up and a quick client need the long one. The longest is for a heap that
+wobbles by more than its share: V8's was seen between 260 and 390 MiB for 40,000 URLs, and no larger at their end.
 """
 LARGE_HEAPS = frozenset({"deno-fetch", "dotnet-httpclient", "node-fetch", "python-aiohttp"})
-"""Clients of which the short list was seen to tell nothing, whose first is the long one."""
+"""Clients for which the short list was inconclusive: they begin with the long one."""
 TAKE_A_MINUTE = LARGE_HEAPS | {"ruby-async-http-rb"}
-"""Clients that take so long that they are measured only when they are named."""
+"""Slow clients, measured only when they are named."""
 
 
 @dataclass(frozen=True)
@@ -36,18 +36,18 @@ class Growth:
 
     @property
     def bytes_per_url(self) -> float:
-        """What a URL cost for good; below 0 when memory shrank."""
+        """Permanent memory of a URL; below 0 if memory shrank."""
         return (self.late_bytes - self.early_bytes) / self.urls
 
     @property
     def is_flat(self) -> bool:
-        """Whether what was gained is no more than the allowance and the heap's own wobble."""
+        """Whether the growth is at most the allowance and the heap's own wobble."""
         allowed = ALLOWED_BYTES_PER_URL * self.urls + WOBBLE_SHARE * self.early_bytes
         return self.late_bytes - self.early_bytes <= allowed
 
     @property
     def tells(self) -> bool:
-        """Whether flat means something: what a heap of this size may wobble does not drown the allowance."""
+        """Whether flat is meaningful: the wobble of a heap of this size does not exceed the allowance."""
         return WOBBLE_SHARE * self.early_bytes <= MOST_WOBBLE * ALLOWED_BYTES_PER_URL * self.urls
 
     def __str__(self) -> str:
@@ -57,8 +57,8 @@ class Growth:
 def memory_growth(counters: Counters, *, few: int, many: int) -> Growth | None:
     """Compare the first and the last quarter of the URLs from the `few`th to the `many`th; None: they were too quick.
 
-    What comes before is warm-up. The lowest reading of a quarter stands for it: garbage that has not been collected
-    yet comes and goes, and what is kept for good is in the lowest reading too.
+    The URLs before are warm-up. The lowest reading of a quarter counts: uncollected garbage comes and goes, and
+    permanently kept memory is in the lowest reading, too.
     """
     assert counters.throughput
     assert counters.memory
@@ -67,7 +67,7 @@ def memory_growth(counters: Counters, *, few: int, many: int) -> Growth | None:
     quarter = (many - few) // QUARTERS
     readings = [(done[bisect(done_at, point.elapsed_ns)], point.bytes) for point in counters.memory]
     early = [size for urls, size in readings if few <= urls < few + quarter]
-    # Nothing behind the last answer: a process that is ending gives back what it kept, and would look innocent.
+    # No reading after the last answer: an ending process frees its memory, and would hide a leak.
     late = [size for urls, size in readings if many - quarter <= urls < many]
     if not early or not late:
         return None

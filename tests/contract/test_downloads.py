@@ -1,4 +1,4 @@
-"""Which failed builds are skipped: those that could not have what they need, and no other."""
+"""Which failed builds are skipped: those without their downloads, and no others."""
 
 import pytest
 

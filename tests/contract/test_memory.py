@@ -1,11 +1,12 @@
-"""What tells a client that keeps something for every URL from one that is merely late with its garbage."""
+"""The difference between a client that keeps memory for every URL and one that collects its garbage late."""
 
 from collections.abc import Callable
 
 import pytest
 
 from contract.memory import ALLOWED_BYTES_PER_URL, LONG, LONGEST, SHORT, Growth, memory_growth
-from httpdyno.lab.contract.crawl import Room, urls_of
+from httpdyno.judge.conformance import Crawl
+from httpdyno.lab.conformance import Room, urls_of
 from httpdyno.model import Counters, MemoryPoint, Outcome, ThroughputPoint
 
 BIN_NS, READING_NS = 200 * 10**6, 100 * 10**6
@@ -15,7 +16,7 @@ MIB = 2**20
 
 @pytest.fixture(params=[SHORT, LONG, LONGEST], ids=["short", "long", "longest"])
 def grown(request: pytest.FixtureRequest) -> Callable[..., Growth]:
-    """Say what is found in a steady crawl whose memory is a function of the URLs done."""
+    """Return the result of a steady crawl whose memory is a function of the finished URLs."""
     few, many = request.param
 
     def found(memory_after: Callable[[int], int], *, giving_back: int = 0) -> Growth:
@@ -42,7 +43,7 @@ def sawtooth(urls: int) -> int:
 
 
 def slow_wobble(urls: int) -> int:
-    """Give a heap of 320 MiB that goes up and down by a fifth over 8,000 URLs, longer than a quarter."""
+    """Return a heap of 320 MiB that goes up and down by a fifth over 8,000 URLs, longer than a quarter."""
     return 320 * MIB + abs((urls - 6_000) % 16_000 - 8_000) * 64 * MIB // 8_000
 
 
@@ -91,17 +92,17 @@ def test_a_crawl_too_quick_to_be_read_proves_nothing() -> None:
     assert memory_growth(Counters(memory=(MemoryPoint(0, MIB),), throughput=throughput), few=few, many=many) is None
 
 
-# How memory grows beside garbage is read from a clock's samples of it.
+# The growth of memory, garbage aside, is read from a clock's samples of it.
 @pytest.mark.measured
 @pytest.mark.parametrize("build", ["leaking-client"], indirect=True, scope="session")
 def test_a_client_that_leaks_is_caught(room: Room) -> None:
     few, many = 1_000, 6_000
     urls = [url.replace("https://", "http://") for url in urls_of(room.engine, "plain", many)]
-    crawled = room.crawl(urls, concurrency=20)
-    assert crawled.judged.trial.outcome is Outcome.OK, crawled.judged.trial.reason
-    # Whether it was seen when it says is no matter of memory.
+    crawled = room.crawl(Crawl(urls, concurrency=20))
+    assert crawled.trial.outcome is Outcome.OK, crawled.trial.reason
+    # The claimed times do not matter for memory.
     assert [sample for sample in crawled.wrong if sample["verdict"] != "wrong_time"] == []
-    growth = memory_growth(crawled.judged.trial.counters, few=few, many=many)
+    growth = memory_growth(crawled.trial.counters, few=few, many=many)
     print(growth)
     assert growth is not None
     assert not growth.is_flat, str(growth)

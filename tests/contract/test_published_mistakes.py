@@ -1,4 +1,4 @@
-"""Each mistake of the published benchmarks, made on purpose: the contract test must not let one of them through."""
+"""Each mistake of the published benchmarks, made on purpose: the contract test must find each of them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,17 +7,15 @@ import pytest
 
 from conftest import TESTS, MakeSubject
 from doubles.claims import require_claims
-from httpdyno.lab.contract.check import CRAWLS
-from httpdyno.lab.contract.clause import CLAUSES, breaches_of
-from httpdyno.lab.contract.crawl import CONTRACT_WEB, Room
-from httpdyno.lab.contract.crawl import HONEST as TOLD
-from httpdyno.lab.contract.escalation import TIMEOUTS_S, first_done
+from httpdyno.judge.client_cases import CONTRACT_WEB, TIMEOUTS_S, contract_cases
+from httpdyno.judge.conformance import HONEST as SETTINGS
+from httpdyno.judge.conformance import Crawl, Crawled, Stimulus, judge_cases
+from httpdyno.lab.conformance import Room, results_of, try_claims
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.prober import probe_subject
 from httpdyno.lab.room import Pinning
 from httpdyno.model import Count, Outcome, Workload
-from httpdyno.subjects.build import Build, BuildOutcome, build_subjects
+from httpdyno.subjects.build import Build, build_subjects
 from httpdyno.subjects.catalogue import read_subject
 
 CLIENT = (TESTS / "fixtures" / "mistaken_client.py").read_text(encoding="utf-8")
@@ -26,7 +24,7 @@ HONEST = [
     "https://status-404.test/",
     "https://bytes.test/bytes/123457",
 ]
-"""Of the contract's web, which every client is held against: one for each mistake that shows in an honest answer."""
+"""URLs of the contract's web: one for each mistake that shows in an honest answer."""
 STALL = "https://stall-headers.test/"
 TWO_LINES = ["https://a.test/plain", "https://b.test/plain"]
 NONE = ""
@@ -49,17 +47,16 @@ def room(engine: Engine, build: Build) -> Room:
     return Room(engine, build, Pinning(), Interruption(), hang_s=300)
 
 
-def faults(room: Room, urls: list[str], timeout_s: float = 60) -> list[tuple[str, str]]:
-    wrong = room.crawl(urls, web=CONTRACT_WEB, told=Workload((), timeout_s)).wrong
-    return sorted((sample["url"], str(sample["verdict"])) for sample in wrong)
+def faults(room: Room, urls: list[str], *timeouts_s: float) -> list[tuple[str, str]]:
+    crawls = [Crawl(urls, web=CONTRACT_WEB, workload=Workload((), timeout_s)) for timeout_s in timeouts_s or (60,)]
+    stimulus: Stimulus[Crawl, Crawled] = Stimulus("faults", crawls, lambda tried: not tried[-1].wrong)
+    crawled, _ = room.attempt(stimulus)
+    return sorted((sample["url"], str(sample["verdict"])) for sample in crawled.wrong)
 
 
 @pytest.mark.parametrize("build", [NONE], indirect=True)
 def test_without_a_mistake_nothing_is_wrong(room: Room) -> None:
-    def tried(timeout_s: float) -> list[tuple[str, str]]:
-        return faults(room, [*HONEST, STALL], timeout_s=timeout_s)
-
-    assert first_done(TIMEOUTS_S, tried, lambda wrong: not wrong) == []
+    assert faults(room, [*HONEST, STALL], *TIMEOUTS_S) == []
 
 
 @pytest.mark.parametrize("build", ["length in characters"], indirect=True)
@@ -80,15 +77,17 @@ def test_a_path_that_is_not_sent_is_found(room: Room) -> None:
 @pytest.mark.parametrize("build", ["constant timeout"], indirect=True)
 def test_a_timeout_that_is_a_constant_is_late(room: Room) -> None:
     # Its two seconds are beyond 0.5 s, 10 % and 100 ms on any machine.
-    assert faults(room, [STALL], timeout_s=0.5) == [(STALL, "late")]
+    assert faults(room, [STALL], 0.5) == [(STALL, "late")]
 
 
 @pytest.mark.parametrize("build", ["constant timeout", NONE], indirect=True)
 def test_a_timeout_that_is_a_constant_breaks_the_contract(room: Room, build: Build) -> None:
-    # It is right where two seconds are asked for, and gives up where it is more.
-    [clause] = (clause for clause in CLAUSES if clause.crawl == "stall")
-    breaches = breaches_of(clause, CRAWLS["stall"](room))
-    assert ["gave up" in breach.seen for breach in breaches] == [True] * bool(build.subject.environment["MISTAKE"])
+    # It is right with a timeout of two seconds, and gives up early with a longer one.
+    [case] = (case for case in contract_cases(build.subject) if case.stimulus.name == "stall")
+    (result,) = judge_cases(build.subject, [case], room.attempt(case.stimulus)[0])
+    assert ["gave up" in breach.seen for breach in result.breaches] == [True] * bool(
+        build.subject.environment["MISTAKE"]
+    )
 
 
 @pytest.mark.parametrize("build", ["check that cannot fail", NONE], indirect=True)
@@ -97,7 +96,7 @@ def test_a_check_that_cannot_fail_misses_every_wrong_document(room: Room, build:
         'name = "wrong"\nseed = 1\n[urls]\nscheme = "http"\n[json]\nwrong_share = 0.2\n', encoding="utf-8"
     )
     urls = [f"http://documents.test/json?n={number}" for number in range(50)]
-    crawled = room.crawl(urls, web=str(tmp_path / "wrong.toml"), told=replace(TOLD, check="json"))
+    crawled = room.crawl(Crawl(urls, web=str(tmp_path / "wrong.toml"), workload=replace(SETTINGS, check="json")))
     found = {url for url, code in crawled.codes.items() if code == "CheckFailed"}
     missed = {sample["url"] for sample in crawled.wrong if sample["verdict"] == "missed_error"}
     mistaken = bool(build.subject.environment["MISTAKE"])
@@ -106,33 +105,31 @@ def test_a_check_that_cannot_fail_misses_every_wrong_document(room: Room, build:
 
 @pytest.mark.parametrize("build", ["no user agent", NONE], indirect=True)
 def test_a_user_agent_that_is_not_sent_is_missed(room: Room, build: Build) -> None:
-    crawled = room.crawl(["https://a.test/plain"], told=replace(TOLD, user_agent="asked for/1.0"))
-    sent = crawled.judged.trial.counters.user_agents == (Count("asked for/1.0", 1),)
+    crawled = room.crawl(Crawl(["https://a.test/plain"], workload=replace(SETTINGS, user_agent="asked for/1.0")))
+    sent = crawled.trial.counters.user_agents == (Count("asked for/1.0", 1),)
     assert sent is not bool(build.subject.environment["MISTAKE"])
 
 
 @pytest.mark.parametrize("build", ["reads all of stdin first"], indirect=True)
 def test_who_reads_all_of_the_list_first_never_gets_its_second_line(room: Room) -> None:
     # It waits for ever: any deadline will do.
-    crawled = room.crawl(TWO_LINES, batch=1, deadline_s=2)
-    assert (crawled.judged.trial.outcome, len(crawled.lines)) == (Outcome.HUNG, 0)
+    crawled = room.crawl(Crawl(TWO_LINES, batch=1, deadline_s=2))
+    assert (crawled.trial.outcome, len(crawled.lines)) == (Outcome.HUNG, 0)
 
 
 @pytest.mark.parametrize("build", [NONE], indirect=True)
 def test_who_reads_a_line_at_a_time_gets_it(room: Room) -> None:
-    crawled = room.crawl(TWO_LINES, batch=1)
-    assert (crawled.judged.trial.outcome, len(crawled.lines)) == (Outcome.OK, 2)
+    crawled = room.crawl(Crawl(TWO_LINES, batch=1))
+    assert (crawled.trial.outcome, len(crawled.lines)) == (Outcome.OK, 2)
 
 
 @pytest.mark.parametrize("build", ["session per request"], indirect=True)
-def test_a_session_for_each_request_breaks_its_claim(engine: Engine, build: Build) -> None:
-    outcome = BuildOutcome(build.subject, build)
-    results = probe_subject(engine, build.subject, outcome, Pinning(), Interruption(), only=["keepalive on"])
+def test_a_session_for_each_request_breaks_its_claim(room: Room, build: Build) -> None:
+    results = results_of(list(try_claims(room, only=["keepalive on"])))
     with pytest.raises(AssertionError, match=r"keepalive on: claimed, does not work; correct"):
         require_claims(build.subject, results)
 
 
 @pytest.mark.parametrize("build", [NONE], indirect=True)
-def test_one_session_for_all_keeps_every_claim(engine: Engine, build: Build) -> None:
-    results = probe_subject(engine, build.subject, BuildOutcome(build.subject, build), Pinning(), Interruption())
-    require_claims(build.subject, results)
+def test_one_session_for_all_keeps_every_claim(room: Room, build: Build) -> None:
+    require_claims(build.subject, results_of(list(try_claims(room))))

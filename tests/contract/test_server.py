@@ -1,4 +1,4 @@
-"""The contract of servers (subjects/CONTRACT.md), held against each of them on this machine's loopback."""
+"""The contract of servers (subjects/CONTRACT.md), checked for each of them on this machine's loopback."""
 
 import errno
 import fcntl
@@ -18,11 +18,13 @@ from pathlib import Path
 import pytest
 
 from doubles.claims import require_claims
+from httpdyno.judge.conformance import Answer, Ask
+from httpdyno.lab.conformance import Room, results_of, try_claims
+from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.server_prober import probe_server
+from httpdyno.lab.room import Pinning
 from httpdyno.lab.server_process import ServerProcess
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.probe import Answer, Ask
 
 QUICK = {"WORKLOADS_MS": "0,5"}
 TEXTS = ["", "a", 'quotes " and \\', "line\nfeed", "\u0000\u001f", "Grüße, Καλημέρα, 👋🏽", "x" * 60_000]
@@ -69,11 +71,11 @@ REFUSED = [
     ("TIMEOUT_MS", "1e3"),
 ]
 AT_ONCE = 4
-"""Servers that are started beside each other where only their end is looked at; requests in flight at an end."""
+"""Servers that run at the same time where only their end is checked; requests in flight at an end."""
 HANG_S = 300.0
 """Patience with what happens soon, on however busy a machine."""
 NEVER_MS = 600_000
-"""The longest wait that a server has to take: who waits for its end at SIGTERM does so beyond all patience."""
+"""The longest wait that a server must accept: a server that waits for its end at SIGTERM exceeds all patience."""
 ESTABLISHED = "01"
 NOT_THERE = "/not-there-and-asked-for"
 
@@ -111,7 +113,7 @@ def eventually(condition: Callable[[], bool]) -> bool:
 
 
 def connected(server: ServerProcess) -> socket.socket:
-    """Connect to the server; a machine whose ports are all taken has one before long."""
+    """Connect to the server; if all ports are in use, wait for a free one."""
     deadline = time.monotonic() + HANG_S
     while True:
         try:
@@ -123,9 +125,9 @@ def connected(server: ServerProcess) -> socket.socket:
 
 
 def has_read(server: ServerProcess, clients: list[socket.socket]) -> bool:
-    """Whether the server has accepted each connection and read all that was sent by it.
+    """Whether the server has accepted each connection and read all sent data.
 
-    Once true it stays so: what was sent is in the server's kernel before its queue is looked at.
+    Once true it stays so: sent data is in the server's kernel before its queue is read.
     """
     if any(int.from_bytes(fcntl.ioctl(client, termios.TIOCOUTQ, bytes(4)), sys.byteorder) for client in clients):
         return False
@@ -159,7 +161,7 @@ def in_flight(server: ServerProcess, content: bytes) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def running(server: Build) -> Iterator[ServerProcess]:
-    """Start the server once, for all that neither changes it nor needs another setting."""
+    """Start the server once, for all tests that neither change it nor need another setting."""
     waits = "workloads" in server.subject.capabilities.endpoints
     with ServerProcess(server, QUICK if waits else {}) as process:
         yield started(process)
@@ -167,7 +169,7 @@ def running(server: Build) -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def waiting(server: Build, running: ServerProcess) -> ServerProcess:
-    """Give the server; skip one that has nothing to wait for."""
+    """Return the server; skip one without work to wait for."""
     if "workloads" not in server.subject.capabilities.endpoints:
         pytest.skip("it serves documents alone")
     return running
@@ -175,14 +177,15 @@ def waiting(server: Build, running: ServerProcess) -> ServerProcess:
 
 @pytest.fixture
 def shared() -> Iterator[Path]:
-    """Give a folder for temporary files like /tmp: a server may serve as another user than the one who starts it."""
+    """Return a folder for temporary files like /tmp: a server may run as another user than the one that starts it."""
     with tempfile.TemporaryDirectory(prefix="server-", dir="/tmp") as folder:
         Path(folder).chmod(0o1777)
         yield Path(folder)
 
 
-def test_every_claim_holds_and_nothing_is_left_unclaimed(server: Build) -> None:
-    require_claims(server.subject, probe_server(server, Interruption()))
+def test_every_claim_holds_and_nothing_is_left_unclaimed(engine: Engine, server: Build) -> None:
+    room = Room(engine, server, Pinning(), Interruption())
+    require_claims(server.subject, results_of(list(try_claims(room))))
 
 
 def test_texts_come_back_once_for_each_wait(waiting: ServerProcess) -> None:
@@ -206,7 +209,7 @@ def test_what_is_no_request_is_refused(waiting: ServerProcess) -> None:
     assert answer(waiting, Ask("/", "GET", b"{")).status == 400
     assert answer(waiting, Ask("/")).status == 400
     assert answer(waiting, Ask("/", "POST", asked("a", 10**30))).status == 400
-    # And goes on.
+    # And it continues.
     assert answer(waiting, Ask("/", "POST", asked("a", 1))).status == 200
 
 
@@ -285,7 +288,7 @@ def test_sigterm_ends_it_and_leaves_nothing(server: Build, shared: Path) -> None
             answer(process, Ask(path))
         assert process.end(patience_s=HANG_S) == 0, process.said
         assert eventually(lambda: not alive(process.group))
-        # A server that prints something for each request has done so now; of its end it may say a word.
+        # A server that prints a line for each request has done so now; it may print a line about its end.
         more = process.said.removeprefix(said)
         assert NOT_THERE not in more
         assert len(more.splitlines()) < paths.count(NOT_THERE), more

@@ -1,4 +1,4 @@
-"""A client that times its own calls: what it says it did is what its peer saw, and what goes wrong has a name."""
+"""A client that times its own calls: its report matches its peer's counts, and each error has a name."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
+from httpdyno.judge.conformance import HONEST
 from httpdyno.judge.lines import read_harness_line
 from httpdyno.lab.client_trial import CRAWL
-from httpdyno.lab.contract.crawl import HONEST
-from httpdyno.lab.contract.escalation import first_done
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.kept_output import KeptOutput
+from httpdyno.lab.observer import KeptOutput
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, Counters, TrialPlan
@@ -24,13 +23,13 @@ Timed = Callable[..., tuple[str, Counters]]
 HANG_S = 300.0
 URL = "http://timed.test/bytes/111"
 DELAYS_MS = (100, 1_000, 5_000)
-"""How long answers are held back: in the end so long that calls which are made together are in flight together."""
+"""How long answers are delayed: finally so long that simultaneous calls are in flight together."""
 AT_ONCE = 5
 
 
 @pytest.fixture
 def timed(engine: Engine, build: Build) -> Timed:
-    """Let the client time a URL in a room: what it printed, and what was seen of it."""
+    """Let the client time a URL in a room; return its output, and the origin's counts."""
     if not build.subject.capabilities.harness:
         pytest.skip("it does not claim to time its own calls")
 
@@ -71,10 +70,10 @@ def test_every_call_is_a_request_that_was_seen(timed: Timed, build: Build) -> No
 def test_calls_of_a_loop_are_in_flight_together(timed: Timed, build: Build) -> None:
     keepalive = max(build.subject.capabilities.keepalive)
 
-    def of_loops(delay_ms: int) -> tuple[str, Counters]:
-        return timed(f"http://timed.test/delay/{delay_ms}", concurrency=AT_ONCE, keepalive=keepalive)
-
-    printed, counters = first_done(DELAYS_MS, of_loops, lambda found: found[1].peak_concurrency == AT_ONCE)
+    for delay_ms in DELAYS_MS:
+        printed, counters = timed(f"http://timed.test/delay/{delay_ms}", concurrency=AT_ONCE, keepalive=keepalive)
+        if counters.peak_concurrency == AT_ONCE:
+            break
     check_calls(printed, counters, length=13, at_once=AT_ONCE, keepalive=keepalive)
 
 
@@ -86,7 +85,7 @@ def test_content_that_is_not_what_was_asked_for_ends_it(timed: Timed) -> None:
 
 
 def test_a_stall_ends_it_by_the_timeout(timed: Timed) -> None:
-    # Nothing but the stall is asked for: what is slow is no more right than what is quick.
+    # Only the stall is requested: a slow answer is no more right than a quick one.
     printed, counters = timed("https://stall-headers.test/", web="contract", timeout_s=1.0)
     calls = read_harness_line(printed)
     assert not calls.is_ok

@@ -1,4 +1,4 @@
-"""A client that asks one URL after the other, for tests that put it into a folder of its own."""
+"""A client that fetches one URL after the other, for tests that put it into a folder of its own."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""A machine that has a few programs only, for tests of what set-up does about the others."""
+"""A machine with only a few programs, for tests of set-up's treatment of missing ones."""
 
 import subprocess
 from pathlib import Path

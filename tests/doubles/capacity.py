@@ -1,4 +1,4 @@
-"""Trials of the capacity question without a measurement: subjects that are as fast as their limits let them."""
+"""Trials of the capacity question without a measurement: subjects that are as fast as their limits allow."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ MS: Final = 1_000_000
 SECOND: Final = 1_000_000_000
 _KEPT: Final = 0.99
 _WIRE: Final = 1.04
-"""Bytes on the link for each of the content."""
+"""Bytes on the link for each byte of content."""
 _SLOW_NS: Final = 500 * MS
 
 
@@ -45,7 +45,7 @@ class Simulated:
     """However many."""
 
     def per_s(self, at: CapacityPoint) -> float:
-        """Tell how many answers a second it can get: the least that one of its limits allows."""
+        """Return the answers a second that it can get: the smallest of its limits."""
         wait_s = (at.round_trip_ns + at.delay_ns) / SECOND + 1 / self.most_per_s
         limits = [self.most_per_s, at.concurrency / wait_s]
         if at.size_bytes:

@@ -1,10 +1,60 @@
-"""What the contract asks of every subject of ours: that it claims what it does."""
+"""A check of the contract for every subject of this repository: its claims are true."""
 
-from httpdyno.model import Subject
-from httpdyno.subjects.probe import ProbeResult
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from httpdyno.judge import JudgedTrial, trial_not_run
+from httpdyno.judge.conformance import Answer, Answered, ClientCase, Crawled, Requests, ServerCase, judge_cases
+from httpdyno.model import (
+    CaseOutcome,
+    CaseResult,
+    Condition,
+    Counters,
+    Level,
+    Outcome,
+    Subject,
+    TrialPlan,
+    Workload,
+)
+from httpdyno.model.timed_calls import TimedCalls
 
 
-def require_claims(subject: Subject, results: tuple[ProbeResult, ...]) -> None:
+def claim_result(title: str, claimed: bool, works: bool, known: str | None = None) -> CaseResult:
+    """Return the result of trying a claim."""
+    outcome = CaseOutcome.PASS if works else CaseOutcome.FAIL
+    return CaseResult(f"claim/{title}", title, "", Level.MUST, outcome, claimed, known)
+
+
+def require_claims(subject: Subject, results: Sequence[CaseResult]) -> None:
     """Fail with every claim that differs."""
-    wrong = [str(result) for result in results if not result.honest]
+    wrong = [str(result) for result in results if not result.is_right]
     assert not wrong, f"{subject.id}: {'; '.join(wrong)}; correct its [capabilities] or its adapter"
+
+
+def conclude_client(
+    subject: Subject, case: ClientCase, codes: Mapping[str, str], counters: Counters, timed: TimedCalls | None = None
+) -> CaseResult:
+    """Judge a case of a client that printed these codes, or timed its calls, with these counters of the origin."""
+    planned = TrialPlan(0, 0, 0, subject, Condition("contract", "plain", Workload(())))
+    trial = replace(trial_not_run(planned, Outcome.OK, None), counters=counters)
+    output = "".join(f"{url},{code},x,x,x\n" for url, code in codes.items())
+    (asked,) = case.stimulus.attempts
+    (result,) = judge_cases(subject, [case], _Shown(asked, output, JudgedTrial(trial, pl.DataFrame()), timed=timed))
+    return result
+
+
+@dataclass(frozen=True)
+class _Shown(Crawled):
+    timed: TimedCalls | None = None  # type: ignore[assignment]  # given here, and read from the output elsewhere
+
+
+def conclude_server(
+    subject: Subject, case: ServerCase, answers: Sequence[Answer] | None, asked: Requests | None = None
+) -> CaseResult:
+    """Judge a case of a server that gave these answers; ``asked`` is the attempt, None: the first."""
+    planned = TrialPlan(0, 0, 0, subject, Condition("contract", "", Workload(())))
+    seen = Answered(asked or case.stimulus.attempts[0], answers, trial_not_run(planned, Outcome.OK, None))
+    (result,) = judge_cases(subject, [case], seen)
+    return result

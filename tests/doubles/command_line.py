@@ -1,23 +1,20 @@
-"""The verbs of the command line, and what a command left: for tests that run them."""
+"""The verbs of the command line, and the results of a command: for tests that run them."""
 
 import functools
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
 from types import MappingProxyType
 from typing import Any, Final
 
-from typer.core import TyperGroup
-from typer.main import get_command
-
-from httpdyno.cli.app import app
-from pages.command_line import ENGINE_VERBS
+from httpdyno.cli.verb import VerbCommand
+from pages import command_line
 
 CORRECT: Final = frozenset({"VALID", "ORIGIN_LIMITED", "DISTURBED", "UNSTEADY"})
-"""What the trial of a correct client may be: nobody keeps the machine of the tests from having other work."""
+"""Permitted validities of a correct client's trial: the machine of the tests may have other work."""
 
 START: Final = (sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())")
 """The command as a process of its own."""
@@ -29,12 +26,12 @@ START_TO_MEASURE: Final = (
     "cool_down.WINDOW_S = cool_down.LONGEST_S = cool_down.SHORTEST_WINDOW_S = 0.0; "
     "output.write_page = lambda report, path: path; sys.exit(main())",
 )
-"""The same for small runs, without what takes longer than they do: it waits for no quiet machine, and draws no page."""
+"""The same for small runs, without the slow parts: it does not wait for a quiet machine, and draws no page."""
 
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command left."""
+    """Results of a command."""
 
     code: int
     out: str
@@ -42,11 +39,11 @@ class Ended:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """What it printed with `--format json`."""
+        """Its output with `--format json`."""
         return list(json.loads(self.out))
 
     def table(self, title: str) -> list[dict[str, str]]:
-        """Give the rows of the table below a line that begins so, as people see them: cells by their column."""
+        """Return the rows of the table below a line that begins so, as printed: cells by their column."""
         names, rule, *below = f"\n{self.out}".partition(f"\n{title}")[2].splitlines()[1:]
         # Where a name begins, its column does; cells may be empty, and hold spaces.
         begins = [found.start() for found in re.finditer(r"(?<!\S)(?<!\S )\S", names)]
@@ -60,18 +57,7 @@ Command = Callable[..., Ended]
 
 
 @functools.cache
-def all_commands() -> Mapping[str, Any]:
-    """Give Typer's command for each verb but the engine's, by its name: `subjects list`."""
-    group = get_command(app)
-    assert isinstance(group, TyperGroup)
-    return MappingProxyType(dict(_commands(group)))
-
-
-def _commands(group: TyperGroup, path: str = "") -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
-        if isinstance(command, TyperGroup):
-            if command.invoke_without_command:
-                yield name, command
-            yield from _commands(command, f"{name} ")
-        elif name not in ENGINE_VERBS:
-            yield f"{path}{name}", command
+def all_commands() -> Mapping[str, VerbCommand]:
+    """Return the command of each verb but the engine's, by its name: `subjects list`."""
+    named = ((path.removeprefix("httpdyno "), command) for path, command in command_line.all_commands())
+    return MappingProxyType({name: command for name, command in named if name not in command_line.ENGINE_VERBS})

@@ -1,4 +1,4 @@
-"""Sends content that both ends can make, and tells what arrived: ``serve BYTES`` is the peer, ``fetch`` the subject."""
+"""Sends content that both ends generate, and reports the result: ``serve BYTES`` is the peer, ``fetch`` the subject."""
 
 import hashlib
 import random
@@ -16,7 +16,7 @@ def content(size: int) -> bytes:
 
 
 def serve(size: int) -> None:
-    """Send it to whoever comes, by both versions of IP."""
+    """Send it to every connection, by both versions of IP."""
     sent = content(size)
     with socket.create_server(("::", PORT), family=socket.AF_INET6, dualstack_ipv6=True) as server:
         while True:
@@ -26,7 +26,7 @@ def serve(size: int) -> None:
 
 
 def fetch(host: str, size: int) -> None:
-    """Read it to its end; print how long it was, and whether it is what was sent."""
+    """Read it to its end; print its length, and whether it equals the sent content."""
     until = time.monotonic() + PATIENCE_S
     while True:
         try:

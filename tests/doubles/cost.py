@@ -1,11 +1,10 @@
-"""Trials of the cost question without a measurement: a subject, and what it spends on its start and on documents."""
+"""Trials of the cost question without a measurement: a subject, and its CPU time for its start and for documents."""
 
 from dataclasses import replace
 from typing import Any
 
 from doubles.trials import trial
-from httpdyno.experiments.cost.figures import DOCUMENT_BYTES, CostPoint, CostStep, CostSummary
-from httpdyno.experiments.cost.judge.tool import UNCHECKED
+from httpdyno.experiments.cost.judge import DOCUMENT_BYTES, UNCHECKED, CostPoint, CostStep, CostSummary
 from httpdyno.model import Counters, Tally, Trial, Validity
 
 __all__ = ["MS", "SECOND", "US", "cost_trial", "tool_trial"]
@@ -24,7 +23,7 @@ def cost_trial(
     cost: dict[str, Any] | None = None,
     **changes: Any,
 ) -> Trial:
-    """Make a trial that went well: half of its CPU time is the kernel's, and it waits as long as it works."""
+    """Make a successful trial: half of its CPU time is the kernel's, and it waits as long as it works."""
     each_ns = round(document_us * US)
     cpu_ns = start_ms * MS + documents * each_ns
     real_ns = 2 * cpu_ns
@@ -75,5 +74,5 @@ def tool_trial(subject: str = "ab", block: int = 0, **changes: Any) -> Trial:
     """Make a trial of a load tool, which verifies nothing."""
     made = cost_trial(subject, block, document_us=30, start_ms=1)
     cost = replace(made[CostSummary], verified=None, caught=None, json_parser=None)
-    told = {"validity": Validity.UNVERIFIED, "validity_reason": UNCHECKED, "language": "C", "method": subject}
-    return replace(made.having(cost), tally=Tally(unverified=10_000), **told | changes)
+    unchecked = {"validity": Validity.UNVERIFIED, "validity_reason": UNCHECKED, "language": "C", "method": subject}
+    return replace(made.having(cost), tally=Tally(unverified=10_000), **unchecked | changes)

@@ -1,4 +1,4 @@
-"""The files that a trial of a crawl leaves, made up by whole columns: as many URLs as it takes, without running it."""
+"""The files of a trial of a crawl, generated column by column: for any number of URLs, without running it."""
 
 from pathlib import Path
 from typing import Final
@@ -14,7 +14,7 @@ _US: Final = 1000
 
 
 def write_expectations(path: Path, count: int) -> None:
-    """Write what ``engine expect`` says of a list: one URL in fifty has a comma, one in ten is an error."""
+    """Write the output of ``engine expect`` for a list: one URL in fifty has a comma, one in ten is an error."""
     fault = pl.col("number") % 10 == 9
     _urls(count).select(
         "url",
@@ -32,8 +32,8 @@ def write_expectations(path: Path, count: int) -> None:
 def write_trial(folder: Path, count: int, *, seed: int = 1) -> None:
     """Write ``output`` and ``arrivals.csv`` of a client that is right but for two URLs in a thousand.
 
-    It prints URLs as they end. Of the second of each thousand it prints a status that is not the web's; the third
-    arrived at the origin at another time than it says. The seed makes the durations, and so the order.
+    It prints URLs as they end. For the second of each thousand it prints a wrong status; the third arrived at the
+    origin at another time than it claims. The seed makes the durations, and so the order.
     """
     urls = _crawled(count, seed)
     fault = pl.col("number") % 10 == 9

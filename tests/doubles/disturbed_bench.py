@@ -1,4 +1,4 @@
-"""A bench on a machine on which somebody did something else meanwhile: trials made again in blocks of their own."""
+"""A bench on a machine with other work: trials repeated in blocks of their own."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -14,9 +14,9 @@ REQWEST, NODE, JAVA, DOTNET = "rust-reqwest", "node-reqwest", "java-httpclient",
 _ENGINE = CpuTime(0, "engine", 2 * S, 0, 10 * S, 0)
 _SUBJECT = CpuTime(1, "subject", 4 * S, 0, 10 * S, 0)
 DISTURBED: Final[dict[str, Any]] = {"cpus": (_ENGINE, replace(_SUBJECT, busy_ns=7 * S))}
-"""Other programs used the subject's CPU: of pace and CPU time nothing is left."""
+"""Other programs used the subject's CPU: pace and CPU time are both spoiled."""
 BUSY_ORIGIN: Final[dict[str, Any]] = {"cpus": (replace(_ENGINE, busy_ns=10 * S), _SUBJECT)}
-"""The origin's CPU had no headroom: its CPU time stands."""
+"""The origin's CPU had no headroom: the subject's CPU time is valid."""
 _CLIENTS: Final = (
     # Right answers a second, ms of CPU time a right answer, concurrency.
     (REQWEST, "Rust", "reqwest", 234.0, 1.63, 150),
@@ -28,7 +28,7 @@ _CLIENTS: Final = (
     (JAVA, "Java", "HttpClient", 61.6, 13.26, 50),
 )
 _AGAIN: Final = {JAVA: (1, 2), NODE: (2,)}
-"""In which of the three blocks a client was disturbed; each is made again, in the next blocks."""
+"""In which of the three blocks a client was disturbed; each is repeated, in the next blocks."""
 _WOBBLE: Final = (1.0, 1.004, 0.997, 1.002, 0.999)
 
 
@@ -81,7 +81,7 @@ def crawl_of(
 
 
 def disturbed_bench() -> list[Trial]:
-    """Make a run of three blocks: Java was disturbed in two and made again in two, Node.js in one; .NET is absent."""
+    """Make a run of three blocks: Java was disturbed in two and repeated in two, Node.js in one; .NET is absent."""
     trials: list[Trial] = []
     for place, (subject, language, method, rate, cpu_ms, concurrency) in enumerate(_CLIENTS):
         again = _AGAIN.get(subject, ())

@@ -1,14 +1,14 @@
-"""Stands in for the engine in tests of what calls it: same argv and files, no room, no web.
+"""Stands in for the engine in tests of its callers: same argv and files, no room, no web.
 
-`FAKE_ENGINE` names what goes wrong: `refuse`, `no-namespaces` (as `refuse`, and the doctor says why), `no-report`,
+`FAKE_ENGINE` names the failure: `refuse`, `no-namespaces` (as `refuse`, and the doctor says why), `no-report`,
 `garbage-report`, `hang`, `deaf` (as `hang`, but without heeding SIGTERM), `prepare` (hangs before the subject starts),
-`silent` (never comes to an end of what to expect). `FAKE_ENGINE_ROOMS` names a folder: each file in it is a room that
-can be made for a subject, after the last one it is as with `refuse`. Every URL is expected to answer 200 with 13 bytes;
-`FAKE_ENGINE_LOG` gets one line a start. With `FAKE_ENGINE_TIMES` a subject began and ended when the first and the last
-of its answers say so: the report carries no time of this machine's.
+`silent` (never ends its expectations). `FAKE_ENGINE_ROOMS` names a folder: each file in it is a room that can be made
+for a subject, after the last one it is as with `refuse`. Every URL is expected to answer 200 with 13 bytes;
+`FAKE_ENGINE_LOG` gets one line a start. With `FAKE_ENGINE_TIMES` a subject begins and ends with the times of its first
+and last answers: the report has no time of this machine.
 
-It is started some thousand times, and imports take longer than all that it does: it has only what Python has loaded
-anyway, or what is compiled into it; `pathlib`, `json` and `argparse` take longer than Python itself.
+It is started some thousand times, and imports take longer than its work: it imports only modules that Python has loaded
+anyway, or that are compiled into it; `pathlib`, `json` and `argparse` take longer than Python itself.
 """
 
 # ruff: noqa: PTH108, PTH123, PTH208
@@ -113,7 +113,7 @@ def urls(arguments: list[str]) -> int:
 def expect(arguments: list[str]) -> int:
     Options(arguments)
     while os.environ.get("FAKE_ENGINE") == "silent":
-        print("a line that somebody reads", flush=True)
+        print("a line that is read", flush=True)
         time.sleep(0.01)
     print("url,outcome,status,length,cause,arrives,request_url,requests,planned_ms")
     for line in sys.stdin:
@@ -175,7 +175,7 @@ def room(arguments: list[str]) -> int:
 
 
 class Subject:
-    """The subject's process: it ends with SIGTERM to the engine, as all that is in a room does."""
+    """The subject's process: it ends with SIGTERM to the engine, as all processes in a room do."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -188,7 +188,7 @@ class Subject:
             os.kill(self._process, signal.SIGKILL)
 
     def run(self) -> int | None:
-        """Give the exit status, negative for a signal; None when it is not to be started any more."""
+        """Return the exit status, negative for a signal; None if it is no longer to be started."""
         if self.stopped:
             return None
         process = os.fork()
@@ -244,7 +244,7 @@ def report(options: Options, subject: Subject) -> None:
 
 
 def times_in(stdout: str) -> tuple[int, int] | None:
-    """Give when the first answer was begun, and when the last one had come, as the subject's lines say it."""
+    """Return the start of the first answer and the end of the last one, from the subject's lines."""
     with open(stdout, encoding="utf-8") as lines:
         answers = [line.split(",") for line in lines]
     if not answers or len(answers[0]) < 4:

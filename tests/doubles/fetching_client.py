@@ -1,4 +1,4 @@
-"""A client that really fetches, for tests that put it into a folder of its own."""
+"""A client that sends real requests, for tests that put it into a folder of its own."""
 
 from typing import Final
 

@@ -1,8 +1,8 @@
-"""A clock that goes as a test says: no test has to wait for it, and no slow machine makes it run out."""
+"""A clock that a test controls: no test waits for it, and a slow machine does not make it expire."""
 
 
 class GivenClock:
-    """Stands in for the module `time` in what waits; each look at it takes as long as `step_s` says."""
+    """Stands in for the module `time` in code that waits; each reading advances it by `step_s`."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -14,5 +14,5 @@ class GivenClock:
         return self.now_s
 
     def sleep(self, seconds: float) -> None:
-        """Let that much time pass, at once."""
+        """Advance the clock."""
         self.now_s += seconds

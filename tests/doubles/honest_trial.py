@@ -1,4 +1,4 @@
-"""A trial that meets every rule of validity, and ways to make it break one."""
+"""A trial that meets every rule of validity, and functions that break one."""
 
 from dataclasses import replace
 

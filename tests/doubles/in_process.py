@@ -1,7 +1,7 @@
-"""The command in this process, with the real engine: for tests of what it does, not of how it starts and ends.
+"""The command in this process, with the real engine: for tests of its behaviour, not of its start and end.
 
-A command of its own takes most of a second to read its modules, waits between trials until the machine is quiet, and
-draws charts: none of that is what those tests look at.
+A separate process takes most of a second to import its modules, waits between trials until the machine is quiet, and
+draws charts: those tests check none of that.
 """
 
 import io
@@ -24,7 +24,7 @@ _DECIDING = (
     *("CHECK", "CONCURRENCY", "DURATION", "FORMAT", "HTTP_VERSION", "KEEPALIVE", "LIMIT", "REQUEST_TIMEOUT"),
     *("USER_AGENT",),
 )
-"""Variables that stand for options, of whoever runs the tests."""
+"""Environment variables for options, set by the user of the tests."""
 
 
 def in_process(
@@ -33,15 +33,15 @@ def in_process(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> Command:
-    """Return what runs `httpdyno` in a folder, until the end of the test that the patches belong to.
+    """Return a function that runs `httpdyno` in a folder, until the end of the test that owns the patches.
 
-    `stdin=` is text to read; other keywords are variables of the environment for that one command.
+    `stdin=` is text to read; other keywords are environment variables for that command.
     """
     for name in _DECIDING:
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    # Python remembers where temporary files were when it was first asked.
+    # Python caches the folder of temporary files at its first use.
     monkeypatch.setattr(tempfile, "tempdir", None)
     for name in ("WINDOW_S", "LONGEST_S", "SHORTEST_WINDOW_S"):
         monkeypatch.setattr(f"httpdyno.lab.cool_down.{name}", 0.0)
@@ -50,7 +50,7 @@ def in_process(
 
     def run(*arguments: str, stdin: str = "", **more: str) -> Ended:
         if arguments[0] in ENGINE_VERBS:
-            # The engine takes the process over.
+            # The engine replaces the process.
             ran = subprocess.run(
                 [*START, *arguments],
                 input=stdin,

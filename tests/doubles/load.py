@@ -1,4 +1,4 @@
-"""Load on purpose: for tests of what a trial says about a busy machine."""
+"""Load on purpose: for tests of trials on a busy machine."""
 
 import os
 import subprocess
@@ -31,7 +31,7 @@ def hogs(cpu: int, count: int) -> Iterator[None]:
 
 @contextmanager
 def quota(share: float) -> Iterator[Path | None]:
-    """Make a control group whose processes get a share of one CPU; yield its folder, None where that is refused."""
+    """Make a control group whose processes get a share of one CPU; yield its folder, or None if that is refused."""
     folder = (_V1 if _V1.is_dir() else _V2) / f"test-quota-{os.getpid()}"
     try:
         folder.mkdir()

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from httpdyno.experiments.load.judge import LOAD_RULES
 from httpdyno.experiments.load.records import load_trial
-from httpdyno.experiments.load.rules import LOAD_RULES
 from httpdyno.judge.validity import with_validity
 from httpdyno.model import Trial
 

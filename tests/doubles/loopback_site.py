@@ -12,9 +12,9 @@ _HOSTS: Final = ("127.0.0.1", "127.0.0.2", "127.0.0.3")
 
 
 class Site(ThreadingHTTPServer):
-    """A server that answers on every address of the loopback, and remembers who asked for what."""
+    """A server that answers on every address of the loopback, and records all requests."""
 
-    # No thread outlives the server: closing it waits for all of them.
+    # No thread outlives the server: closing it waits for all threads.
     daemon_threads = False
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Site(ThreadingHTTPServer):
         self.most_in_flight: dict[str, int] = defaultdict(int)
 
     def server_close(self) -> None:
-        """Answer whatever still waits, and end."""
+        """Answer all waiting requests, and end."""
         self.closing.set()
         with self.lock:
             self.gathered.notify_all()
@@ -41,7 +41,7 @@ class Site(ThreadingHTTPServer):
 
 
 class _Page(BaseHTTPRequestHandler):
-    """Answers a little late, or when enough others ask, too; below /stall never."""
+    """Answers a little late, or when enough other requests wait, too; below /stall never."""
 
     server: Site
     timeout = 300
@@ -57,15 +57,15 @@ class _Page(BaseHTTPRequestHandler):
             self.server.gathered.wait_for(
                 lambda: self.server.most_in_flight[host] >= self.server.together or self.server.closing.is_set(), 300
             )
-        # What asks for more at once than it may has the time to be seen.
+        # Too many simultaneous requests have the time to be seen.
         self.server.closing.wait(None if self.path.startswith("/stall") else 0.01)
         with self.server.lock:
             self.server.in_flight[host] -= 1
         self.send_response(200)
         self.send_header("Content-Length", "5")
-        with suppress(OSError):  # the client may be gone
+        with suppress(OSError):  # the client may have disconnected
             self.end_headers()
             self.wfile.write(b"hello")
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""

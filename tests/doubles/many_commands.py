@@ -1,7 +1,7 @@
-"""Runs one `httpdyno` after another in one process, wherever that is: for tests in another network namespace.
+"""Runs one `httpdyno` after another in one process: for tests in another network namespace.
 
-Started as a program, it reads a command a line (JSON: words, folder, environment) and writes what it left a line: exit
-code, standard output, standard error. As in `in_process`, nothing is waited for between trials, and no chart is drawn.
+Started as a program, it reads a command a line (JSON: words, folder, environment) and writes its result as a line: exit
+code, standard output, standard error. As in `in_process`, there is no pause between trials, and no chart is drawn.
 """
 
 import json
@@ -43,7 +43,7 @@ class ManyCommands:
         return code, out, err
 
     def end(self) -> None:
-        """End it, whatever it does."""
+        """End it, whatever it is doing."""
         self._process.kill()
         self._process.communicate()
 
@@ -68,7 +68,7 @@ def _run(words: Sequence[str], folder: str, environment: Mapping[str, str]) -> t
             sys.stdout.flush()
             sys.stderr.flush()
         finally:
-            # Whoever looks for what a test has left behind must not find this process in its folder.
+            # A search for a test's leftovers must not find this process in its folder.
             os.chdir("/")
             for descriptor, before in zip((1, 2), kept, strict=True):
                 os.dup2(before, descriptor)
@@ -88,7 +88,7 @@ def _serve() -> None:
     quick.WINDOW_S = quick.LONGEST_S = quick.SHORTEST_WINDOW_S = 0.0
     undrawn: Any = html
     undrawn.page = lambda report: f"<!doctype html>{report.headline}"
-    # What commands read must not be what comes here.
+    # Commands must not read this standard input.
     asked = os.fdopen(os.dup(0), encoding="utf-8")
     with Path(os.devnull).open(encoding="utf-8") as nothing:
         os.dup2(nothing.fileno(), 0)

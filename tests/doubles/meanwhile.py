@@ -1,4 +1,4 @@
-"""Something that is done beside a test as soon as it may, and never after the test."""
+"""An action that runs during a test as soon as its condition holds, and never after the test."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ LOOK_EVERY_S = 0.005
 def as_soon_as(condition: Callable[[], object], act: Callable[[], object]) -> Iterator[None]:
     """While the block lasts, do something once, in a thread of its own, as soon as the condition holds.
 
-    A block that ends before, by an error also, takes the thread along: nothing of it is armed any more.
+    If the block ends before, even by an error, the thread ends with it.
     """
     over = threading.Event()
 

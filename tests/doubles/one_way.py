@@ -1,7 +1,7 @@
-"""Datagrams that tell how long they were on their way, each way: both ends read the same clock.
+"""Datagrams that measure their travel time in each direction: both ends read the same clock.
 
-`one_way.py echo READY` sends back what comes, and makes the file READY when it listens. `one_way.py send READY COUNT
-GAP_MS` waits for that and removes it, sends, and prints a line for each that came back: its number, nanoseconds there,
+`one_way.py echo READY` returns each datagram, and makes the file READY when it listens. `one_way.py send READY COUNT
+GAP_MS` waits for that and removes it, sends, and prints a line for each that returned: its number, nanoseconds there,
 nanoseconds back.
 """
 
@@ -19,12 +19,12 @@ PEER: Final = "198.18.0.1"
 STAMPS: Final = struct.Struct("<IQQ")
 BUFFER_BYTES: Final = 8 << 20
 END: Final = 2**32 - 1
-"""The number of what is sent after all others."""
+"""The number of the last datagram."""
 PAUSE_S: Final = 0.05
 
 
 def opened() -> socket.socket:
-    """Open a socket that holds what comes while nobody reads."""
+    """Open a socket with a large receive buffer."""
     found = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     # Root may have more than the system's limit.
     with contextlib.suppress(PermissionError):
@@ -33,7 +33,7 @@ def opened() -> socket.socket:
 
 
 def echo(ready: Path) -> None:
-    """Send back what comes, with the moment of its arrival."""
+    """Return each datagram with the moment of its arrival."""
     with opened() as at:
         at.bind((PEER, PORT))
         ready.touch()
@@ -44,7 +44,7 @@ def echo(ready: Path) -> None:
 
 
 def send(ready: Path, count: int, gap_ms: float) -> None:
-    """Send so many, one a gap, and print what came back."""
+    """Send a number of datagrams, one a gap, and print those that returned."""
     lines: list[str] = []
     with opened() as to:
         to.connect((PEER, PORT))
@@ -67,7 +67,7 @@ def send(ready: Path, count: int, gap_ms: float) -> None:
             if ahead > 0.001:
                 time.sleep(ahead)
             to.send(STAMPS.pack(number, time.monotonic_ns(), 0))
-        # Nothing overtakes on its way: what has not come back before this is lost. This may be lost itself.
+        # There is no reordering: datagrams that did not return before this one are lost. It may be lost itself.
         while receiver.is_alive():
             to.send(STAMPS.pack(END, time.monotonic_ns(), 0))
             receiver.join(PAUSE_S)

@@ -1,4 +1,4 @@
-"""The real origin on free ports of this machine, for tests of who talks to it."""
+"""The real origin on free ports of this machine, for tests of its clients."""
 
 import json
 import re
@@ -17,7 +17,7 @@ _AT: Final = re.compile(r"^\w+ at (?P<scheme>https?|dns)://127\.0\.0\.1:(?P<port
 
 
 class Origin:
-    """A running origin: its ports, and what it has seen in the end."""
+    """A running origin: its ports, and its final counts."""
 
     def __init__(self, engine: Engine, folder: Path, *, web: str = "plain", options: Sequence[str] = ()) -> None:
         self._report = folder / "report.json"
@@ -41,13 +41,13 @@ class Origin:
         return int(status.partition("VmRSS:")[2].split()[0])
 
     def stop(self) -> dict[str, Any]:
-        """End it; give what it counted."""
+        """End it; return its counts."""
         self._process.terminate()
         assert self._process.wait(_PATIENCE_S) == 0
         counted: dict[str, Any] = json.loads(self._report.read_text())["origin"]
         return counted
 
     def kill(self) -> None:
-        """End it however it is."""
+        """End it in any state."""
         self._process.kill()
         self._process.wait()

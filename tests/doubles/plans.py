@@ -1,4 +1,4 @@
-"""The trials of a plan, one after the other, for tests that make the results up."""
+"""The trials of a plan, one after the other, for tests with made-up results."""
 
 from collections.abc import Iterator, Sequence
 

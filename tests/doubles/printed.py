@@ -1,16 +1,16 @@
-"""What a client prints, read by the engine itself."""
+"""Output of a client, parsed by the engine itself."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from httpdyno.judge import Lines, TrialArtifacts, ending_from_report, read_lines
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.location import find_engine
 from httpdyno.lab.scratch import ScratchFile
+from httpdyno.subjects.engine_program import find_engine
 
 
 def lines_of(printed: str | bytes, *, killed: bool = False) -> Lines:
-    """Read output that no client has written."""
+    """Parse output that a test has written."""
     with ScratchFile() as file, ScratchFile() as rows:
         file.file.write(printed.encode() if isinstance(printed, str) else printed)
         file.file.flush()
@@ -19,5 +19,5 @@ def lines_of(printed: str | bytes, *, killed: bool = False) -> Lines:
 
 
 def artifacts(report: Mapping[str, Any], printed: str | bytes = b"", **more: Any) -> TrialArtifacts:
-    """Return what a trial with this report and this output left."""
+    """Return the files of a trial with this report and this output."""
     return TrialArtifacts(report, lines_of(printed, killed=ending_from_report(report).killed), **more)

@@ -1,4 +1,4 @@
-"""What the reports of fixtures/tool-reports say, those in sentences and tables, by their names."""
+"""Content of the text reports in fixtures/tool-reports, by their names."""
 
 from typing import Final
 

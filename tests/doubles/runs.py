@@ -41,7 +41,7 @@ def make_run(
     close: bool = True,
     **changes: Any,
 ) -> Path:
-    """Write a run below ``root``, under a name of its own if one is given; give its folder."""
+    """Write a run below ``root``, under its name if one is given; return its folder."""
     manifest = manifest_of(trials, **changes)
     writer = RunWriter.create(root, manifest)
     for number, trial in enumerate(trials):

@@ -1,4 +1,4 @@
-"""What an open loop sees of a server, in closed form: what following its schedule is held against."""
+"""Response times of an open loop in closed form: the reference for simulated schedules."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,12 +15,12 @@ class Fixed:
     service_ns: int
 
     def due_ns(self, arrived_ns: int) -> int:
-        """Say when an answer is due."""
+        """Return when an answer is due."""
         return arrived_ns + self.service_ns
 
 
 def stall_quantile_ns(share: float, *, service_ns: int, length_ns: int, duration_s: float) -> float:
-    """Give a quantile of response times where a server stalls once, and no request waits for a connection.
+    """Return a quantile of response times where a server stalls once, and no request waits for a connection.
 
     A share f = length / duration of all requests comes due in the stall. The first of them waits for all of it, the
     last for nothing: their waits are uniform. So the quantile is the service time up to 1 - f, and rises in a straight
@@ -40,7 +40,7 @@ def stall_quantile_ns(share: float, *, service_ns: int, length_ns: int, duration
 
 
 def overload_quantile_ns(share: float, *, service_ns: int, rate_per_s: float, duration_s: float) -> float:
-    """Give a quantile of response times of a D/D/1 that is asked for more than it can serve.
+    """Return a quantile of response times of an overloaded D/D/1 queue.
 
     Request n is intended at n / rate and answered at (n + 1) * service: it waits longer than the one before by the
     difference of the two gaps. Of those that are answered before the end, duration / service, the times are uniform.

@@ -1,4 +1,4 @@
-"""What a command may have left behind on this machine: processes, mounts, files, network namespaces, control groups."""
+"""Leftovers of a command on this machine: processes, mounts, files, network namespaces, control groups."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
-# What crates/dyno-room gives its groups: namespace of process ids, process id and start time of the engine.
+# The names of groups in crates/dyno-room: namespace of process ids, process id and start time of the engine.
 GROUP_NAME = re.compile(r"httpdyno-(?P<namespace>\d+)-(?P<engine>\d+)-(?P<start>\d+)")
 NAMED_NAMESPACE = re.compile(r" (?P<namespace>net:\[\d+\]) (?P<mount>\S+) .* - nsfs ")
 # As doubles/two_machines.py names them: by the process of the tests.
@@ -19,7 +19,7 @@ ENGINE = "httpdyno-engine"
 
 @dataclass(frozen=True)
 class Traces:
-    """What belongs to a test, and to no room that lives."""
+    """Leftovers that belong to a test, and to no living room."""
 
     processes: tuple[str, ...] = ()
     mounts: tuple[str, ...] = ()
@@ -30,28 +30,28 @@ class Traces:
 
 @dataclass(frozen=True)
 class Before:
-    """What was there already, whoever had made it."""
+    """Objects that existed before the test."""
 
     network_namespaces: frozenset[str]
     control_groups: frozenset[str]
     at_ticks: int
-    """When: in the unit of the start times of processes, since the machine started."""
+    """The moment of the note, in the unit of the start times of processes, since the machine started."""
 
 
 def look_before() -> Before:
-    """Note what is there before a test begins."""
+    """Record the state before a test begins."""
     at_ticks = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
     return Before(frozenset(network_namespaces()), frozenset(control_groups()), at_ticks)
 
 
 def traces_of(folder: Path, temporary: Path, before: Before) -> Traces:
-    """List what there is now, of that alone which belongs to a test.
+    """List the present objects that belong to a test.
 
     Processes belong to the folder by their working folder, their command line or their environment; mounts by their
     path; `temporary` is the `$TMPDIR` of the commands that ran. A network namespace belongs to the test by a process in
     it, which belongs to the folder or descends from this one and is in no room of a living engine of others, or by its
-    name. A control group does not say whose it was: it counts when its engine was started since and is gone. Whatever
-    test killed that engine makes a room, too, which sweeps the group.
+    name. A control group does not show its owner: it counts if its engine was started since and is gone. The test that
+    killed that engine makes a room, too, which removes the group.
     """
     ours = set(processes_of(folder))
     namespaces = network_namespaces()
@@ -75,7 +75,7 @@ def processes_of(folder: Path) -> list[int]:
 
 
 def network_namespaces() -> dict[str, list[int]]:
-    """Find the network namespaces that something keeps alive, each with the processes in it; none: a mount does."""
+    """Find the living network namespaces, each with its processes; with none, a mount keeps it."""
     found: dict[str, list[int]] = defaultdict(list)
     for number in _processes():
         try:
@@ -130,19 +130,19 @@ def describe(process: int) -> str:
 
 
 def parent_of(process: int) -> int:
-    """Give the parent of a process; 0 when the process is gone or has none."""
+    """Return the parent of a process; 0 when the process is gone or has none."""
     fields = _stat(process)
     return int(fields[1]) if fields else 0
 
 
 def start_of(process: int) -> str | None:
-    """Give when a process was started, as the kernel has it; None when the process is gone."""
+    """Return the kernel's start time of a process; None if the process is gone."""
     fields = _stat(process)
     return fields[19] if fields else None
 
 
 def pid_in_room(process: int) -> int | None:
-    """Give the process id that a process has in the innermost namespace; None when it is in none of its own."""
+    """Return the process id that a process has in the innermost namespace; None if it has no namespace of its own."""
     try:
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
     except OSError:
@@ -157,7 +157,7 @@ def _processes() -> list[int]:
 
 
 def _stat(process: int) -> list[str]:
-    """Give the fields of a process behind its name: state, parent, ..., start time as the twentieth."""
+    """Return the fields of a process after its name: state, parent, ..., start time as the twentieth."""
     try:
         return Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     except OSError:

@@ -1,13 +1,13 @@
-"""Trials without a measurement: a subject, a block, a value, and what became of it."""
+"""Trials without a measurement: a subject, a block, a value, and an outcome."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
-from httpdyno.experiments.cost.figures import CostPoint, CostSummary
-from httpdyno.experiments.latency.figures import LatencyPoint, LatencySummary
-from httpdyno.experiments.load.figures import LoadSummary
+from httpdyno.experiments.cost.judge import CostPoint, CostSummary
+from httpdyno.experiments.latency.judge import LatencyPoint, LatencySummary
+from httpdyno.experiments.load.judge import LoadSummary
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.model import FigureRecord, LinesSummary, Outcome, Tally, Trial, Validity, figures_of
 from httpdyno.model.record import without_figures
@@ -34,7 +34,7 @@ def summary_of(right_per_s: float | None, **changes: Any) -> LinesSummary:
 
 
 def trial(subject: str, block: int, right_per_s: float | None = None, **changes: Any) -> Trial:
-    """Make a trial of a crawl that went well, unless ``changes`` says otherwise; records of figures by ``KINDS``.
+    """Make a successful trial of a crawl, unless ``changes`` says otherwise; records of figures by ``KINDS``.
 
     Its client keeps one core busy: it gives as many right answers a second as that core has CPU time for.
     """

@@ -13,11 +13,11 @@ import pytest
 
 HERE_ADDRESS: Final = "10.66.7.1"
 THERE_ADDRESS: Final = "10.66.7.2"
-"""In a block where a room would answer nothing: on real machines addresses are only addresses."""
+"""In a block in which a room never answers: on real machines these are ordinary addresses."""
 THERE_V6: Final = "fd66:7::2"
 PORT: Final = 8080
 AGAINST: Final = f"http://{THERE_ADDRESS}:{PORT}"
-"""Where an origin of the other machine is measured against."""
+"""Address of an origin on the other machine."""
 _PATIENCE_S: Final = 300
 
 
@@ -30,12 +30,12 @@ class Machines:
 
     @property
     def at_here(self) -> list[str]:
-        """What makes a command one of the machine that measures."""
+        """Prefix that runs a command on the measuring machine."""
         return _in(self.here)
 
     @property
     def at_there(self) -> list[str]:
-        """What makes a command one of the other machine."""
+        """Prefix that runs a command on the other machine."""
         return _in(self.there)
 
 
@@ -59,19 +59,19 @@ class RunningOrigin:
             time.sleep(0.01)
 
     def kill(self) -> None:
-        """End it as a machine ends that loses its power, but for the connections, which its kernel closes."""
+        """End it like a power loss, except that the kernel closes the connections."""
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """End it in order."""
+        """End it gracefully."""
         self._process.terminate()
         assert self._process.wait(_PATIENCE_S) == 0, self._said.read_text()
 
 
 @contextmanager
 def two_machines() -> Iterator[Machines]:
-    """Make two machines and a cable; skip where that is not allowed, or `ip` is missing."""
+    """Make two machines and a cable; skip if that is not permitted, or if `ip` is missing."""
     machines = Machines(f"hd-here-{os.getpid()}", f"hd-there-{os.getpid()}")
     near, far = f"hdh{os.getpid()}", f"hdt{os.getpid()}"
     try:
@@ -98,7 +98,7 @@ def two_machines() -> Iterator[Machines]:
 
 def _remove(machines: Machines) -> None:
     for name in (machines.here, machines.there):
-        # Where there is no `ip`, there is nothing to remove either.
+        # Without `ip` there is nothing to remove.
         with suppress(OSError):
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
 

@@ -1,1 +1,1 @@
-"""What is tried for long or with malice: kills, hostile servers, hours of load. `scripts/endure` runs it."""
+"""Long and hostile tests: kills, hostile servers, hours of load. `scripts/endure` runs it."""

@@ -14,7 +14,7 @@ def _exit(number: int, _: object) -> None:
 
 
 def main(given: Sequence[str]) -> int:
-    """Do what the first argument names; give the exit status: 1 when something was found."""
+    """Run the test that the first argument names; return the exit status: 1 if it found a defect."""
     parser = argparse.ArgumentParser(
         prog="scripts/endure", description="Try for long, or with malice, what must not break.", allow_abbrev=False
     )

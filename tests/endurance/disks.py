@@ -1,4 +1,4 @@
-"""Fill disks, put foreign files where a verb resumes, kill between two writes; find what is lost, torn or changed."""
+"""Fill disks, put foreign files where a verb resumes, kill between two writes; find lost, torn or changed data."""
 
 import csv
 import json
@@ -18,8 +18,8 @@ from endurance.kills import origin
 from endurance.lane import CRASHED, PATIENCE_S, START, Lane
 from httpdyno.errors import HttpdynoError
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.location import find_engine
 from httpdyno.store import open_run
+from httpdyno.subjects.engine_program import find_engine
 
 Kind = Literal["full", "foreign", "cut"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -82,7 +82,7 @@ class Place:
 
     def status_of(self, *argv: str, stdin: str | None = None, before: Sequence[str] = ()) -> int:
         """Run a command, keep the rows that it prints, and return its status."""
-        # What traces the engine starts it itself.
+        # The tracer starts the engine itself.
         words = [*before, str(self.lane.engine.path), *argv] if before else [*START, *argv]
         with (
             (self.lane.folder / (stdin or "/dev/null")).open() as given,
@@ -167,7 +167,7 @@ def fills(attempt: Attempt, place: Place) -> Iterator[str]:
                 yield f"{at}: run does not open: {error}"
         if attempt.verb == "bench" and runs and status:
             argv = ("bench", "--resume", str(runs[-1]))
-        # A busy machine lets nothing be found (3), but the run is whole.
+        # On a busy machine there may be no result (3), but the run is complete.
         if (status := place.status_of(*argv, stdin=stdin)) not in (0, 3):
             yield f"{at}, then with room: status {status}: {place.said()}"
         if attempt.verb == "fetch":
@@ -216,7 +216,7 @@ TRIED = (
 
 
 def run(count: int, seed: int, kinds: Sequence[str]) -> int:
-    """Make `count` attempts, an equal share of each kind; print a line for each. Return 1 when one found something."""
+    """Make `count` attempts, an equal share of each kind; print a line for each. Return 1 if one found a defect."""
     chosen = [kind for kind in KINDS if not kinds or kind in kinds]
     if os.geteuid() != 0:
         raise SystemExit("endure: disks: mounting a tmpfs requires root")

@@ -1,4 +1,4 @@
-"""Has every client that is built crawl servers that misbehave: each trial ends, is judged, and leaves nothing."""
+"""Makes every built client crawl servers that misbehave: each trial ends, is judged, and leaves nothing."""
 
 import os
 import subprocess
@@ -19,13 +19,13 @@ from httpdyno.subjects.catalogue import read_catalogue
 TIMEOUT_S = 2
 DEADLINE_S = 20
 HANGS_AFTER_S = DEADLINE_S + 280
-"""On a machine that has much else to do a client may start slowly; what hangs does so for ever."""
+"""On a busy machine a client may start slowly; a hang lasts for ever."""
 BYTES_PER_S = 8e6
-"""What a flood brings: a client without a bound has that much more each second, and the machine has to bear it."""
+"""Size of a flood: a client without a bound grows by that each second, and the machine must have room for it."""
 
 
 def run(clients: Sequence[str]) -> int:
-    """Try each; print a line for each. The status is 1 when something of ours broke."""
+    """Try each; print a line for each. The status is 1 if httpdyno itself failed."""
     named = list(clients) or [subject.id for subject in read_catalogue().of_kind(SubjectKind.CLIENT)]
     broken = 0
     with Server(BYTES_PER_S) as server, tempfile.TemporaryDirectory(prefix="endure-hostile-") as name:
@@ -45,7 +45,7 @@ def run(clients: Sequence[str]) -> int:
 
 
 def attempt(client: str, folder: Path) -> tuple[str, bool]:
-    """Run one client over all behaviours; say what came of it, and whether something of ours broke."""
+    """Run one client over all behaviours; return the result, and whether httpdyno itself failed."""
     asked = [
         *("bench", client, "--urls", str(folder / "urls"), "--web", "live", "--yes", "--repeat", "1"),
         *("--timeout", str(TIMEOUT_S), "--duration", str(DEADLINE_S), "--concurrency", str(len(BEHAVIOURS))),

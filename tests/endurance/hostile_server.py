@@ -17,7 +17,7 @@ HELLO = OK + b"Content-Length: 5\r\n\r\nhello"
 PIECE = 64 << 10
 MEBIBYTE = 1 << 20
 SLOW_S = 0.05
-"""Between two bytes of those that are slow: never as long as anybody's patience, and never done."""
+"""Pause between two bytes of slow behaviours: shorter than any timeout, and without an end."""
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 Bytes = Iterator[bytes]
@@ -51,7 +51,7 @@ def _bomb(window: int, name: bytes) -> Callable[[str], Bytes]:
     """Send zeros without end, each mebibyte of them as a kibibyte."""
     coder = zlib.compressobj(9, zlib.DEFLATED, window)
     head = coder.compress(b"") + coder.flush(zlib.Z_SYNC_FLUSH)
-    # After a flush that forgets what was before, the same zeros are the same bytes.
+    # After a full flush, the same zeros are the same bytes.
     coder.compress(bytes(MEBIBYTE))
     coder.flush(zlib.Z_FULL_FLUSH)
     zeros = coder.compress(bytes(MEBIBYTE)) + coder.flush(zlib.Z_FULL_FLUSH)
@@ -60,7 +60,7 @@ def _bomb(window: int, name: bytes) -> Callable[[str], Bytes]:
 
 
 def _chain(path: str) -> Bytes:
-    """Send to a place that was not seen before."""
+    """Redirect to a new location each time."""
     number = int(path.partition("?")[2] or 0) + 1
     yield b"HTTP/1.1 302 Found\r\nLocation: /redirect-chain?%d\r\nContent-Length: 0\r\n\r\n" % number
 
@@ -108,7 +108,7 @@ BEHAVIOURS: dict[str, Callable[[str], Bytes]] = {
     "silence": lambda _: iter(lambda: time.sleep(SLOW_S) or b"", None),
     "nothing": _once(b""),
 }
-"""What follows a request of that path; then the connection is closed."""
+"""Answer to a request of that path; then the connection is closed."""
 
 
 def _frame(kind: int, flags: int, stream: int, content: bytes = b"") -> bytes:
@@ -130,13 +130,13 @@ RUBBISH: dict[str, tuple[bytes, bytes]] = {
     "headers-of-nothing": (SETTINGS, _frame(HEADERS, END_OF_HEADERS, 1, STATUS_200 + bytes(16_000))),
     "endless-data": (SETTINGS + _frame(HEADERS, END_OF_HEADERS, 1, STATUS_200), _frame(DATA, 0, 1, bytes(16_384))),
     "endless-empty-data": (SETTINGS + _frame(HEADERS, END_OF_HEADERS, 1, STATUS_200), _frame(DATA, 0, 1)),
-    "streams-nobody-asked-for": (SETTINGS, _frame(HEADERS, END_OF_HEADERS, 2, STATUS_200)),
+    "unrequested-streams": (SETTINGS, _frame(HEADERS, END_OF_HEADERS, 2, STATUS_200)),
     "windows-beyond-bounds": (SETTINGS, _frame(WINDOW, 0, 0, struct.pack(">I", 0x7FFFFFFF))),
     "endless-goodbyes": (SETTINGS, _frame(GOAWAY, 0, 0, struct.pack(">II", 0x7FFFFFFF, 0))),
     "endless-resets": (SETTINGS, _frame(RESET, 0, 1, struct.pack(">I", 8))),
     "frame-too-long": (SETTINGS, b"\xff\xff\xff" + bytes(6) + bytes(PIECE)),
 }
-"""What follows the preface of HTTP/2: once, and then for ever. The n-th connection of a server gets the n-th kind."""
+"""Answer to the preface of HTTP/2: once, and then for ever. The n-th connection of a server gets the n-th kind."""
 
 
 class Server(socketserver.ThreadingTCPServer):
@@ -153,15 +153,15 @@ class Server(socketserver.ThreadingTCPServer):
         self.port = int(self.server_address[1])
 
     def verify_request(self, request: object, client_address: object) -> bool:
-        """Answer nobody but this machine."""
+        """Answer only this machine."""
         del request
         return isinstance(client_address, tuple) and str(client_address[0]).startswith("127.")
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: clients that had enough have gone."""
+        """Log nothing: the client has disconnected."""
 
     def urls(self) -> list[str]:
-        """Give the URL of each behaviour."""
+        """Return the URL of each behaviour."""
         return [f"http://127.0.1.{number}:{self.port}/{name}" for number, name in enumerate(BEHAVIOURS, 1)]
 
 
@@ -171,7 +171,7 @@ class Handler(socketserver.BaseRequestHandler):
     server: Server
 
     def handle(self) -> None:
-        """Read a request, and answer as its path says."""
+        """Read a request, and answer by its path."""
         connection: socket.socket = self.request
         connection.settimeout(60)
         received = b""

@@ -52,7 +52,7 @@ def _counts(coded: bytes) -> dict[int, int]:
 
 
 def _number(coded: bytes, place: int) -> tuple[int, int]:
-    """Read a zigzag number of one to nine bytes; give it with the next place."""
+    """Read a zigzag number of one to nine bytes; return it with the next position."""
     number, shift = 0, 0
     for size in range(1, 10):
         byte = coded[place]
@@ -68,7 +68,7 @@ def _number(coded: bytes, place: int) -> tuple[int, int]:
 
 
 def _value(index: int, half_bits: int, unit: int) -> int:
-    """Give the lowest value that is counted at an index."""
+    """Return the lowest value that is counted at an index."""
     bucket, within = (index >> half_bits) - 1, (index & ((1 << half_bits) - 1)) + (1 << half_bits)
     if bucket < 0:
         bucket, within = 0, within - (1 << half_bits)

@@ -1,4 +1,4 @@
-"""Kills processes of every verb at random moments, and looks what is left behind and what is torn."""
+"""Kills processes of every verb at random moments, and looks for leftovers and torn files."""
 
 import os
 import random
@@ -19,30 +19,30 @@ from endurance.lane import CRASHED, PATIENCE_S, REFUSED, Lane
 from endurance.verbs import VERBS, Verb
 from endurance.victims import PARTS, Part, kill_one, parts_of
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.location import find_engine
+from httpdyno.subjects.engine_program import find_engine
 
-NOBODY = "nobody"
+NO_VICTIM = "none"
 UNENDING_S = 1.5
 TRIES = 4
-"""Whose end came before the kill is tried again, each time so much earlier."""
+"""An attempt whose process ended before the kill is repeated, each time earlier by this factor."""
 EARLIER = 0.4
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """Whom to kill, and when."""
+    """The process to kill, and when."""
 
     verb: Verb
     part: Part
     share: float
     """Of the time between the first sight of the part and the usual end of the command."""
     goes_on: bool
-    """Whether the run is gone on with afterwards."""
+    """Whether the run is resumed afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it."""
+    """The result."""
 
     verb: str
     part: str
@@ -51,7 +51,7 @@ class Outcome:
 
 
 def plan(count: int, seed: int, verbs: Sequence[Verb]) -> list[Attempt]:
-    """Draw the attempts: every part equally often, and for each part every verb in which somebody plays it."""
+    """Draw the attempts: every part equally often, and for each part every verb that has it."""
     chance = random.Random(seed)
     played = {part: [verb for verb in verbs if part in verb.parts] for part in PARTS}
     parts = [part for part in PARTS if played[part]]
@@ -65,20 +65,20 @@ def plan(count: int, seed: int, verbs: Sequence[Verb]) -> list[Attempt]:
 
 
 class Pace:
-    """How long each verb takes here when nobody is killed: as told, or measured by the first who needs it."""
+    """How long each verb takes here without a kill: as given, or measured at first use."""
 
     def __init__(self, told_s: float | None = None) -> None:
         self._told_s = told_s
         self._lasts_s: dict[tuple[str, Part], float] = {}
 
     def of(self, verb: Verb, part: Part, lane: Lane) -> float:
-        """Give seconds, from the first sight of a part."""
+        """Return seconds, from the first sight of a part."""
         if self._told_s is not None:
             return self._told_s
         if not verb.ends:
             return UNENDING_S
         if (verb.name, part) not in self._lasts_s:
-            # The first time it may have something to build, or to prove.
+            # The first time it may have to build, or to probe.
             lane.begin(verb).wait(PATIENCE_S)
             command = lane.begin(verb)
             began = {seen: time.monotonic() for seen in _sights(command, verb)}
@@ -88,7 +88,7 @@ class Pace:
 
 
 def _sights(command: "subprocess.Popen[str]", verb: Verb) -> Iterator[Part]:
-    """Give each part of a verb when somebody is first seen to play it; end with the command."""
+    """Return when each part of a verb is first seen, and the end of the command."""
     unseen = set(verb.parts)
     while unseen and command.poll() is None:
         seen = unseen.intersection(parts_of(command.pid))
@@ -98,7 +98,7 @@ def _sights(command: "subprocess.Popen[str]", verb: Verb) -> Iterator[Part]:
 
 
 def attempt(wanted: Attempt, lane: Lane, pace: Pace, chance: random.Random) -> Outcome:
-    """Start the verb, kill, look; again when all had ended before."""
+    """Start the verb, kill, check; repeat if all processes had ended before."""
     for again in range(TRIES):
         sooner = replace(wanted, share=wanted.share * EARLIER**again)
         outcome = _attempt(sooner, lane, pace, chance)
@@ -122,12 +122,12 @@ def _attempt(wanted: Attempt, lane: Lane, pace: Pace, chance: random.Random) -> 
         with suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
     found += lane.torn(wanted.verb, goes_on=wanted.goes_on)
-    part = wanted.part if killed else f"{NOBODY}: no {wanted.part}"
+    part = wanted.part if killed else f"{NO_VICTIM}: no {wanted.part}"
     return Outcome(wanted.verb.name, part, at_ms, tuple(found))
 
 
 def _kill(command: "subprocess.Popen[str]", wanted: Attempt, after_s: float, chance: random.Random) -> bool:
-    """Wait for somebody who plays the part, then for the moment, then for somebody again; kill."""
+    """Wait for a process of the part, then for the moment, then for a process again; kill."""
     deadline = time.monotonic() + PATIENCE_S
     due: float | None = None
     while command.poll() is None and time.monotonic() < deadline:
@@ -140,7 +140,7 @@ def _kill(command: "subprocess.Popen[str]", wanted: Attempt, after_s: float, cha
 
 
 def _ended(command: "subprocess.Popen[str]", part: Part | None, verb: Verb, lane: Lane) -> Iterator[str]:
-    """Wait for the command, whoever of it was killed."""
+    """Wait for the command, whichever of its processes was killed."""
     if part not in ("command", None) and not verb.ends:
         command.terminate()
     try:
@@ -156,7 +156,7 @@ def _ended(command: "subprocess.Popen[str]", part: Part | None, verb: Verb, lane
 
 
 def run(count: int, seed: int, lanes: int, only: Sequence[str] = (), *, told_s: float | None = None) -> int:
-    """Kill so often; print a line for each, and a table. The status is 1 when anything was found."""
+    """Make a number of kills; print a line for each, and a table. The status is 1 if a defect was found."""
     verbs = [verb for verb in VERBS if not only or verb.name in only]
     if not verbs or count < 1 or lanes < 1:
         raise SystemExit(f"endure: nothing to kill; there are {', '.join(verb.name for verb in VERBS)}")
@@ -186,9 +186,9 @@ def run(count: int, seed: int, lanes: int, only: Sequence[str] = (), *, told_s: 
     print(table(outcomes))
     if failures:
         print(f"ended early: {failures[0]}")
-    missed = sum(outcome.part.startswith(NOBODY) for outcome in outcomes)
+    missed = sum(outcome.part.startswith(NO_VICTIM) for outcome in outcomes)
     if 2 * missed > count:
-        print(f"{missed} of {count} killed nobody: the parts of a run are not what they were")
+        print(f"{missed} of {count} attempts killed no process: the parts of a run have changed")
     return 1 if failures or 2 * missed > count or any(outcome.found for outcome in outcomes) else 0
 
 
@@ -219,7 +219,7 @@ def _keep_evidence(lane: Lane, folder: Path) -> None:
 
 @contextmanager
 def origin(engine: Engine) -> Iterator[str]:
-    """Serve a web that is not killed; give its address."""
+    """Serve a web that is not killed; return its address."""
     argv = [str(engine.path), "origin", "--web", "plain", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -236,8 +236,8 @@ def line(outcome: Outcome) -> str:
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
-    """Count who was killed in which verb, and what was found."""
-    parts = (*PARTS, "nobody")
+    """Count kills by verb and part, and defects."""
+    parts = (*PARTS, NO_VICTIM)
     counts = Counter((outcome.verb, outcome.part.partition(":")[0]) for outcome in outcomes)
     rows = [f"{'killed':17} " + " ".join(f"{part:>8}" for part in parts) + f" {'found':>8}"]
     for verb in dict.fromkeys(outcome.verb for outcome in outcomes):

@@ -1,4 +1,4 @@
-"""A place in which commands run one after another, and what is looked at when one was killed."""
+"""A place in which commands run one after another, and the checks after a kill."""
 
 import os
 import re
@@ -15,18 +15,18 @@ from doubles.traces import Traces, look_before, processes_of, traces_of
 from endurance.verbs import Verb, prove_server, write_subjects
 from httpdyno.errors import HttpdynoError
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.trial_folder import sweep
+from httpdyno.lab.trial_files import sweep
 from httpdyno.store import open_run
 from httpdyno.subjects.cache import program_path
 
 START = (sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())")
 PATIENCE_S = 600.0
-"""On a machine that has much else to do all takes many times as long; what hangs does so for ever."""
+"""On a busy machine everything takes many times as long; a hang lasts for ever."""
 SETTLED_WITHIN_S = 60.0
 URLS = 3_000
 CRASHED = re.compile(r"Traceback|panicked at", re.MULTILINE)
 REFUSED = 2
-"""The status of a command line that means nothing to the command: whoever kills it has killed nothing."""
+"""The status of an invalid command line: such a command has run nothing that could be killed."""
 
 
 class Lane:
@@ -71,7 +71,7 @@ class Lane:
         """Start `httpdyno` in a process group of its own; in a lane that is closed, end the thread."""
         if self.closed:
             raise SystemExit
-        # Not a pipe: nobody reads while the command lives, and one that was filled would hold it up.
+        # A file, not a pipe: it is read after the command ends, and a full pipe would block the command.
         with (
             (self.folder / (stdin or "/dev/null")).open() as given,
             (self.folder / "out").open("w") as out,
@@ -83,7 +83,7 @@ class Lane:
             )  # fmt: skip
 
     def begin(self, verb: Verb) -> "subprocess.Popen[str]":
-        """Start a verb, with nothing there of what it makes."""
+        """Start a verb without its earlier results."""
         for made in ("runs", "pages", "journal"):
             shutil.rmtree(self.folder / made, ignore_errors=True)
         (self.folder / "journal").unlink(missing_ok=True)
@@ -94,11 +94,11 @@ class Lane:
         return self.start(*(word.format(**self.words) for word in verb.argv), stdin=verb.stdin)
 
     def said(self) -> str:
-        """Give what the last command printed to standard error."""
+        """Return the standard error of the last command."""
         return (self.folder / "err").read_text(encoding="utf-8", errors="replace")
 
     def status_of(self, *argv: str, stdin: str | None = None) -> int:
-        """Run a command; give its status, which is that of SIGKILL when it does not end."""
+        """Run a command; return its status, which is that of SIGKILL when it does not end."""
         command = self.start(*argv, stdin=stdin)
         try:
             return command.wait(PATIENCE_S)
@@ -112,7 +112,7 @@ class Lane:
             raise RuntimeError(f"{' '.join(argv)}: status {code}: {self.said()}")
 
     def left(self) -> Traces:
-        """List what is left once all had time to end; a room sweeps what SIGKILL cannot but leave."""
+        """List the leftovers after a time to end; a room removes those that SIGKILL always leaves."""
         deadline = time.monotonic() + SETTLED_WITHIN_S
         while (traces := self._traces()) != Traces() and time.monotonic() < deadline:
             if not traces.processes:
@@ -126,12 +126,12 @@ class Lane:
         return traces_of(self.folder, self.temporary, self.before)
 
     def torn(self, verb: Verb, *, goes_on: bool) -> list[str]:
-        """Name what is wrong with what the killed command had written."""
+        """Name the defects in files of the killed command."""
         found = []
         runs = self.folder / "runs"
         for run in sorted(runs.iterdir()) if runs.exists() else []:
             if run.name.startswith("."):
-                # Killed before it had a manifest: to all who read it is no run, and the next one sweeps it.
+                # Killed before it had a manifest: it does not count as a run, and the next run removes it.
                 continue
             try:
                 opened = open_run(run)
@@ -157,7 +157,7 @@ class Lane:
     def _resumed(self, verb: Verb, run: Path) -> list[str]:
         code = self.status_of(verb.argv[0], "--resume", str(run))
         state = open_run(run).manifest.state
-        # A busy machine lets nothing be found (3), but the run is whole.
+        # On a busy machine there may be no result (3), but the run is complete.
         if code not in (0, 3) or state != "complete" or CRASHED.search(self.said()):
             return [f"--resume: status {code}, {state}: {self.said().strip().splitlines()[-1:]}"]
         return []

@@ -1,4 +1,4 @@
-"""Runs `load` and `origin` at half of their ceiling for long, and says whether memory and percentiles stay flat."""
+"""Runs `load` and `origin` at half of their ceiling for long, and reports whether memory and percentiles stay flat."""
 
 import json
 import math
@@ -18,7 +18,7 @@ from scipy.stats import theilslopes
 
 from endurance.interval_log import intervals
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.location import find_engine
+from httpdyno.subjects.engine_program import find_engine
 
 CEILING_S = 5
 SHARE = 0.5
@@ -27,16 +27,16 @@ LEVEL = 0.95
 SAMPLED_EVERY_S = 1.0
 PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 MOST_DRIFT = 0.05
-"""Of the median, over the whole time: less is flat."""
+"""Share of the median, over the whole time: a smaller drift is flat."""
 MOST_MEMORY_DRIFT_BYTES = 4 << 20
-"""Nor is a megabyte here and there a leak."""
+"""Some megabytes are not a leak."""
 MOST_PERCENTILE_DRIFT_NS = 50_000
-"""Nor is what a busy kernel adds."""
+"""Nor is the delay of a busy kernel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A straight line through the values of the minutes, by what it changes over the whole time."""
+    """A straight line through the values of the minutes, as its change over the whole time."""
 
     middle: float
     """The median of the minutes."""
@@ -47,19 +47,19 @@ class Trend:
     """The ends of the interval of 95 % of the drift."""
 
     def verdict(self, tolerated: float) -> str:
-        """Say whether it is flat: by the interval, not by the line alone."""
+        """Return whether it is flat: by the interval, not by the line alone."""
         bound = max(tolerated, MOST_DRIFT * self.middle)
         if -bound <= self.low and self.high <= bound:
             return "flat"
         if self.low > bound or self.high < -bound:
             return "NOT FLAT"
-        return "cannot be told"
+        return "undecided"
 
 
 def trend(values: Sequence[float]) -> Trend:
     """Take the median of the slopes between all pairs of values at equal distances; three at least.
 
-    A few minutes in which the machine did something else move it hardly, as they would a line of least squares.
+    Unlike a line of least squares, it hardly changes with a few disturbed minutes.
 
     References
     ----------
@@ -89,7 +89,7 @@ def run(minutes: float) -> int:
 
 
 def verdicts(series: dict[str, list[float]], report: dict[str, int]) -> int:
-    """Print what each series came to."""
+    """Print the result of each series."""
     worst = 0
     for name, values in series.items():
         is_memory = name.endswith("memory")
@@ -107,7 +107,7 @@ def verdicts(series: dict[str, list[float]], report: dict[str, int]) -> int:
 
 @contextmanager
 def origin(engine: Engine, cpu: int) -> Iterator[tuple[int, str]]:
-    """Serve a web on one CPU; give the number of the process and its address."""
+    """Serve a web on one CPU; return the process id and its address."""
     argv = [str(engine.path), "origin", "--web", "plain", "--listen", "127.0.0.1:0", "--cpus", str(cpu)]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -126,7 +126,7 @@ def load(engine: Engine, address: str, cpu: int, folder: Path, *more: str) -> "s
 
 
 def closed_loop(engine: Engine, address: str, cpu: int, folder: Path) -> float:
-    """Give the answers a second that the two reach together: the lesser ceiling of both."""
+    """Return the answers a second that the two reach together: the lower ceiling of both."""
     if load(engine, address, cpu, folder, "--duration", f"{CEILING_S}s").wait():
         raise SystemExit("endure: the load failed")
     return float(json.loads((folder / "report").read_text(encoding="utf-8"))["requests"]) / CEILING_S
@@ -135,9 +135,9 @@ def closed_loop(engine: Engine, address: str, cpu: int, folder: Path) -> float:
 def soaked(
     engine: Engine, address: str, cpu: int, folder: Path, rate: int, minutes: float, server: int
 ) -> tuple[dict[str, int], dict[str, list[float]]]:
-    """Load for so long; give the report, and the memory of both programs in the mean of each minute, in bytes.
+    """Load for a time; return the report, and the mean memory of both programs in each minute, in bytes.
 
-    Each minute is a line on stderr as it ends: that all goes well, long before the verdict.
+    Each minute prints a line on stderr at its end, long before the verdict.
     """
     seconds = f"{round(minutes * 60)}s"
     process = load(
@@ -163,12 +163,12 @@ def soaked(
 
 
 def _mean(taken: Sequence[int]) -> float:
-    """Give the mean; of nothing nothing."""
+    """Return the mean; None without values."""
     return sum(taken) / len(taken) if taken else math.nan
 
 
 def resident(process: int) -> int:
-    """Give the memory that a process has, in bytes; 0 where it has gone."""
+    """Return the memory of a process, in bytes; 0 if it has ended."""
     try:
         return int(Path(f"/proc/{process}/statm").read_text(encoding="utf-8").split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
@@ -176,7 +176,7 @@ def resident(process: int) -> int:
 
 
 def percentiles(log: Path, minutes: int) -> dict[str, list[float]]:
-    """Give the percentiles of the response times of each minute, in nanoseconds."""
+    """Return the percentiles of the response times of each minute, in nanoseconds."""
     counts = [Counter[int]() for _ in range(minutes)]
     for interval in intervals(log):
         if (minute := int(interval.start_s // 60)) < minutes:
@@ -191,7 +191,7 @@ def percentiles(log: Path, minutes: int) -> dict[str, list[float]]:
 
 
 def _at(counts: Counter[int], share: float) -> float:
-    """Give the nearest rank."""
+    """Return the nearest rank."""
     left = math.ceil(share * counts.total())
     for value in sorted(counts):
         left -= counts[value]

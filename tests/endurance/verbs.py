@@ -7,15 +7,15 @@ from pathlib import Path
 
 from endurance.victims import PARTS, Part
 from httpdyno.lab.engine import Engine
+from httpdyno.lab.proof import write_proof
 from httpdyno.subjects.build import build_place
 from httpdyno.subjects.catalogue import read_subject
-from httpdyno.subjects.probe import write_proof
 
 ROOT = Path(__file__).parents[2]
 BAD_SERVERS = ROOT / "tests" / "fixtures" / "bad-servers" / "main.py"
 DOCUMENT = ROOT / "subjects" / "servers" / "flask-dev" / "document.json"
 
-# Asks one URL after the other, and has a child in a session of its own, as a browser has.
+# Fetches one URL after the other, and has a child in a session of its own, like a browser.
 ASKS = """
 import datetime, subprocess, sys, time, urllib.error, urllib.request
 subprocess.Popen(["sleep", "1000"], start_new_session=True)
@@ -57,7 +57,7 @@ endpoints = ["plain", "json", "workloads"]
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A command line; ``{...}`` in it is filled in by the place it runs in."""
+    """A command line; the place fills in ``{...}``."""
 
     argv: tuple[str, ...]
     goes_on: bool = False
@@ -67,9 +67,9 @@ class Verb:
     ends: bool = True
     """It ends by itself."""
     is_cold: bool = False
-    """What it builds is taken away before."""
+    """Its builds are removed before."""
     parts: tuple[Part, ...] = PARTS
-    """Who plays in it for longer than a moment."""
+    """The parts that live in it for longer than a moment."""
 
     @property
     def name(self) -> str:
@@ -131,7 +131,7 @@ def write_subjects(folder: Path) -> None:
 
 
 def prove_server(folder: Path, cache: Path, engine: Engine) -> None:
-    """Take the claims of the server for proved: a probe takes longer than all else here."""
+    """Mark the claims of the server as proved: a probe takes longer than everything else here."""
     write_proof(build_place(read_subject(folder / "serves"), cache), engine.identity().sha256, ())
 
 

@@ -1,4 +1,4 @@
-"""Who of a command's processes plays which part."""
+"""The parts of a command's processes."""
 
 import os
 import random
@@ -16,7 +16,7 @@ PARTS: tuple[Part, ...] = get_args(Part)
 
 
 def processes_below(command: int) -> list[int]:
-    """Find the command, if it lives, and all that descends from it."""
+    """Find the command, if it lives, and all its descendants."""
     children = defaultdict(list)
     for path in Path("/proc").iterdir():
         if path.name.isdigit():
@@ -28,7 +28,7 @@ def processes_below(command: int) -> list[int]:
 
 
 def parts_of(command: int) -> dict[Part, list[int]]:
-    """Sort the processes of a command; a part that nobody plays at the moment is left out."""
+    """Sort the processes of a command by part; a part without a process is left out."""
     found: dict[Part, list[int]] = defaultdict(list)
     for process in processes_below(command):
         in_room = pid_in_room(process)
@@ -44,7 +44,7 @@ def parts_of(command: int) -> dict[Part, list[int]]:
 
 
 def kill_one(command: int, wanted: Part, chance: random.Random) -> bool:
-    """Kill a process of a part; say whether anybody played it."""
+    """Kill a process of a part; return whether there was one."""
     playing = parts_of(command).get(wanted)
     if playing:
         with suppress(ProcessLookupError):

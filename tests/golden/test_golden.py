@@ -1,7 +1,7 @@
-"""What people and programs rely on, kept as files: each report format, the records page, a run of record version 1.
+"""Stable outputs, kept as files: each report format, the records page, a run of record version 1.
 
-``UPDATE_GOLDEN=1 pytest tests/golden`` writes the files anew; the difference is then reviewed like code. The run is
-never written anew: a change that it does not survive needs a new record version and a reader for both.
+``UPDATE_GOLDEN=1 pytest tests/golden`` rewrites the files; the difference is then reviewed like code. The run is never
+rewritten: a change that cannot read it needs a new record version and a reader for both.
 """
 
 import json
@@ -23,7 +23,7 @@ from httpdyno.published import Circumstances, published_table, side_by_side
 from httpdyno.report.formats import Surface, format_names, render
 from httpdyno.report.formats.json import experiment_schema
 from httpdyno.report.html import page
-from httpdyno.runs.report import build_report
+from httpdyno.runs.showing import build_report
 from httpdyno.store import Run, open_run
 from pages.records import records_page
 
@@ -45,7 +45,7 @@ def run() -> Run:
 
 @pytest.fixture(scope="module")
 def table(run: Run) -> Table:
-    return definition_of("bench").table(run.records())
+    return definition_of("bench").presentation.table(run.records())
 
 
 def test_every_format_has_its_file() -> None:
@@ -59,9 +59,9 @@ def test_the_format_is_as_it_was(name: str, table: Table) -> None:
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_what_people_see_of_a_crawl_is_as_it_was(width: int, run: Run) -> None:
-    definition = definition_of("bench")
-    assert definition.views is not None
-    (view,) = definition.views(run.records(), {})
+    shown = definition_of("bench").presentation
+    assert shown.views is not None
+    (view,) = shown.views(run.records(), {})
     check(HERE / f"crawl-{width}-columns.txt", render(view, "table", Surface(width=width)))
 
 
@@ -79,7 +79,7 @@ def test_the_page_of_a_run_is_as_it_was(run: Run) -> None:
 
 @pytest.mark.parametrize("name", experiment_names())
 def test_the_published_schema_is_that_of_the_table(name: str) -> None:
-    schema = experiment_schema(definition_of(name).table([]).columns, name)
+    schema = experiment_schema(definition_of(name).presentation.table([]).columns, name)
     Draft202012Validator.check_schema(json.loads(schema))
     check(REFERENCE / f"{name}.schema.json", schema)
 
@@ -121,16 +121,16 @@ def loads() -> tuple[Trial, ...]:
 
 @pytest.mark.parametrize("name", format_names())
 def test_a_load_in_the_format_is_as_it_was(name: str, loads: tuple[Trial, ...]) -> None:
-    definition = definition_of("load")
-    assert definition.views is not None
+    shown = definition_of("load").presentation
+    assert shown.views is not None
     people = name not in {"csv", "json"}
-    tables = definition.views(loads[1:], {}) if people else (definition.table(loads),)
+    tables = shown.views(loads[1:], {}) if people else (shown.table(loads),)
     check(HERE / f"load.{name}.txt", "\n".join(render(table, name) for table in tables))
 
 
 def test_the_json_of_a_load_is_as_the_published_schema_says(loads: tuple[Trial, ...]) -> None:
     schema = json.loads((REFERENCE / "load.schema.json").read_text(encoding="utf-8"))
-    rows = json.loads(render(definition_of("load").table(loads), "json"))
+    rows = json.loads(render(definition_of("load").presentation.table(loads), "json"))
     Draft202012Validator(schema).validate(rows)
     assert [(row["requests"], row["rps"], row["cpu_s"]) for row in rows] == [
         (2000, 1398.3, 0.023112),
@@ -151,19 +151,21 @@ def grid() -> Axes:
 
 @pytest.mark.parametrize("name", format_names())
 def test_a_grid_of_two_clients_in_the_format_is_as_it_was(name: str, grid: Axes) -> None:
-    definition = definition_of("capacity")
-    assert definition.views is not None
+    shown = definition_of("capacity").presentation
+    assert shown.views is not None
     trials = list(capacity_trials(grid.points(), [Simulated(), Simulated("python-aiohttp", "aiohttp", 1_900)]))
     people = name not in {"csv", "json"}
-    tables = definition.views(trials, grid.settings()) if people else (definition.table(trials),)
-    # What stands below the tables are sentences of a model; they have tests of their own.
+    tables = shown.views(trials, grid.settings()) if people else (shown.table(trials),)
+    # The lines below the tables are sentences of a model, with tests of their own.
     texts = (render(replace(table, notes=()), name, Surface(width=80)) for table in tables)
     check(HERE / f"capacity.{name}.txt", "\n".join(texts))
 
 
 def test_the_json_of_a_grid_is_as_the_published_schema_says(grid: Axes) -> None:
     schema = json.loads((REFERENCE / "capacity.schema.json").read_text(encoding="utf-8"))
-    rows = json.loads(render(definition_of("capacity").table(list(capacity_trials(grid.points()))), "json"))
+    rows = json.loads(
+        render(definition_of("capacity").presentation.table(list(capacity_trials(grid.points()))), "json")
+    )
     Draft202012Validator(schema).validate(rows)
     assert [row["held"] for row in rows[:3]] == [True, True, False]
     assert not Draft202012Validator(schema).is_valid([rows[0] | {"held": "yes"}])
@@ -200,15 +202,15 @@ def costs() -> tuple[Trial, ...]:
 
 @pytest.mark.parametrize("name", format_names())
 def test_a_cost_in_the_format_is_as_it_was(name: str, costs: tuple[Trial, ...]) -> None:
-    definition = definition_of("cost")
-    assert definition.views is not None
-    tables = (definition.table(costs),) if name in {"csv", "json"} else definition.views(costs, {})
+    shown = definition_of("cost").presentation
+    assert shown.views is not None
+    tables = (shown.table(costs),) if name in {"csv", "json"} else shown.views(costs, {})
     check(HERE / f"cost.{name}.txt", "\n".join(render(table, name) for table in tables))
 
 
 def test_the_json_of_a_cost_is_as_the_published_schema_says(costs: tuple[Trial, ...]) -> None:
     schema = json.loads((REFERENCE / "cost.schema.json").read_text(encoding="utf-8"))
-    measured = definition_of("cost").table(costs)
+    measured = definition_of("cost").presentation.table(costs)
     circumstances = Circumstances(machine="ours", web="a web")
     for table in (measured, side_by_side(measured, published_table("cost"), circumstances)):
         rows = json.loads(render(table, "json"))

@@ -1,7 +1,7 @@
-"""A run of each experiment, made once with real programs and never again: what was measured stays readable.
+"""A run of each experiment, made once with real programs and never again: old runs stay readable.
 
-They were made small, as their manifests say. A change that one of them does not survive needs a new version of the
-records, and a reader for both.
+They were made small, as their manifests say. A change that cannot read one of them needs a new version of the records,
+and a reader for both.
 """
 
 import json
@@ -15,7 +15,7 @@ from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.model import figure_fields, figures_of
 from httpdyno.report.formats import format_names, render
 from httpdyno.report.html import page
-from httpdyno.runs.report import build_report
+from httpdyno.runs.showing import build_report
 from httpdyno.store import Run, open_run
 from httpdyno.store.query import ask
 
@@ -64,11 +64,11 @@ def test_it_is_opened(kept: tuple[int, Run]) -> None:
 
 def test_its_figures_are_those_of_its_experiment(run: Run) -> None:
     definition = definition_of(run.manifest.experiment)
-    known = {field.name for kind in definition.figures for field in figure_fields(kind)}
+    known = {field.name for kind in definition.judging.figures for field in figure_fields(kind)}
     for trial in run.records():
         assert trial.figures
         assert set(trial.figures) <= known
-        assert figures_of(*filter(None, map(trial.get, definition.figures))) == trial.figures
+        assert figures_of(*filter(None, map(trial.get, definition.judging.figures))) == trial.figures
 
 
 def test_its_trials_at_hand_are_what_reading_its_folder_gives(run: Run) -> None:
@@ -82,7 +82,8 @@ def test_its_trials_at_hand_are_what_reading_its_folder_gives(run: Run) -> None:
 def test_it_is_shown_in_every_format_and_as_a_page(run: Run) -> None:
     definition = definition_of(run.manifest.experiment)
     trials = run.records()
-    tables = definition.views(trials, run.manifest.settings) if definition.views else (definition.table(trials),)
+    shown = definition.presentation
+    tables = shown.views(trials, run.manifest.settings) if shown.views else (shown.table(trials),)
     for name in format_names():
         assert all(len(render(table, name).splitlines()) > len(table.rows) > 0 for table in tables), name
     assert 'id="chart-' in page(build_report(run, definition))
@@ -90,7 +91,7 @@ def test_it_is_shown_in_every_format_and_as_a_page(run: Run) -> None:
 
 def test_its_rows_are_as_the_published_schema_says(run: Run) -> None:
     schema = json.loads((REFERENCE / f"{run.manifest.experiment}.schema.json").read_text(encoding="utf-8"))
-    rows = json.loads(render(definition_of(run.manifest.experiment).table(run.records()), "json"))
+    rows = json.loads(render(definition_of(run.manifest.experiment).presentation.table(run.records()), "json"))
     Draft202012Validator(schema).validate(rows)
     assert rows
 

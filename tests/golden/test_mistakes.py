@@ -1,6 +1,6 @@
-"""What is said of a mistake in what was typed, by Python and by the engine: one line with where, what and the cure.
+"""Messages about wrong arguments, from Python and from the engine: one line with place, mistake and remedy.
 
-``UPDATE_GOLDEN=1 pytest tests/golden`` writes the files anew; the difference is then reviewed like code.
+``UPDATE_GOLDEN=1 pytest tests/golden`` rewrites the files; the difference is then reviewed like code.
 """
 
 import os

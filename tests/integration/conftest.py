@@ -1,4 +1,4 @@
-"""The real command with the real engine, in folders of its own, and a look at what it leaves behind."""
+"""The real command with the real engine, in folders of its own, and a check of its leftovers."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ from httpdyno.subjects.cache import cache_folder, program_path
 
 START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.exit(main())"]
 PATIENCE_S = 300.0
-"""Against hangs alone: what comes to its end may take as long as a busy machine lets it."""
+"""Only against hangs: a command may take as long as a busy machine needs."""
 
 TIMEOUTS_S = (5, 20, 60)
 """For requests, one after the other until a crawl is right: a fault that never ends outlasts each of them, so a correct
@@ -61,10 +61,10 @@ def before() -> Before:
 
 @pytest.fixture(scope="session")
 def proved_cache(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache in which our own fetcher is proved, which takes longer than most tests.
+    """A cache with the probe of the fetcher, which takes longer than most tests.
 
-    Every measurement of a client asks it for the ceiling of its web. All workers have the same engine: the
-    first of them proves for the others.
+    Every measurement of a client needs it for the ceiling of its web. All workers have the same engine: the first of
+    them probes for the others.
     """
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
@@ -75,7 +75,7 @@ def proved_cache(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Pa
         if not cache.exists():
             shutil.rmtree(folder / "proving", ignore_errors=True)
             environment = os.environ | {"HTTPDYNO_ENGINE": str(engine.path), "XDG_CACHE_HOME": str(folder / "proving")}
-            probe = [*START, "subjects", "probe", "native"]
+            probe = [*START, "subjects", "probe", "native", "--out", str(folder / "proving-runs")]
             subprocess.run(probe, env=environment, check=True, stdout=subprocess.DEVNULL)
             (folder / "proving").rename(cache)
     return cache
@@ -83,7 +83,7 @@ def proved_cache(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 @pytest.fixture
 def environment(engine: Engine, proved_cache: Path, tmp_path: Path, before: Before) -> dict[str, str]:
-    """Name the folders of the test in the environment of its commands; none can start without it, so not before."""
+    """Name the folders of the test in the environment of its commands, before any of them starts."""
     del before
     (tmp_path / "tmp").mkdir()
     shutil.copytree(proved_cache, tmp_path / "cache")
@@ -91,19 +91,19 @@ def environment(engine: Engine, proved_cache: Path, tmp_path: Path, before: Befo
     kept = {name: os.environ[name] for name in ("HOME", "LANG", "PYTHONPATH") if name in os.environ}
     return {
         **kept,
-        # Toolchains that were brought into the user's cache serve the cache of the test, too.
+        # Toolchains in the user's cache serve the cache of the test, too.
         "PATH": program_path(os.environ),
         "HTTPDYNO_ENGINE": str(engine.path),
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "TMPDIR": str(tmp_path / "tmp"),
         "COLUMNS": "200",
-        # How many trials there are decides nothing by what else runs on the machine of the tests.
+        # Other work on the machine must not change the number of trials.
         "NO_AGAIN": "1",
     }
 
 
 def lend_builds(cache: Path) -> None:
-    """Let a test's cache have what was built for this user: a client takes up to a minute to compile."""
+    """Share this user's builds with a test's cache: a client takes up to a minute to compile."""
     for whole in (cache_folder() / "builds").glob("*/complete.json"):
         lent = cache / "builds" / whole.parent.name
         if not lent.exists():
@@ -112,7 +112,7 @@ def lend_builds(cache: Path) -> None:
 
 @pytest.fixture
 def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Start]:
-    """Start `httpdyno` and go on at once; whatever still runs at the end of the test is killed."""
+    """Start `httpdyno` and return at once; a process that still runs at the end of the test is killed."""
     started: list[subprocess.Popen[str]] = []
 
     def begin(*arguments: str, **more: str) -> "subprocess.Popen[str]":
@@ -166,7 +166,7 @@ def wait_until(condition: Callable[[], bool], evidence: Callable[[], object]) ->
 
 
 def wait_while_it_runs(process: "subprocess.Popen[str]", condition: Callable[[], bool]) -> None:
-    """Wait until a condition comes true; fail with what the command says when it ends before."""
+    """Wait until a condition is true; fail with the command's output if it ends before."""
     wait_until(lambda: condition() or process.poll() is not None, lambda: process.args)
     assert process.poll() is None, process.communicate()
 
@@ -174,7 +174,7 @@ def wait_while_it_runs(process: "subprocess.Popen[str]", condition: Callable[[],
 def right_in_time(
     crawl: Callable[[int], T], is_right: Callable[[T], bool], *, timeouts_s: Sequence[int] = TIMEOUTS_S
 ) -> T:
-    """Crawl with one timeout after the other until it is right; return that, or what the longest one gave."""
+    """Crawl with one timeout after the other until it is right; return that result, or that of the longest."""
     for timeout_s in timeouts_s:
         found = crawl(timeout_s)
         if is_right(found):
@@ -184,7 +184,7 @@ def right_in_time(
 
 @pytest.fixture
 def nothing_left(tmp_path: Path, before: Before, environment: dict[str, str]) -> Iterator[NothingLeft]:
-    """Assert that all that the test's commands made is gone; what died needs a moment.
+    """Assert that nothing of the test's commands is left; dying processes get a moment.
 
     Control groups outlive an engine that was killed outright, until a room is made after its processes are gone:
     `nothing_left(swept=True)` makes it.

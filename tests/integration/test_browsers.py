@@ -17,7 +17,7 @@ URL = "https://a.test/"
 
 
 def load(engine: Engine, argv: list[str], folder: Path, *, user: int) -> set[tuple[str, str]]:
-    """Run a browser in a room as a user; give the URLs that it was answered, with the status of each."""
+    """Run a browser in a room as a user; return the answered URLs, with the status of each."""
     shutil.copy(engine.path, folder / "engine")
     for path in (folder, *folder.iterdir()):
         os.chown(path, user, user)
@@ -56,7 +56,7 @@ def test_a_browser_loads_a_page_over_https(browser: str, user: int, engine: Engi
             "firefox-esr": ["--headless", "--screenshot", str(picture), URL],
         }[browser]
         answered = load(engine, [browser, *argv], folder, user=user)
-        # Its maker's own hosts, which it asks, too, it may not trust here.
+        # It also contacts its maker's hosts, which it may not trust here.
         assert (URL, "200") in answered
         assert browser == "chromium" or picture.stat().st_size > 1_000
     assert not Path("/etc/chromium/policies/managed/httpdyno.json").exists()

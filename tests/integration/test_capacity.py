@@ -1,4 +1,4 @@
-"""Up to where does a client hold a rate: real clients in real rooms, at points with a known answer."""
+"""The limits of a client at a rate: real clients in real rooms, at points with a known result."""
 
 import os
 import signal
@@ -36,14 +36,14 @@ for number, line in enumerate(sys.stdin):
     print(f"{url},{answer.status},{started.isoformat()},{took_ms:.3f},{length}", flush=True)
 """
 RESTS_ONCE = ASKS_IN_TURN.replace("REST", "time.sleep(number == 50)")
-# The first time that it is asked for 1 KiB it says so, and goes no further.
+# At its first request of 1 KiB it prints that, and stops.
 STOPS_ONCE = """
     if "/bytes/1024?" in url and not os.path.exists(FLAG):
         open(FLAG, "w").close()
         time.sleep(3600)
 """
 GENEROUS = "p99 < rtt + delay + 60s, errors < 1%"
-"""Holds also on a machine that has other work."""
+"""Valid on a busy machine, too."""
 
 
 def of_subject(ended: Ended, subject: str) -> list[dict[str, Any]]:
@@ -66,7 +66,7 @@ def here(
 
 @pytest.fixture
 def in_turn(make_subject: MakeSubject, subject_folders: Path) -> tuple[str, ...]:
-    """A client that has one request in flight, whatever it is told."""
+    """A client with one request in flight, whatever its setting."""
     make_subject("in-turn", ASKS_IN_TURN.replace("REST", ""))
     return "capacity", "in-turn", "--subjects", str(subject_folders), "--concurrency", "1", "--format", "json"
 
@@ -129,7 +129,7 @@ def test_a_run_that_was_stopped_goes_on(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "name the SUBJECT whose capacity is asked for"),
+        ((), "name a SUBJECT to measure"),
         (("go-net-htpp",), "did you mean 'go-net-http'?"),
         (("go-net-http", "--size", "1KiB,...,9KiB"), "--size: ... needs two values before it"),
         (("go-net-http", "--link-rate", "0gbit"), "--link-rate: '0gbit' lets nothing through"),
@@ -139,8 +139,11 @@ def test_a_run_that_was_stopped_goes_on(
         (("go-net-http", "--slo", "p98 < 5ms"), "there is no 'p98'"),
         (("go-net-http", "--loop", "half"), "known are: closed, open"),
         (("go-net-http", "--duration", "10ms"), "--duration: 0.01 s are too short"),
-        (("go-net-http", "--duration", "8s", "--loop", "closed"), "--duration: a closed loop has no schedule"),
-        (("go-net-http", "--scale", "1/10"), "--scale: only a published grid has it"),
+        (
+            ("go-net-http", "--duration", "8s", "--loop", "closed"),
+            "--duration conflicts with the closed loop, which has no schedule",
+        ),
+        (("go-net-http", "--scale", "1/10"), "--scale requires a published grid"),
         (("wrk", "--loop", "open"), "wrk cannot send in an open loop"),
         (
             ("go-net-http", "--size", "1..1000", "--rtt", "1ms..1000ms"),

@@ -1,4 +1,4 @@
-"""The frontier of a real client over real links: where the link ends it, the answer is known beforehand."""
+"""The frontier of a real client over real links: where the link is the limit, the result is known beforehand."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from doubles.command_line import Command
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.experiments.capacity.reach import reached
+from httpdyno.experiments.capacity.present import reached
 from httpdyno.store import open_run
 
 pytestmark = pytest.mark.measured

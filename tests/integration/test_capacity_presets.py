@@ -1,4 +1,4 @@
-"""Points of the published grids, measured again: the closed loop of a real client, and what is printed of it."""
+"""Points of the published grids, measured again: the closed loop of a real client, and its output."""
 
 import csv
 from pathlib import Path
@@ -51,8 +51,8 @@ def test_a_point_of_a_published_grid_is_printed_as_it_was_published(here: Comman
     [
         (["--preset", "published-batch-5"], "capacity has no preset 'published-batch-5'; known are: published-batch-1"),
         (["--preset", "published-batch-4", "--scale", "2"], "--scale: '2' is no share of a whole"),
-        (["--preset", "published-batch-2", "--as-labelled"], "published-batch-2 is what its labels say"),
-        (["go-net-http", "--as-labelled"], "--as-labelled: only a published grid has it"),
+        (["--preset", "published-batch-2", "--as-labelled"], "the labels of published-batch-2 are right"),
+        (["go-net-http", "--as-labelled"], "--as-labelled requires a published grid"),
     ],
 )
 def test_what_is_no_published_grid_gets_one_clear_line(here: Command, options: list[str], said: str) -> None:

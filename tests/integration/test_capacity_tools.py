@@ -1,4 +1,4 @@
-"""Load tools as subjects: as shipped, in a room, with what the origin counted beside what they claim."""
+"""Load tools as subjects: as shipped, in a room, with the origin's counts and their claims."""
 
 import os
 import shutil
@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.capacity.duration import closed_deadline_s, closed_urls, tool_send_s
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
-from httpdyno.experiments.capacity.judge.tool import judge_capacity_tool
-from httpdyno.experiments.capacity.rules import CAPACITY_RULES
+from httpdyno.experiments.capacity.judge import CAPACITY_RULES, judge_capacity_tool
+from httpdyno.experiments.capacity.plan import closed_deadline_s, closed_urls, tool_send_s
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.interruption import Interruption
@@ -76,7 +75,7 @@ def test_what_the_origin_counts_is_what_a_correct_tool_claims(name: str, engine:
     assert trial.counters.requests is not None
     assert trial.tally.wrong == 0
     assert trial.tally.right == trial[CapacitySummary].claimed_answers
-    # Those that were under way when the tool ended were sent, and not counted by everyone.
+    # Requests under way when the tool ended were sent, but not all tools count them.
     assert 0 <= trial.counters.requests - trial.tally.right <= POINT.concurrency
     # Little's law: eight in flight for 50 ms each are 160 a second at most, however busy the machine is.
     assert trial[CapacitySummary].per_s is not None
@@ -85,7 +84,7 @@ def test_what_the_origin_counts_is_what_a_correct_tool_claims(name: str, engine:
     assert trial[CapacitySummary].service_mean_ns >= POINT.delay_ns
     # wrk asks for the first time on a connection of its own.
     assert trial.counters.connections in {POINT.concurrency, POINT.concurrency + 1}
-    # Of a tool that does not say which it is, the header that it sends does.
+    # A tool without a version option is identified by the header that it sends.
     assert name != "hey" or (build.version, trial.version) == (None, "0.0.1")
 
 

@@ -1,4 +1,4 @@
-"""The ceiling of a web in a real run: found once, kept apart, and told of in table, report and query."""
+"""The ceiling of a web in a real run: found once, stored separately, and shown in table, report and query."""
 
 from collections.abc import Iterable
 from html import unescape
@@ -15,7 +15,7 @@ from httpdyno.store import open_run
 
 
 def limit_of(trials: Iterable[Trial]) -> CeilingLimit:
-    """Give what set the ceiling of trials, which is the same for all of them."""
+    """Return the limit of the ceiling of trials, which is the same for all of them."""
     (limit,) = {trial.ceiling_limit for trial in trials}
     assert limit is not None
     return limit
@@ -44,7 +44,7 @@ def test_the_ceiling_is_asked_for_once_and_ranked_with_nobody(here: Command, tmp
     for table, rows in (("ceilings", "1"), ("trials", "2")):
         counted = here("query", f"select count(*) as rows from {table}", "--format", "csv")
         assert counted.out.split() == ["rows", rows], counted.err
-    # Over in a moment, it tells nothing of what held the fetcher up; on a slow machine it may last long enough.
+    # Such a short trial does not show the limit of the fetcher; on a slow machine it may last long enough.
     (row,) = here("report", folder.name, "--format", "json").rows
     (known,) = {trial.ceiling_per_s for trial in run.records()}
     page = repr(report_of(run))
@@ -61,7 +61,7 @@ def test_the_ceiling_is_asked_for_once_and_ranked_with_nobody(here: Command, tmp
 
 @pytest.mark.measured
 def test_the_ceiling_is_found_once_and_ranked_with_nobody(httpdyno: Command, tmp_path: Path) -> None:
-    # As many URLs and delays as it takes to be long enough to tell what held the fetcher up.
+    # Enough URLs and delays for a trial that shows the limit of the fetcher.
     urls = "".join(f"https://host{number}.test/delay/500\n" for number in range(2400))
     (tmp_path / "urls").write_text(urls, encoding="utf-8")
     ended = httpdyno("bench", "native", "--web", "plain", "--urls", "urls", "--repeat", "2", "--format", "plain")

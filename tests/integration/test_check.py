@@ -1,4 +1,4 @@
-"""A client of one's own, held to the contract: what it keeps, what it breaks, and what has to change."""
+"""The user's own client, checked against the contract: kept clauses, broken clauses, and remedies."""
 
 from conftest import MakeSubject
 from doubles.command_line import Command

@@ -1,4 +1,4 @@
-"""Nobody is measured whose claims do not hold: probed before the first trial, once for each build."""
+"""Subjects with false claims are not measured: each build is probed once, before the first trial."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,10 +7,10 @@ import pytest
 
 from conftest import TESTS, MakeSubject
 from doubles.command_line import Command
-from httpdyno.lab import prober
+from httpdyno.lab import conformance
+from httpdyno.lab.conformance import Room, results_of, try_claims
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.prober import probe_subject
 from httpdyno.lab.room import Pinning
 from httpdyno.subjects.build import build_subjects
 from httpdyno.subjects.catalogue import read_subject
@@ -54,17 +54,18 @@ def test_a_broken_claim_is_a_row_without_figures_and_the_others_go_on(crawl: Com
 def test_a_client_that_never_answers_is_asked_once_and_what_it_did_not_answer_is_named(
     engine: Engine, make_subject: MakeSubject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # However short: it would not answer in any time.
-    monkeypatch.setattr("httpdyno.lab.prober._DEADLINE_S", 1.0)
+    # The time does not matter: it would never answer.
+    monkeypatch.setattr("httpdyno.judge.client_cases.CLAIM_DEADLINE_S", 1.0)
     silent = "import sys, time\nsys.stdin.read()\ntime.sleep(1000)\n"
     subject = read_subject(make_subject("silent", silent, '[capabilities]\nkeepalive = [true]\ncheck = ["json"]'))
     rooms: list[str] = []
-    execute = prober.CRAWL.execute
-    counted = replace(prober.CRAWL, execute=lambda *given: rooms.append("") or execute(*given))
-    monkeypatch.setattr(prober, "CRAWL", counted)
+    execute = conformance.CRAWL.execute
+    counted = replace(conformance.CRAWL, execute=lambda *given: rooms.append("") or execute(*given))
+    monkeypatch.setattr(conformance, "CRAWL", counted)
     with Interruption() as interruption:
         built = build_subjects([subject], tmp_path / "cache")["silent"]
-        results = probe_subject(engine, subject, built, Pinning(), interruption)
+        assert built.build is not None
+        results = results_of(list(try_claims(Room(engine, built.build, Pinning(), interruption))))
     named = ", ".join(f"https://probe.example/bytes/{length}" for length in (101, 102, 103))
     assert [str(result) for result in results if result.claimed] == [
         f"keepalive on: claimed, does not work, no answer to {named} and 5 more within 1 s",

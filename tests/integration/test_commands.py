@@ -19,7 +19,7 @@ START = [sys.executable, "-c", "import sys; from httpdyno.cli import main; sys.e
 FETCH = "import sys, urllib.request as u; [print(u.urlopen(url).status) for url in sys.argv[1:]]"
 
 PATIENT = ("--web", "plain", "--timeout", "60")
-"""A web on which nothing stalls: no answer has to come soon."""
+"""A web without stalls: no answer has to come soon."""
 
 
 def test_a_crawl_is_verified_from_end_to_end(
@@ -197,13 +197,13 @@ def test_what_a_shell_passes_as_a_file_name_is_read_or_refused(environment: dict
     assert (read.returncode, read.stdout) == (0, "http://a.example/\n"), read.stderr
     refused = bash("httpdyno room --web plain -- cat <(echo hello)")
     assert refused.returncode == 2
-    assert "a command in a room has standard input, output and error only" in refused.stderr
+    assert "a command in a room has only standard input, output and error" in refused.stderr
 
 
 def test_a_deadline_says_that_it_ended_the_command(httpdyno: Command) -> None:
     ended = httpdyno("room", "--web", "plain", "--deadline", "0.5s", "--", "sleep", "1000")
     assert ended.code == 124
-    assert "httpdyno: room: --deadline: the command was still running after 0.5 s, and was ended\n" in ended.err
+    assert "httpdyno: room: --deadline: the command was still running after 0.5 s and was ended\n" in ended.err
 
 
 LEAVES_ITS_GROUP = """
@@ -223,7 +223,7 @@ time.sleep(1000)
 def test_a_command_that_leaves_its_process_group_does_not_leave_its_deadline(
     environment: dict[str, str], tmp_path: Path
 ) -> None:
-    # Only a command that has a terminal can: any other leads a session.
+    # Only a command with a terminal can: any other leads a session.
     words = [*START, "room", "--web", "plain", "--deadline", "1s", "--", sys.executable, "-c", LEAVES_ITS_GROUP]
     ended = subprocess.run(
         ["script", "--quiet", "--return", "--command", shlex.join(words), "/dev/null"],
@@ -236,7 +236,7 @@ def test_a_command_that_leaves_its_process_group_does_not_leave_its_deadline(
         timeout=300,
     )
     assert ended.returncode == 124, ended.stdout
-    assert "the command was still running after 1 s, and was ended" in ended.stdout
+    assert "the command was still running after 1 s and was ended" in ended.stdout
 
 
 def test_try_takes_a_pipe(environment: dict[str, str], make_subject: MakeSubject, subject_folders: Path) -> None:
@@ -264,7 +264,10 @@ def test_try_takes_a_pipe(environment: dict[str, str], make_subject: MakeSubject
             ["room", "--web", "no-such", "--", "true"],
             "--web no-such: there is no such file or web; webs are top-sites, ",
         ),
-        (["origin", "--port", "81", "--listen", "0.0.0.0"], "--port 81: --listen says where to serve, too; write the"),
+        (
+            ["origin", "--port", "81", "--listen", "0.0.0.0"],
+            "--port 81 conflicts with --listen; write the port there: --listen",
+        ),
     ],
 )
 def test_a_mistake_that_the_engine_finds_is_one_of_whoever_typed_it(

@@ -1,4 +1,4 @@
-"""What verified documents cost: real clients and a real tool in real rooms, by what must add up."""
+"""The cost of verified documents: real clients and a real tool in real rooms, checked by sums that must match."""
 
 import os
 import shutil
@@ -9,13 +9,13 @@ import pytest
 from conftest import MakeSubject
 from doubles.command_line import Command
 from doubles.in_process import in_process
-from httpdyno.experiments.cost.figures import CostSummary, RequestClock
+from httpdyno.experiments.cost.judge import CostSummary, RequestClock
 from httpdyno.lab.engine import Engine
+from httpdyno.lab.proof import write_proof
 from httpdyno.store import open_run
 from httpdyno.subjects.build import build_place
 from httpdyno.subjects.cache import program_path
 from httpdyno.subjects.catalogue import read_subject
-from httpdyno.subjects.probe import write_proof
 
 DOCUMENTS = 400
 """Of the web's first ones; some of them are wrong."""
@@ -95,7 +95,7 @@ def test_apache_can_have_the_documents(here: Command, tmp_path: Path) -> None:
     (folder,) = (tmp_path / "runs").iterdir()
     (trial,) = open_run(folder).records()
     assert trial.get(CostSummary) is not None
-    # Nobody stamps what Apache gets.
+    # Requests to Apache are not stamped.
     assert trial[CostSummary].requests_timed_by is RequestClock.CLIENT
     assert (trial.counters.peer_cpu_user_ns or 0) + (trial.counters.peer_cpu_system_ns or 0) > 0
 
@@ -103,8 +103,8 @@ def test_apache_can_have_the_documents(here: Command, tmp_path: Path) -> None:
 def test_who_cannot_take_part_is_told_so_in_one_line(here: Command) -> None:
     for arguments, message in (
         (("wrk",), "wrk: cannot send a number of requests one after another"),
-        (("node-puppeteer", "--keepalive", "off"), "node-puppeteer: cannot do that with --keepalive off"),
-        (("native", "--scale", "1/10"), "--scale: there is nothing to take a share of"),
+        (("node-puppeteer", "--keepalive", "off"), "node-puppeteer does not support --keepalive off"),
+        (("native", "--scale", "1/10"), "--scale requires --preset"),
         (("native", "--gzip", "perhaps"), "--gzip: 'perhaps' is not known"),
         (("nginx",), "nginx: is a server"),
     ):
@@ -114,7 +114,7 @@ def test_who_cannot_take_part_is_told_so_in_one_line(here: Command) -> None:
         assert len(ended.err.strip().splitlines()) == 1
 
 
-# Parses what it gets, and never looks at the value: what the published test came down to.
+# Parses the content, and never checks the value, like the published test.
 PARSES_ONLY = """
 import datetime, http.client, json, sys, time, urllib.parse
 connection = http.client.HTTPConnection("cost.example")
@@ -140,7 +140,7 @@ def test_a_check_that_cannot_fail_is_found_out(
 ) -> None:
     folder = make_subject("parses-only", PARSES_ONLY, '[capabilities]\ncheck = ["json"]')
     assert here("subjects", "build", "parses-only", "--subjects", str(subject_folders)).code == 0
-    # What it claims is taken for proved, which tests/contract does for real ones.
+    # Its claims count as proved, which tests/contract does for real ones.
     place = build_place(read_subject(folder), tmp_path / "cache" / "httpdyno")
     write_proof(place, engine.identity().sha256, ())
     asked = ("--web", "wrong-documents", "--documents", str(DOCUMENTS), "--repeat", "1", "--format", "json")

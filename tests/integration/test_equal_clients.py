@@ -19,7 +19,7 @@ NAMES = [f"equal-{number:02}" for number in range(11)]
 BLOCKS = 6
 RELABELLINGS = 2000
 LONGEST_S = 1800
-"""For hangs only: the run takes four minutes, and six on a slow machine."""
+"""Only against hangs: the run takes four minutes, and six on a slow machine."""
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_one_client_under_eleven_names_is_rarely_called_different(
     trials = open_run(folder).records()
     definition = definition_of("bench")
     alarms = {}
-    for metric in definition.metrics:
+    for metric in definition.presentation.metrics:
         logs = None if metric.better is Direction.NEITHER else logarithms(trials, metric)
         if logs is None:
             continue
@@ -59,7 +59,7 @@ def test_one_client_under_eleven_names_is_rarely_called_different(
             f"{metric.name}: {alarms[metric.name]:.1%} of relabellings [{low:.1%} - {high:.1%}], {found} pairs as run"
         )
         figure(f"relabellings with a false alarm by {metric.name}", 100 * alarms[metric.name], "%")
-    low, _ = share_interval(alarms[definition.ranking_metric.name], RELABELLINGS)
+    low, _ = share_interval(alarms[definition.presentation.ranking_metric.name], RELABELLINGS)
     assert low <= LEVEL
 
 

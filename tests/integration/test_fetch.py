@@ -60,12 +60,12 @@ def fetch(engine: Engine, port: int, tmp_path: Path) -> Iterator[Fetch]:
 
 
 def lines(count: int, path: str = "plain") -> str:
-    """Give a list of so many URLs."""
+    """Return a list of a number of URLs."""
     return "".join(f"http://host{number % 7}.test/{path}?{number}\n" for number in range(count))
 
 
 def urls_of(rows: str) -> list[str]:
-    """Give the URLs of rows, which must all be right."""
+    """Return the URLs of rows, which must all be right."""
     columns = [row.rsplit(",", 4) for row in rows.splitlines()]
     assert {(code, length) for _, code, _, _, length in columns} <= {("200", "13")}, rows
     return [url for url, *_ in columns]
@@ -185,7 +185,7 @@ def test_a_list_goes_on_after_a_kill(fetch: Fetch) -> None:
     begun.stdin.flush()
     rows = begun.stdout.readline()
     begun.kill()
-    # Not communicate(), which does not know what is left of the line that was read.
+    # Not communicate(), which loses the buffered rest of the line that was read.
     rows += begun.stdout.read()
     again = fetch("--resume", "done")
     rest, err = again.communicate(lines(1_000), PATIENCE_S)

@@ -1,4 +1,4 @@
-"""`httpdyno fetch` over HTTP/2: what its connections carry, and what becomes of URLs when a server ends one of them."""
+"""`httpdyno fetch` over HTTP/2: the requests of its connections, and URLs whose connection a server ends."""
 
 import os
 import subprocess
@@ -82,7 +82,7 @@ def test_urls_of_a_host_share_its_connection(serve: Serve, fetch: Fetch) -> None
 
 
 def test_each_host_has_a_connection_of_its_own(serve: Serve, fetch: Fetch) -> None:
-    # They have one address, and are different names all the same. One connection at most waits for one URL at a time.
+    # They have one address, but different names. One connection at most waits for one URL at a time.
     origin = serve("plain")
     urls = "".join(f"https://host{number // 10}.test/plain?{number}\n" for number in range(30))
     rows, _ = fetch(origin, "--concurrency", "1").communicate(urls, PATIENCE_S)
@@ -105,7 +105,7 @@ def test_without_keeping_alive_each_url_has_a_connection(serve: Serve, fetch: Fe
 def test_goaway_instead_of_an_answer_is_an_error_unless_retries_help(
     retries: int, asked: int, concurrency: int, serve: Serve, fetch: Fetch
 ) -> None:
-    # A new connection that ends at once is no accident: it is asked again only where that is wanted.
+    # A new connection that ends at once is not a race: it is retried only if retries are requested.
     origin = serve("contract")
     urls = "".join(f"https://goaway.test/?{number}\n" for number in range(6)) + "https://http2-empty.test/\n"
     rows, _ = fetch(origin, "--concurrency", str(concurrency), "--retries", str(retries)).communicate(urls, PATIENCE_S)
@@ -117,14 +117,14 @@ def test_goaway_instead_of_an_answer_is_an_error_unless_retries_help(
     if concurrency == 1:
         assert (seen["faults"]["goaway"], seen["connections"]) == (6 * asked, 6 * asked + 1)
     else:
-        # Who joins the new connection of another URL as it ends is asked once more, without its having been wanted.
+        # A URL that joins the new connection of another one as it ends is sent once more, without requested retries.
         assert seen["faults"]["goaway"] >= 6 * asked
 
 
 @pytest.mark.parametrize("concurrency", [1, 10])
 def test_what_goaway_left_unanswered_is_asked_again(concurrency: int, serve: Serve, fetch: Fetch) -> None:
     # After each answer the server ends the connection, while further requests may be on their way over it: those were
-    # not looked at, and go over a new connection without having been asked for retries.
+    # not processed, and go over a new connection without requested retries.
     origin = serve("contract")
     urls = "".join(f"https://http2-closes.test/?{number}\n" for number in range(40))
     rows, _ = fetch(origin, "--concurrency", str(concurrency)).communicate(urls, PATIENCE_S)

@@ -1,4 +1,4 @@
-"""A room serves nothing before it can: its first answers are the web's, whatever has to be made for them."""
+"""A room serves only when it is ready: its first answers are the web's, whatever has to be prepared for them."""
 
 import csv
 import json
@@ -12,7 +12,7 @@ from httpdyno.lab.engine import Engine
 
 URLS = 300
 IN_FLIGHT = 100
-# More than any answer of these takes, and little enough for an origin that is a second late to be found out.
+# More than any of these answers takes, and short enough to detect an origin that is a second late.
 TIMEOUT_S = 3
 
 Answers = dict[str, str]
@@ -23,7 +23,7 @@ def run(argv: list[str], given: str = "", **more: str) -> "subprocess.CompletedP
 
 
 def due(engine: Engine, timeout_s: float) -> Answers:
-    """Give the first URLs of a web that no test looks at otherwise, each with its status, or "error"."""
+    """Return the first URLs of a web that no test looks at otherwise, each with its status, or "error"."""
     web = ["--web", "top-sites", "--seed", "271828"]
     urls = run([str(engine.path), "urls", *web, "--limit", str(URLS)]).stdout
     expected = run([str(engine.path), "expect", *web, "--timeout", str(timeout_s)], urls).stdout
@@ -33,7 +33,7 @@ def due(engine: Engine, timeout_s: float) -> Answers:
 
 
 def crawl(engine: Engine, folder: Path, urls: list[str], timeout_s: float) -> tuple[Answers, str]:
-    """Fetch `urls` in a room that is told of none of them ahead; give their statuses, and what the room said."""
+    """Fetch `urls` in a room that does not know them in advance; return their statuses, and the room's messages."""
     (folder / "urls").write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
     fetch = f"{engine.path} fetch --concurrency {IN_FLIGHT} --timeout {timeout_s}s < {folder}/urls"
     room = [str(engine.path), "room", "--web", "top-sites", "--seed", "271828", "--report", str(folder / "report.json")]
@@ -48,7 +48,7 @@ def test_a_room_answers_as_its_web_says_before_and_after_anything_is_kept(engine
     for made in (True, False):
         answers, said = crawl(engine, tmp_path, list(expected), 60)
         assert answers == expected
-        assert ("coding the pages of the web" in said) == made, said
+        assert ("compressing the pages of the web" in said) == made, said
     kept = {path.name.split("-")[0] for path in (tmp_path / "httpdyno" / "web").iterdir()}
     assert kept == {"gzip", "brotli", "zstd", "leaf"}
 

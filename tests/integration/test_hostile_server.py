@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from endurance.hostile_server import BEHAVIOURS, RUBBISH
-from httpdyno.lab.location import find_engine
+from httpdyno.subjects.engine_program import find_engine
 
 from .conftest import OF_OUR_OWN_S, PATIENCE_S, START, right_in_time
 
 SERVER = Path(__file__).parents[1] / "endurance" / "hostile_server.py"
 MOST_MIB = 128
-"""What one of them may have in memory. A second of any flood is more than that."""
+"""The memory limit of one of them. A second of any flood is more than that."""
 CODE = re.compile(r"^(?P<url>[^,]+),(?P<code>[^,]+),")
 RIGHT = {
     "honest": "200",
@@ -30,7 +30,7 @@ RIGHT = {
     "length-too-long": "BodyCutShort",
     "coding-of-nonsense": "MalformedCoding",
     "nothing": "ClosedBeforeAnswer",
-    # Its head is taken for the answer, and the connection for lost.
+    # Its head counts as the answer, and the connection as lost.
     "switched-protocols": "101",
 }
 """How some of them end; all others end with the name of a failure."""
@@ -40,7 +40,7 @@ UNENDING = [
     if name.startswith(("endless-", "slow-"))
     or name in {"garbage", "length-of-a-petabyte", "gzip-bomb", "deflate-bomb"}
 ] + ["silence"]
-"""They go on until the client has enough of them, if only for the time that it waits."""
+"""They continue until the client stops, at the latest at its timeout."""
 ENDING = [name for name in BEHAVIOURS if name not in UNENDING]
 BRIEF, PATIENT = "1s", "300s"
 
@@ -58,7 +58,7 @@ def port() -> Iterator[int]:
 
 @pytest.fixture(scope="module")
 def honest() -> Iterator[str]:
-    """A server of both versions of HTTP beside them: what answers is counted meanwhile."""
+    """A server of both versions of HTTP runs with them: its answers are counted meanwhile."""
     argv = [str(find_engine()), "origin", "--web", "plain", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -71,7 +71,7 @@ def urls(port: int, names: Sequence[str] = tuple(BEHAVIOURS)) -> list[str]:
 
 
 def ended(argv: list[str], folder: Path, given: str = "") -> tuple[int, str, str, float]:
-    """Run the engine; its status, what it printed, and the most memory it had, in MiB."""
+    """Run the engine; return its status, its output, and its peak memory, in MiB."""
     (folder / "urls").write_text(given, encoding="utf-8")
     with (folder / "urls").open() as stdin, (folder / "out").open("w+") as out, (folder / "err").open("w+") as err:
         process = subprocess.Popen([str(find_engine()), *argv], stdin=stdin, stdout=out, stderr=err)
@@ -89,7 +89,7 @@ def ended(argv: list[str], folder: Path, given: str = "") -> tuple[int, str, str
 
 
 def most_mebibytes(pid: int) -> float:
-    """Read the most memory that a process had since its exec; `ru_maxrss` begins with what its parent had."""
+    """Read the peak memory of a process since its exec; `ru_maxrss` begins with its parent's."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     except FileNotFoundError:
@@ -99,7 +99,7 @@ def most_mebibytes(pid: int) -> float:
 
 
 def fetched(port: int, folder: Path, names: Sequence[str], timeout: str) -> tuple[dict[str, set[str]], float]:
-    """Fetch each twice: who was fooled once may not carry it over to the next. Return the codes and the memory."""
+    """Fetch each twice: state from the first answer must not affect the next. Return the codes and the memory."""
     lines = "".join(f"{url}\n" for url in urls(port, names) * 2)
     argv = ["fetch", "--concurrency", "100", "--timeout", timeout, "--max-content", "64MiB"]
     code, out, err, mebibytes = ended(argv, folder, lines)
@@ -137,7 +137,7 @@ def test_fetch_keeps_little_of_what_it_is_sent(port: int, tmp_path: Path) -> Non
 
 
 def load(asked: list[str], folder: Path, *options: str) -> tuple[dict[str, Any], int]:
-    """Load servers; return the row that was printed, and the most memory that the engine had."""
+    """Load servers; return the printed row, and the engine's peak memory."""
     ran = subprocess.run(
         [*START, "load", *asked, "-c", "80", *options, "--format", "json", "--out", str(folder)],
         capture_output=True, text=True, timeout=PATIENCE_S, check=False,
@@ -158,7 +158,7 @@ def test_load_counts_every_failure(port: int, honest: str, tmp_path: Path, *, ht
         options = ("-n", str(sent), "--timeout", f"{timeout_s}s", *(["--http2"] if http2 else []))
         return load(asked, tmp_path / str(timeout_s), *options)[0]
 
-    # A server that is honest may take its time beside all these floods.
+    # An honest server may be slow during all these floods.
     row = right_in_time(run, lambda row: row["2xx"] > 0, timeouts_s=OF_OUR_OWN_S)
     assert row["2xx"] > 0
     assert row["requests"] + row["errors"] + row["censored"] == row["sent"] == sent

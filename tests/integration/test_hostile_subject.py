@@ -1,4 +1,4 @@
-"""What a program in a room cannot get at: the table of docs/concepts/room.md, tried line by line from inside a room."""
+"""Isolation of a program in a room: the table of docs/concepts/room.md, tried line by line from inside a room."""
 
 import ctypes
 import json
@@ -36,7 +36,7 @@ BAITS = (
     "session-of-the-caller",
     "root-as-its-own-master",
 )
-"""What is laid out for the test, and harmless to try outside of a room."""
+"""Bait of the test, harmless to try outside of a room."""
 
 SYSTEM_CALLS = {"x86_64": {"add_key": 248, "keyctl": 250}, "aarch64": {"add_key": 217, "keyctl": 219}}
 KEYCTL_JOIN_SESSION_KEYRING = 1
@@ -55,7 +55,7 @@ def promised() -> dict[str, str]:
 
 @contextmanager
 def bait(folder: Path, user: int) -> Iterator[Bait]:
-    """Lay out what the program is to try to get at: processes, files, sockets of its own user, and of the machine."""
+    """Set up the bait for the program: processes, files, sockets of its own user, and of the machine."""
     token = f"httpdyno-bait-{uuid.uuid4().hex}"
     with ExitStack() as stack:
         process = subprocess.Popen(["sh", "-c", "read -r line", token], stdin=subprocess.PIPE, user=user)
@@ -90,7 +90,7 @@ def bait(folder: Path, user: int) -> Iterator[Bait]:
 
 @contextmanager
 def shared_memory_by_key() -> Iterator[int]:
-    """Lay out a segment of System V's shared memory, which anybody who has its key may use."""
+    """Make a segment of System V's shared memory, open to every process with its key."""
     library, key = ctypes.CDLL(None), uuid.uuid4().int & 0x7FFFFFFF
     segment = library.shmget(key, 1, IPC_CREATE_FOR_ALL)
     assert segment >= 0
@@ -109,7 +109,7 @@ def add_key(name: str) -> bool:
 
 
 def outer_address() -> str:
-    """Give an address of this machine that others see; without a network the loopback's second one."""
+    """Return an external address of this machine; without a network the loopback's second one."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
         try:
             datagrams.connect(("192.0.2.1", 53))
@@ -140,7 +140,7 @@ def test_what_the_page_promises(engine: Engine, user: int, options: tuple[str, .
             (folder / "bait").write_text(json.dumps(laid), encoding="utf-8")
             argv = [python_for(user), "-B", str(folder / "probe.py"), str(folder / "bait")]
             baits = [name for name in BAITS if laid["has_key"] or name != "keys-of-the-caller"]
-            # The bait is good: outside of a room it is reached. All else would harm the machine there.
+            # The bait works: outside of a room it is reached. The other attempts would harm the machine there.
             outside = outcomes([*argv, *baits], user, folder)
             room = [str(folder / "engine"), "room", "--web", "plain", *options, "--"]
             inside = outcomes([*room, *argv], user, folder)

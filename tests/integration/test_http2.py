@@ -1,4 +1,4 @@
-"""The origin's HTTP/2, as programs that others have written see it: h2spec, curl, h2load."""
+"""The origin's HTTP/2 with third-party programs: h2spec, curl, h2load."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ PATIENCE_S = 300.0
 PATHS = ("/plain", "/json", "/bytes/300000", "/stream/2000", "/status/404", "/redirect/2", "/encoding/utf8")
 
 NOT_OURS = {"http": {"http2/3.5 Sends invalid connection preface"}, "https": set[str]()}
-"""What fails for a reason: a port for both versions answers what begins like neither in HTTP/1.1, with a 400."""
+"""Expected failures: a port for both versions answers input of neither version in HTTP/1.1, with a 400."""
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_h2spec_passes(scheme: str, origin: Origin, tmp_path: Path) -> None:
 
 
 def curl(url: str, *options: str) -> tuple[str, bytes]:
-    """Ask with curl; give the version of the answer, and its status with its content."""
+    """Send a request with curl; return the version of the answer, and its status with its content."""
     argv = [
         "curl",
         "--silent",

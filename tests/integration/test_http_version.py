@@ -1,4 +1,4 @@
-"""`--http-version` in real rooms: one version alone is spoken, and a host without it is an error that is due."""
+"""`--http-version` in real rooms: only one version is used, and a host without it is an expected error."""
 
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ def test_all_requests_are_of_the_version_that_was_asked_for(httpdyno: Command, t
     )
     assert both.code == 0, both.err
     rows = {row["subject"]: row for row in both.rows}
-    # Nothing was built of it: that would have taken a package index.
+    # It was not built: that would need a package index.
     assert rows["python-urllib3"]["verdict"] == "unavailable"
-    assert "python-urllib3: not measured, for it cannot be told to speak HTTP/2: it claims HTTP/1.1 alone" in both.err
+    assert "python-urllib3: not measured: it cannot be set to HTTP/2: it claims HTTP/1.1 alone" in both.err
     older = httpdyno("try", "native", "--http-version", "1.1", *given)
     assert older.code == 0, older.err
     for row, share, version in ((rows["native"], 1.0, "2"), (older.rows[0], 0.0, "1.1")):

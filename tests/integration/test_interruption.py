@@ -1,4 +1,4 @@
-"""However a run ends before its time, nothing is left of it but its finished trials."""
+"""A run that ends early, in any way, leaves only its finished trials."""
 
 import os
 import signal
@@ -11,14 +11,14 @@ import pytest
 from conftest import ANSWERS_ALL, MakeSubject
 from doubles.command_line import Ended
 from doubles.traces import parent_of, pid_in_room, processes_of
-from httpdyno.experiments.schedule import schedule
+from httpdyno.experiments.plan import schedule
 from httpdyno.model import Condition, Subject, Workload
 from httpdyno.store import open_run
 from httpdyno.subjects.catalogue import read_subject
 
 from .conftest import wait_while_it_runs
 
-# With a child in a session of its own, as a browser has: killing the subject's process group would not be enough.
+# With a child in a session of its own, like a browser: killing the subject's process group would not be enough.
 SLEEPS = """
 import subprocess, sys, time
 subprocess.Popen(["sleep", "1000"], start_new_session=True)
@@ -45,7 +45,7 @@ Running = tuple["subprocess.Popen[str]", Path]
 def running(
     make_subject: MakeSubject, subject_folders: Path, start: Callable[..., "subprocess.Popen[str]"], tmp_path: Path
 ) -> Running:
-    """Start a bench of two clients, and give it back when the first has finished and the second is asleep."""
+    """Start a bench of two clients, and return it when the first has finished and the second sleeps."""
     subjects = [read_subject(make_subject("quick", ANSWERS_ALL)), read_subject(make_subject("sleeps", SLEEPS))]
     process = start(
         "bench", "quick", "sleeps", "--subjects", str(subject_folders), "--web", "plain", "--limit", "5",
@@ -70,7 +70,7 @@ def check_kept(folder: Path) -> None:
 
 
 def engine_of(folder: Path, command: int) -> int:
-    """Find the engine: the child of the command that is in no room."""
+    """Find the engine: the child of the command that is outside of rooms."""
     (engine,) = [process for process in processes_of(folder) if parent_of(process) == command]
     return engine
 
@@ -181,7 +181,7 @@ def test_what_had_ended_of_a_try_is_kept_when_it_is_stopped(
     assert (run.manifest.state, [trial.outcome for trial in run.records()]) == ("partial", ["interrupted"])
     assert run.samples().collect()["line"].drop_nulls().to_list() == [1]
     nothing_left()
-    # What was stopped is made again, from its beginning.
+    # A stopped trial is repeated from its beginning.
     again = wait_for_end(start("bench", "--resume", str(folder)))
     assert again.code == 0, again.err
     run = open_run(folder)

@@ -1,4 +1,4 @@
-"""A URL list with lines that are no URLs: each is a row with an error's name, and the run is as valid as any."""
+"""A URL list with lines that are not URLs: each is a row with an error's name, and the run is valid."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ GOOD = {
     "  http://d.example/plain  ": "http://d.example/plain",
     "https://e.example/a,b?c=d,e": "https://e.example/a,b?c=d,e",
 }
-"""Lines that are URLs once `https://` stands before the bare ones, which is what the client gets."""
+"""Lines that are URLs once `https://` is added to the bare ones, as the client receives them."""
 BAD = {
     "exa mple.org": "exa mple.org",
     "https://exa mple.org/": "https://exa mple.org/",
@@ -38,12 +38,12 @@ BAD = {
     "https://[::1": "https://[::1",
     "[::1": "https://[::1",
 }
-"""Lines that are none, and what the client gets: the same, but for `https://` before what might be a bare domain."""
+"""Lines that are not URLs, and what the client receives: the same, with `https://` before possible bare domains."""
 SKIPPED = ["", "   ", "# https://comment.example/"]
 
 
 def interleaved() -> list[str]:
-    """Mix them, so that nothing behind a bad line is lost."""
+    """Mix them, so that no line after a bad one is lost."""
     lines: list[str] = []
     good = list(GOOD)
     for number, bad in enumerate(BAD):

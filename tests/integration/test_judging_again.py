@@ -1,4 +1,4 @@
-"""Runs keep what their trials wrote, and are judged again from it."""
+"""Runs keep the files of their trials, and are judged again from them."""
 
 import gzip
 import json

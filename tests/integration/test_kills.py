@@ -6,7 +6,7 @@ from endurance import kills
 from httpdyno.lab.engine import Engine
 
 VERBS = ("bench", "capacity", "load", "room", "fetch")
-# One that hangs is to be found by the kills themselves, who give each command ten minutes.
+# A hang is found by the kills themselves, which allow each command ten minutes.
 pytestmark = pytest.mark.timeout(1800)
 
 

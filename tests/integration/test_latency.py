@@ -1,4 +1,4 @@
-"""What a call costs: real clients in real rooms, by what must add up; and servers that play the peer."""
+"""The cost of a call: real clients in real rooms, checked by sums that must match; and servers as the peer."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import pytest
 
 from doubles.command_line import Command
 from doubles.in_process import in_process
-from httpdyno.experiments.latency.figures import LatencyPoint
+from httpdyno.experiments.latency.judge import LatencyPoint
 from httpdyno.model import Outcome, Trial, Validity
 from httpdyno.store import open_run
 
@@ -84,7 +84,7 @@ def test_calls_in_batches_over_kept_and_new_connections(here: Command, tmp_path:
         assert trial.batch == trial.concurrency == trial[LatencyPoint].parallel
         assert (trial.counters.peak_concurrency or 0) <= trial[LatencyPoint].parallel
         assert trial.tally is not None
-        # Two readings of clocks may lie far apart where something else has the CPU in between.
+        # Two clock readings may be far apart if another program has the CPU in between.
         assert trial.tally.wrong == trial.tally.wrong_time
         connections = trial.counters.connections or 0
         assert connections <= trial[LatencyPoint].parallel if trial.keepalive else connections >= trial.tally.right
@@ -109,7 +109,7 @@ def test_a_server_of_somebody_elses_can_answer(here: Command, tmp_path: Path) ->
     assert of_plain is not None
     assert of_plain.right > 0
     assert (plain["wrong"], of_plain.wrong) == (of_plain.wrong, of_plain.wrong_time)
-    # Its document is none: who parses it finds that out, where the contract has one.
+    # It has no valid document: a client that parses the content finds that.
     json = next(row for row in ended.rows if row["workload"] == "json")
     assert json["wrong"] > 0
     assert json["mean"] is None
@@ -154,7 +154,7 @@ def test_a_call_is_the_clients_the_wires_and_the_servers(httpdyno: Command, tmp_
     assert ended.code == 0, ended.err
     assert {(row["parallel"], row["keepalive"]) for row in ended.rows} == {(1, True), (1, False), (4, True), (4, False)}
     for row in ended.rows:
-        # Two readings of clocks may lie far apart where something else has the CPU in between.
+        # Two clock readings may be far apart if another program has the CPU in between.
         assert row["wrong"] <= 0.005 * row["calls"]
         assert row["runs"] == 7
         assert str(row["loops"]).rstrip("0") in {"1", "2", "5"}
@@ -184,7 +184,7 @@ def test_a_client_is_timed_from_outside_and_times_itself(httpdyno: Command, tmp_
     assert row["in_process_mean_ms"] > 0
     assert row["in_process_cpu_per_call_ms"] > 0
     if row["agree"] is None:
-        # What else had the CPU spoilt one of the two, and it is said which.
+        # Another program spoiled one of the two, and the output names it.
         assert row["notes"]
     else:
         assert " per loop (mean ± std. dev. of 7 runs, " in row["per_loop"]

@@ -1,4 +1,4 @@
-"""Crawls over a link: what it is goes with the run, what it was is recorded, and one that cannot be had is refused."""
+"""Crawls over a link: its parameters are stored, its measured values recorded, and an impossible one refused."""
 
 import json
 import sys
@@ -42,7 +42,7 @@ for number in range(2):
 
 
 def test_no_answer_is_faster_than_its_link(httpdyno: Command, tmp_path: Path) -> None:
-    # Whether the link holds what it promises is not asked: a machine that has other work may not hold it.
+    # The quality of the link is not checked: a busy machine may not reach it.
     link = ("--link", "rtt=40ms,down.rate=20mbit", "--link-check", "off", "--link-seed", "3")
     program = ("--", sys.executable, "-I", "-S", "-c", ASKS_TWICE)
     ended = httpdyno("room", "--web", "plain", *link, "--report", "report.json", *program)

@@ -102,7 +102,7 @@ TEXTS = st.lists(PARTS, min_size=1, max_size=4).map(",".join)
 
 
 def read_by_engine(engine: Engine, spec: str) -> tuple[str, dict[str, Any]] | str:
-    """Give the canonical text and the values; of a link that is refused, the line that says so."""
+    """Return the canonical text and the values; for a refused link, the message."""
     asked = subprocess.run([engine.path, "link", "--", spec], capture_output=True, text=True, check=False)
     if asked.returncode:
         assert (asked.returncode, asked.stdout) == (2, "")
@@ -119,7 +119,7 @@ def read_here(spec: str) -> Link | str:
 
 
 def mistake(line: str) -> str:
-    """Give what a refusal says after the text itself; the two languages have other quotation marks."""
+    """Return the part of a refusal after the text itself; the two languages quote differently."""
     assert len(line.splitlines()) == 1
     return line.strip().replace('"', "'").split("': ", 1)[1]
 

@@ -1,4 +1,4 @@
-"""The list of a crawl as it is begun, with the real engine: its slowest URLs come first."""
+"""The list of a new crawl, with the real engine: its slowest URLs come first."""
 
 import io
 import sys
@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 
 from conftest import MakeSubject
-from httpdyno.experiments.beginning import Beginning
-from httpdyno.experiments.crawl.beginning import begin_bench
-from httpdyno.experiments.crawl.crawl import HEADLINE, Crawl
 from httpdyno.experiments.crawl.options import BenchOptions
+from httpdyno.experiments.crawl.plan import HEADLINE, Crawl, begin_bench
+from httpdyno.experiments.experiment import Beginning
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.place import Place

@@ -1,4 +1,4 @@
-"""`httpdyno load` with the real engine, against a real origin and against servers that are none."""
+"""`httpdyno load` with the real engine, against a real origin and against programs that are not servers."""
 
 import gzip
 import json
@@ -19,8 +19,7 @@ from jsonschema import Draft202012Validator
 
 from doubles.command_line import Command
 from doubles.in_process import in_process
-from httpdyno.experiments.load.figures import LoadSummary
-from httpdyno.experiments.load.rules import LOAD_RULES
+from httpdyno.experiments.load.judge import LOAD_RULES, LoadSummary
 from httpdyno.judge.validity import findings, judge_validity
 from httpdyno.lab.engine import Engine
 from httpdyno.store import open_run
@@ -32,12 +31,12 @@ PATIENCE_S = 300
 PATIENT = ("--timeout", "60s")
 """For loads that count on every answer, on a machine that has other work."""
 BELIEVABLE = {"VALID", "GENERATOR_LIMITED", "DISTURBED", "UNSTEADY"}
-"""What a load may be on a machine that has other work."""
+"""Permitted validities of a load on a busy machine."""
 
 
 @pytest.fixture(scope="module")
 def origin(engine: Engine) -> Iterator[str]:
-    """A web of ours on a port of its own; give its address."""
+    """A web on a port of its own; return its address."""
     argv = [engine.path, "origin", "--web", "plain", "--listen", "127.0.0.1:0"]
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -48,11 +47,11 @@ def origin(engine: Engine) -> Iterator[str]:
 
 
 class Answered(ThreadingHTTPServer):
-    """A server that knows when a connection has come back for more: its first answer has arrived then."""
+    """A server that notes the second request of a connection: its first answer has then arrived."""
 
     daemon_threads = True
     hangs_after = 1_000_000_000
-    """So many answers on each connection, and then it hangs."""
+    """Number of answers on each connection before it hangs."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
@@ -80,7 +79,7 @@ class _Answer(BaseHTTPRequestHandler):
         self.wfile.write(b"hello")
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture
@@ -159,7 +158,7 @@ def test_the_engine_judges_by_the_rules_of_the_page(
     found = {one.rule.name: one for one in findings(trial, LOAD_RULES)}
     of_engine = {one["rule"]: one for one in judged["rules"]}
     assert judge_validity(trial, LOAD_RULES) == (judged["verdict"], judged["reason"])
-    # Of the others a load has no evidence.
+    # A load has no evidence about the others.
     assert {name for name, one in found.items() if one.number is not None} <= set(of_engine)
     for name, one in of_engine.items():
         assert one["number"] == (None if found[name].number is None else pytest.approx(found[name].number))
@@ -275,7 +274,7 @@ def test_what_is_written_for_each_request_or_second_may_be_a_pipe(
     assert "earlier" not in (tmp_path / "file").read_text()
     refused = here("load", *PATIENT, f"{origin}/plain", "-n", "50", "--repeat", "2", option, "/dev/stderr")
     assert refused.code == 2, refused.err
-    assert "with --repeat each trial has a file of its own" in refused.err
+    assert "with --repeat each trial writes a file of its own" in refused.err
 
 
 @pytest.mark.parametrize(
@@ -304,7 +303,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(
 def test_a_load_is_a_run_like_any_other(here: Command, origin: str, tmp_path: Path) -> None:
     load = ("load", *PATIENT, f"{origin}/plain", "-n", "200", "-c", "2", "--repeat", "3")
     assert here(*load).code == 0
-    # Runs are told apart by the second in which they began.
+    # Runs are distinguished by the second in which they began.
     (begun,) = (tmp_path / "runs").iterdir()
     at, _, verb = begun.name.partition("-")
     earlier = datetime.strptime(at, "%Y%m%dT%H%M%SZ") - timedelta(minutes=1)
@@ -371,9 +370,9 @@ def test_a_full_disk_has_no_page(here: Command, origin: str, mounted: Mounted) -
         ("not_2xx > 0", 1, "not_2xx is 100, above 0"),
         ("errors > 0.1%", 0, ""),
         ("p99 > 1h", 0, ""),
-        ("tls_p99 > 1ms", 3, "nothing of the kind was measured"),
+        ("tls_p99 > 1ms", 3, "not measured; remove it"),
         ("p99 > 50", 2, "needs its unit"),
-        ("send_lag_p99 > 1ms", 2, "give a --rate"),
+        ("send_lag_p99 > 1ms", 2, "add --rate"),
         ("pp > 1ms", 2, "there is no 'pp'"),
     ],
 )
@@ -522,7 +521,7 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(here: Command, argume
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "load: there is no URL to send requests to; write: httpdyno load http://localhost:8080/, or give --urls"),
+        ([], "load: no URL given; write: httpdyno load http://localhost:8080/, or use --urls"),
         (["localhost:8080"], "load: 'localhost:8080' is no URL; did you mean http://localhost:8080/?"),
         (["a.example/b"], "load: 'a.example/b' is no URL; did you mean http://a.example/b?"),
         (["http://a/", "--cacert", "no"], "--cacert no: cannot be read: No such file or directory; name another file"),
@@ -600,7 +599,7 @@ def test_a_list_without_a_request_is_named_as_it_was_typed(here: Command, tmp_pa
         (["--urls", "empty", "--requests-file", "empty"], "--urls empty, --requests-file empty"),
     ):
         ended = here("load", *options)
-        said = f"httpdyno: {named}: there is nothing to send in it; write a line for each request\n"
+        said = f"httpdyno: {named}: no requests in the file; write a line for each request\n"
         assert (ended.code, ended.out, ended.err) == (2, "", said)
 
 

@@ -57,7 +57,7 @@ def test_each_is_a_failed_trial_with_its_reason(
     )  # fmt: skip
     assert ended.code == 0, ended.err
     verdicts = {row["subject"]: row["verdict"] for row in ended.rows}
-    # Who never asked the web is caught by its arrivals; it ran to its end all the same.
+    # A client that sent no request is found by its arrivals; its trial ended normally.
     assert verdicts.pop("behaves") != "VALID"
     assert {row["subject"]: row["wrong"] for row in ended.rows}["behaves"] == 10
     ending = {name: what for name, what in MISBEHAVIOUR.items() if name not in UNENDING}
@@ -85,7 +85,7 @@ def test_those_that_do_not_end_are_ended(
         (folder,) = (tmp_path / f"runs-{duration_s}").iterdir()
         return {trial.subject: (trial.outcome, trial.reason or "") for trial in open_run(folder).records()}
 
-    # Whoever ignores the end must have come to it.
+    # A client that ignores SIGTERM must have received it.
     found = right_in_time(reasons, lambda found: "did not exit" in found["ignores-the-end"][1], timeouts_s=OF_OUR_OWN_S)
     for name in UNENDING:
         _, outcome, reason = MISBEHAVIOUR[name]

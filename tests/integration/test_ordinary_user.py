@@ -1,4 +1,4 @@
-"""The command line as a user who is not root: a measurement with what comes before and after it."""
+"""The command line as an ordinary user: a measurement with all steps before and after it."""
 
 import json
 import os
@@ -27,7 +27,7 @@ MEMORY_BYTES = 512 * 1024**2
 
 @pytest.fixture
 def home(engine: Engine) -> Iterator[Path]:
-    """The folder of an ordinary user, with an engine; skip where there is none to be, or one may make no rooms."""
+    """The folder of an ordinary user, with an engine; skip without such a user, or without rooms for one."""
     if os.geteuid() != 0:
         pytest.skip("an ordinary user runs all of the tests here")
     if shutil.which("setpriv") is None:
@@ -83,7 +83,7 @@ def test_a_client_is_measured_and_nothing_is_left(home: Path, make_subject: Make
     (trial,) = open_run(folder).records()
     counters = trial.counters
     assert counters.memory_limit_bytes == MEMORY_BYTES
-    # Who may make no control group is told so, and told of no limit that nobody held.
+    # Without control groups a message says so, and no unenforced limit is reported.
     assert (counters.memory_limit_enforced_by is None) is (counters.memory_limit_reason is not None)
     told = [note for note in row["notes"] if note.startswith("memory was not limited to 512.0 MiB: ")]
     assert len(told) == (counters.memory_limit_enforced_by is None)

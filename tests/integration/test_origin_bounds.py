@@ -1,4 +1,4 @@
-"""An origin that runs for long keeps the last of what it saw, and closes what is silent: its memory does not grow."""
+"""A long-running origin keeps only recent records, and closes silent connections: its memory does not grow."""
 
 import contextlib
 import resource
@@ -21,11 +21,11 @@ AT_ONCE = 200
 """DNS queries without an answer: few enough that the kernel drops none."""
 CONNECTIONS = 10_000
 SLACK_KIB = 4_096
-"""What memory may differ by for reasons of the allocator; what is kept of 100,000 names takes more."""
+"""Permitted difference of memory, due to the allocator; records of 100,000 names take more."""
 
 
 def ask_names(port: int, first: int, count: int) -> None:
-    """Ask for so many different names, over UDP."""
+    """Query a number of different names, over UDP."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
         datagrams.settimeout(PATIENCE_S)
         datagrams.connect(("127.0.0.1", port))
@@ -39,12 +39,12 @@ def ask_names(port: int, first: int, count: int) -> None:
 
 
 def ask_urls(engine: Engine, folder: Path, port: int, first: int, count: int) -> None:
-    """Ask for a page of so many different hosts."""
+    """Request a page of a number of different hosts."""
     urls = folder / "urls"
     urls.write_text("".join(f"http://h{number}.test/plain\n" for number in range(first, first + count)))
     argv = ["load", "--urls", str(urls), "--requests", str(count), "--connect-to", f"::127.0.0.1:{port}"]
     argv += ["--no-store"]
-    # Connections are of hosts: none is used twice here.
+    # Connections belong to hosts: none is reused here.
     ran = subprocess.run(
         [engine.path, *argv, "--connections", "50"], capture_output=True, check=False, timeout=PATIENCE_S
     )
@@ -71,7 +71,7 @@ def test_two_hundred_thousand_names_leave_memory_as_it_was(engine: Engine, tmp_p
 
 @contextlib.contextmanager
 def open_files(count: int) -> Iterator[None]:
-    """Let this process have so many files open."""
+    """Raise this process's limit of open files."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard not in (resource.RLIM_INFINITY,) and hard < count:
         pytest.skip(f"this machine lets a process have {hard} files open")

@@ -1,4 +1,4 @@
-"""Published measurements, each made again with one of its subjects: its own form, and in it what was published."""
+"""Published measurements, each repeated with one of its subjects: in its own form, with the published figures."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from doubles.command_line import Command, Ended
 pytestmark = pytest.mark.measured
 
 CACHE = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
-"""The user's own: what the contract test has built is there."""
+"""The user's own cache: it has the builds of the contract test."""
 TIMEIT = re.compile(r"[\d.]+ (ns|us|ms|s) ± [\d.]+ (ns|us|ms|s), [\d,]+ loops?")
 
 Again = Callable[..., Ended]
@@ -21,7 +21,7 @@ Again = Callable[..., Ended]
 
 @pytest.fixture
 def again(httpdyno: Command, tmp_path: Path) -> Again:
-    """Measure a subject as it was published, but quickly; look whether the page and the charts came of it, too."""
+    """Measure a subject like the publication, but quickly; check that there are the page and the charts, too."""
 
     def measure(verb: str, *arguments: str, charts: set[str]) -> Ended:
         ended = httpdyno(verb, *arguments, "--preset", "published", "--quick", **CACHE)
@@ -45,10 +45,10 @@ def test_latency_stands_beside_the_published_loops(again: Again) -> None:
     urllib, httpx, blacksheep = ended.table("*** Plain text ***")
     assert urllib["client"] == "urllib in executor"
     assert TIMEIT.fullmatch(urllib["measured"])
-    # A client that got no CPU within its time is said to need more of it.
+    # A client without CPU time within its deadline is reported as needing more.
     assert TIMEIT.fullmatch(urllib["measured_from_outside"]) or "(--duration)" in ended.out
     assert urllib["published"] == "1.19 ms ± 70.7 us; 1.2 ms ± 43 us"
-    # Who was not asked has what was published alone, and so has a point that was not.
+    # Unmeasured subjects and points have only the published figures.
     for row in (httpx, blacksheep, *ended.table("*** JSON ***"), *ended.table("*** Plain text, parallel 20 ***")):
         assert row["published"]
         assert not row["measured"] + row["measured_from_outside"]

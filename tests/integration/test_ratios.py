@@ -19,7 +19,7 @@ COMMAND = Path(sys.executable).parent / "httpdyno"
 
 
 def processes_of(folder: Path) -> list[str]:
-    """Give the command lines that name something in a folder."""
+    """Return the command lines that name a path in a folder."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -37,7 +37,7 @@ def test_nothing_goes_on_after_the_end(number: signal.Signals, status: int, tmp_
         pytest.skip(f"{', '.join(missing)} missing; install it with: scripts/setup-peers")
     if len(cpus := sorted(os.sched_getaffinity(0))) < 2:
         pytest.skip("needs two CPUs")
-    # What is on the path needs no building, only to be noted as built.
+    # A program in PATH needs no build, only a mark as built.
     subprocess.run([COMMAND, "subjects", "build", "wrk"], check=True, capture_output=True)
     argv = [sys.executable, "-m", "ratios", "origin-plain", "--seconds", "60", "--json", str(tmp_path / "ratios.json")]
     argv += ["--server-cpus", str(cpus[0]), "--client-cpus", str(cpus[1])]

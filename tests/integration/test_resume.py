@@ -1,4 +1,4 @@
-"""However a run was stopped, it goes on with what is left of it: real engine, real rooms."""
+"""A stopped run resumes with its remaining trials: real engine, real rooms."""
 
 import signal
 import subprocess
@@ -13,7 +13,7 @@ from httpdyno.store import Run, holder_of, open_run
 
 from .conftest import wait_until, wait_while_it_runs
 
-# Is asleep for ever the first time, as if the machine had been switched off then; later it answers.
+# Sleeps for ever the first time, as if the machine had been switched off; later it answers.
 SLEEPS_ONCE = """
 import os, sys, time
 if not os.path.exists({flag!r}):
@@ -28,7 +28,7 @@ WaitForEnd = Callable[[object], Ended]
 
 @pytest.fixture
 def given(make_subject: MakeSubject, subject_folders: Path, tmp_path: Path) -> list[str]:
-    """A bench of two clients, in which one falls asleep the first time that it runs."""
+    """A bench of two clients, of which one sleeps in its first trial."""
     make_subject("quick", ANSWERS_ALL)
     make_subject("once", SLEEPS_ONCE.format(flag=str(tmp_path / "flag")) + ANSWERS_ALL)
     return [

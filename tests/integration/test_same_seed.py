@@ -1,4 +1,4 @@
-"""The same seed is the same web, and the same counts; another seed is another web."""
+"""The same seed gives the same web and the same counts; another seed gives another web."""
 
 import csv
 import subprocess
@@ -25,7 +25,7 @@ SEED, OTHER_SEED = 11, 12
 
 
 def web_of(engine: Engine, seed: int, count: int) -> tuple[str, str]:
-    """Print the first top sites of a seed, and what a correct client must report of each."""
+    """Print the first top sites of a seed, and the correct report for each."""
     seeded = ["--web", "top-sites", "--seed", str(seed)]
     urls = printed([str(engine.path), "urls", *seeded, "--limit", str(count)])
     return urls, printed([str(engine.path), "expect", *seeded], urls)
@@ -54,7 +54,7 @@ def crawl(httpdyno: Command, tmp_path: Path) -> Crawl:
     ) -> tuple[int, Statuses]:
         out = tmp_path / f"runs-{len(list(tmp_path.iterdir()))}"
         ended = httpdyno(
-            # Many at once, so that the URLs that stall until the timeout stall side by side.
+            # Many at once, so that the stalls overlap.
             *("bench", client, "--concurrency", str(concurrency), "--limit", str(urls), "--seed", str(seed)),
             *("--timeout", str(timeout_s), "--repeat", "1", "--format", "json", "--out", str(out)),
         )
@@ -93,7 +93,7 @@ def test_the_same_seed_gives_the_same_answers_to_many_and_another_seed_gives_oth
     (subject,) = read_catalogue().select([client])
     if client != "native" and find_build(subject, cache_folder()) is None:
         pytest.skip(f"there is no build of it; make one with: httpdyno subjects install {client}")
-    # Others than our own get fewer, and no more at once than they are usually given: out of CPU time they would wait.
+    # Other clients get fewer URLs, at their usual concurrency: without spare CPU time they would wait.
     urls, concurrency = (MANY, 300) if client == "native" else (SOME, subject.concurrency)
     wrong, statuses = crawl(SEED, urls, concurrency=concurrency, client=client)
     assert (wrong, len(statuses)) == (0, urls)

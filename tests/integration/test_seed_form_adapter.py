@@ -42,15 +42,15 @@ def proved_cache(proved_cache: Path, engine: Engine, tmp_path_factory: pytest.Te
     folder = tmp_path_factory.mktemp("proved-adapter")
     shutil.copytree(proved_cache, folder, dirs_exist_ok=True)
     environment = os.environ | {"HTTPDYNO_ENGINE": str(engine.path), "XDG_CACHE_HOME": str(folder)}
-    # Its claims hold; but the adapter can more than it claims, for which the command ends with 1.
-    probe = [*START, "subjects", "probe", *ADAPTER]
+    # Its claims hold; but the adapter can do more than it claims, so the command ends with 1.
+    probe = [*START, "subjects", "probe", *ADAPTER, "--out", str(folder / "runs")]
     subprocess.run(probe, env=environment, check=False, stdout=subprocess.DEVNULL)
     return folder
 
 
 @pytest.fixture
 def crawled(httpdyno: Command, tmp_path: Path) -> Crawled:
-    """Crawl with the adapter, all URLs at once: those that stall do so side by side. Return a row and its run."""
+    """Crawl with the adapter, all URLs at once: the stalls overlap. Return a row and its run."""
 
     def crawl(timeout_s: int, *arguments: str) -> tuple[dict[str, Any], Run]:
         out = f"runs-{timeout_s}"
@@ -84,7 +84,7 @@ def test_it_crawls_the_top_sites_as_it_stands(crawled: Crawled) -> None:
     assert row["verdict"] in CORRECT
     trial = only_trial(run)
     assert (trial.outcome, trial.validity in CORRECT) == (Outcome.OK, True)
-    # A top site answers in every way there is: a crawl that met one kind only would prove little.
+    # Top sites have all kinds of answers: a crawl with only one kind would prove little.
     assert min(row["2xx"], row["4xx"], row["Exception"]) > 0
     # Its times are read as UTC and as whole milliseconds.
     samples = run.samples().collect()

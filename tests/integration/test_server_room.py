@@ -52,7 +52,7 @@ for number in range(times):
 
 SLEEPS = "import time; open('driving', 'w').close(); time.sleep(1000)"
 
-# Answers lines in pairs; a third one that is there before its turn would be a mistake of whoever feeds it.
+# Answers lines in pairs; a third one that arrives early would be a mistake of the feeder.
 PAIRS = """
 import select, sys, os
 for _ in range(3):
@@ -69,7 +69,7 @@ Driven = Callable[..., tuple[Ended, dict[str, Any]]]
 
 @pytest.fixture
 def drive(httpdyno: Command, tmp_path: Path) -> Driven:
-    """Have a driver ask a server of some kind so many times, and rest before some of them.
+    """Let a driver send a number of requests to a server of some kind, with pauses before some.
 
     Returns the end of the room and its report.
     """
@@ -108,7 +108,7 @@ def test_a_server_is_driven_and_asked_to_end(drive: Driven, nothing_left: Callab
 def test_a_server_that_fails_has_a_name_for_it_and_the_evidence(
     drive: Driven, nothing_left: Callable[[], None], kind: str, outcome: str, reason: str
 ) -> None:
-    # One that ends by itself is not to be mistaken for a silent one, however busy the machine is.
+    # A command that ends by itself must not count as a silent one, on a busy machine either.
     patience = "1s" if kind == "silent" else "60s"
     ended, report = drive(kind, options=("--ready-timeout", patience))
     assert ended.code == 0, ended.err

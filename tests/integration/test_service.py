@@ -1,4 +1,4 @@
-"""Servers in real rooms under a real load: good ones and bad ones, each named for what it is, and the others go on."""
+"""Servers in real rooms under a real load: good and bad ones, each with the right verdict, and the run continues."""
 
 import os
 import shutil
@@ -11,18 +11,18 @@ from doubles.command_line import Command
 from doubles.in_process import in_process
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.lab.engine import Engine
+from httpdyno.lab.proof import write_proof
 from httpdyno.store import open_run
 from httpdyno.subjects.build import build_place, find_build
 from httpdyno.subjects.cache import cache_folder
 from httpdyno.subjects.catalogue import read_catalogue, read_subject
-from httpdyno.subjects.probe import write_proof
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "bad-servers" / "main.py"
 DOCUMENT = Path(__file__).parents[2] / "subjects" / "servers" / "flask-dev" / "document.json"
 CACHE = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")}
-"""The user's own: what the contract test has built is there."""
+"""The user's own cache: it has the builds of the contract test."""
 FLASK = ("flask-gunicorn", "--workloads-ms", "20,100", "--duration", "1s", "--repeat", "1")
-"""A server that works on as many requests as it has threads, ten unless it is told otherwise; each waits for 0.1 s."""
+"""A server that works on as many requests as it has threads, ten by default; each waits for 0.1 s."""
 WAIT_MS = 100
 DEFINITION = """\
 kind = "server"
@@ -88,7 +88,7 @@ def test_bad_servers_are_named_with_evidence_and_the_good_one_is_measured(
     # 20 connections and a wait of 0.1 s make 200 a second at most, and what was under way before.
     assert 0 < good["requestsPerSec"] <= 221
     assert 0 < good["open"] <= 20
-    # The whole machine, but the generator's CPU.
+    # The whole machine, except the generator's CPU.
     available = sorted(os.sched_getaffinity(0))
     of_server = [cpu.cpu for cpu in trials["good"].counters.cpus or () if cpu.role in {"subject", "both"}]
     assert of_server == (available[1:] or available)
@@ -101,7 +101,7 @@ def test_an_open_loop_has_the_schedule_of_an_ideal_server(here: Command, servers
     asked = ("--workloads-ms", f"20,{WAIT_MS}", "--loop", "open", "--connections", "4", "--duration", "1s")
     ended = here("service", "good", "--subjects", str(servers), *asked, "--repeat", "1")
     assert ended.code == 0, ended.err
-    assert "open loop: response times count from when a request was due" in ended.out
+    assert "open loop: response times count from the due time of a request" in ended.out
     (folder,) = (tmp_path / "runs").iterdir()
     (trial,) = open_run(folder).records()
     assert trial.get(ServicePoint) is not None

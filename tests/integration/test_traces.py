@@ -1,4 +1,4 @@
-"""What looks for leftovers finds them: a look that finds nothing would let every test of it pass."""
+"""The search for leftovers finds them: a search without results would let every test pass."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ SAY_SO_AND_SLEEP = f"echo; exec {SLEEP}"
 
 @pytest.fixture
 def look(tmp_path: Path, before: Before) -> Look:
-    """Look for what is left of the test's folder."""
+    """Search for leftovers of the test's folder."""
     (tmp_path / "tmp").mkdir()
     return lambda: traces_of(tmp_path, tmp_path / "tmp", before)
 

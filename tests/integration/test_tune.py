@@ -71,7 +71,7 @@ def test_a_search_that_is_stopped_keeps_its_trials_and_says_so(
     ended = wait_for_end(process)
 
     assert ended.code == 130
-    assert "the search was stopped before its end: what it has found so far is not kept" in ended.err
+    assert "the search was interrupted: its result is not saved" in ended.err
     assert re.search(r"run: runs/\S+-tune \(partial\); go on with: httpdyno tune --resume runs/", ended.err)
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
@@ -89,6 +89,6 @@ def test_a_client_is_measured_at_the_concurrency_that_two_trials_found(httpdyno:
     assert ended.rows[0]["concurrency"] == int(found[1].replace(",", "")) <= 100
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
-    # The trials that found it are none of the run, and whoever goes on with it begins where it was.
+    # The trials of the search are not part of the run, and a resumed run continues where it stopped.
     assert len(run.records()) == 1
     assert run.manifest.settings["saturate"] is True

@@ -1,6 +1,6 @@
 """Each measurement that a page, a help, a script or the endurance tests name is accepted, up to its first trial.
 
-What is refused changes with the verbs, and most of these lines are run once in weeks: they would go stale unseen.
+Refusals change with the verbs, and most of these lines are run rarely: they would become stale unseen.
 """
 
 import os
@@ -10,33 +10,35 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-import typer
+from click.exceptions import Exit
 
 from doubles.command_line import Command
 from doubles.in_process import in_process
 from endurance.verbs import CLIENT, SERVER, VERBS, write_subjects
 from guide_pages import all_pages, typed_commands, up_to_the_shells
-from httpdyno.cli.verb import EXAMPLES
+from httpdyno.cli.app import app
 from httpdyno.experiments.experiment import Experiment
 from httpdyno.experiments.registry import verbs
 from httpdyno.model import Subject
+from pages.command_line import all_commands
 
 MEASURING = {verb.name for verb in verbs()} | {"try", "verify-generator"}
-"""A load goes to whoever is named, and has tests of its own."""
+"""A load goes to the named server, and has tests of its own."""
 READERS = {"A": "go-net-http", "B": "rust-reqwest", "OLD": "go-net-http", "NEW": "rust-reqwest"} | dict.fromkeys(
     ("CLIENT", "SUBJECT"), "go-net-http"
 )
 """What a reader would name there."""
 NOT_HERE = {"--resume", "--against", "auto", "--tool"}
-"""They go by an earlier run, by another machine, or by what is installed."""
+"""They depend on an earlier run, on another machine, or on installed programs."""
 CHECK_WHEEL = Path(__file__).parents[2] / "scripts" / "check-wheel"
 
 
 def named() -> Iterator[Sequence[str]]:
-    """Give the words after `httpdyno` of each such line."""
+    """Return the words after `httpdyno` of each such line."""
     for page in all_pages():
         yield from typed_commands(page)
-    examples = "\n".join(example.line for of_verb in EXAMPLES.values() for example in of_verb)
+    commands = [app, *(command for _, command in all_commands())]
+    examples = "\n".join(line for command in commands for line, _ in command.examples)
     for line in re.findall(r"\bhttpdyno (.*)", f"{examples}\n{CHECK_WHEEL.read_text(encoding='utf-8')}"):
         if line.split()[0] in MEASURING:
             yield up_to_the_shells(shlex.split(line))
@@ -44,7 +46,7 @@ def named() -> Iterator[Sequence[str]]:
 
 
 def typed() -> list[tuple[str, ...]]:
-    """Give each measurement once, in the words of somebody who types it."""
+    """Return each measurement once, as typed."""
     lines = (tuple(READERS.get(word, word) for word in words) for words in named() if words[0] in MEASURING)
     return sorted({words for words in lines if not NOT_HERE & set(words) and "..." not in words})
 
@@ -64,31 +66,31 @@ def httpdyno(
         (tmp_path / folder / "main.py").touch()
         (tmp_path / folder / "subject.toml").write_text(definition.replace("{name}", folder), encoding="utf-8")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)))
-    monkeypatch.setattr("httpdyno.experiments.service.beginning.getrlimit", lambda _: (-1, -1))
+    monkeypatch.setattr("httpdyno.experiments.service.plan.getrlimit", lambda _: (-1, -1))
     return in_process(environment, tmp_path, monkeypatch, capfd)
 
 
 @pytest.fixture
 def planned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Plan runs, and begin none: give the numbers of their trials."""
+    """Plan runs, and begin none: return the numbers of their trials."""
     numbers: list[int] = []
 
     def plan(experiment: Experiment, subjects: Sequence[Subject], *_: object, **__: object) -> None:
         numbers.append(experiment.plan(subjects).most)
-        raise typer.Exit
+        raise Exit
 
     def verify(generators: Sequence[object], cases: Sequence[object]) -> None:
         numbers.append(len(generators) * len(cases))
-        raise typer.Exit
+        raise Exit
 
     monkeypatch.setattr("httpdyno.cli.running.begin_run", plan)
     monkeypatch.setattr("httpdyno.experiments.verify_generator.run.steps", verify)
-    monkeypatch.setattr("httpdyno.experiments.crawl.asked_urls._is_piped", lambda: False)
-    # Whoever is asked says yes, and what is measured or fetched before a run begins is left out.
+    monkeypatch.setattr("httpdyno.experiments.crawl.plan._is_piped", lambda: False)
+    # Every question is answered with yes, and measurements and downloads before a run are skipped.
     monkeypatch.setattr("httpdyno.cli.running.ask", lambda *_, **__: None)
     monkeypatch.setattr("httpdyno.cli.running.install_needs", lambda *_, **__: None)
-    monkeypatch.setattr("httpdyno.experiments.crawl.beginning.saturated", lambda subjects, *_: subjects)
-    monkeypatch.setattr("httpdyno.experiments.verify_generator.place.measure_overhead_ns", lambda *_, **__: 0)
+    monkeypatch.setattr("httpdyno.experiments.crawl.plan.saturated", lambda subjects, *_: subjects)
+    monkeypatch.setattr("httpdyno.experiments.verify_generator.run.measure_overhead_ns", lambda *_, **__: 0)
     return numbers
 
 

@@ -1,6 +1,6 @@
-"""Every verdict on a trial, provoked for real: starved, throttled, lying, drifting, too much asked of, and honest.
+"""Every verdict on a trial, provoked for real: starved, throttled, lying, drifting, overloaded, and honest.
 
-What a trial's counters say of it is decided by tables, in tests/unit/judge: here they are those of a machine.
+Tables in tests/unit/judge check the verdicts for given counters: here the counters are those of a machine.
 """
 
 import os
@@ -16,7 +16,7 @@ from conftest import MakeSubject
 from doubles.command_line import Command, Ended
 from doubles.load import hogs, quota
 from doubles.origin import Origin
-from httpdyno.experiments.load.rules import LOAD_RULES
+from httpdyno.experiments.load.judge import LOAD_RULES
 from httpdyno.judge.validity import RULES, Rule, findings, judge_validity
 from httpdyno.lab.engine import Engine
 from httpdyno.model import Counters, Outcome, Trial, Validity
@@ -52,7 +52,7 @@ def broken_rules(trial: Trial, rules: Sequence[Rule] = RULES) -> set[str]:
 
 
 def must_be(trial: Trial, validity: Validity, *, for_breaking: str | None = None) -> None:
-    """Assert what a trial is, and why."""
+    """Assert the validity of a trial, and its reason."""
     assert trial.outcome is Outcome.OK, trial.reason
     said = {finding.rule.name: finding.text for finding in findings(trial)}
     broken = broken_rules(trial)
@@ -61,7 +61,7 @@ def must_be(trial: Trial, validity: Validity, *, for_breaking: str | None = None
 
 
 class Try(Protocol):
-    """Crawls a list of URLs with a client whose program has something put in."""
+    """Crawls a list of URLs with a client whose program is modified."""
 
     def __call__(self, urls: int, *options: str, begin: str = "", each: str = "", then: str = "") -> Trial: ...
 
@@ -94,7 +94,7 @@ def trial_of(ended: Ended, folder: Path) -> Trial:
 
 
 def test_a_lying_subject_is_incorrect(crawl: Try) -> None:
-    # For more than the second that a share is judged by.
+    # Longer than the second that a share needs to be judged.
     trial = crawl(150, each="time.sleep(0.01)", then="code = 404")
     assert trial.outcome is Outcome.OK, trial.reason
     found = {finding.rule.name: finding for finding in findings(trial)}
@@ -102,7 +102,7 @@ def test_a_lying_subject_is_incorrect(crawl: Try) -> None:
     assert "150 of 150, most of them wrong_status" in found["wrong_answers"].text
     judged = {name for name, finding in found.items() if finding.passed is not None}
     assert judged >= {"origin_cpu", "origin_lateness", "foreign_cpu", "wrong_answers"}
-    # What a busy machine may show besides comes first: as if nothing were known of the machine.
+    # Other effects of a busy machine would come first: the machine's counters are removed.
     assert judge_validity(replace(trial, counters=Counters()))[0] is Validity.INCORRECT
 
 
@@ -119,17 +119,17 @@ def test_an_honest_trial_is_valid(crawl: Try) -> None:
 @two_cpus
 def test_an_origin_whose_cpu_is_hogged_is_disturbed(crawl: Try) -> None:
     with hogs(ENGINE_CPU, 3):
-        # For several times the second that a share is judged by, however quickly this kernel lets those run that sleep.
+        # Several times the second that a share needs, however quickly this kernel wakes sleepers.
         trial = crawl(5000)
     assert trial.validity is Validity.DISTURBED, trial.validity_reason
     waiting = {finding.rule.name: finding for finding in findings(trial)}["origin_waiting"]
-    # A kernel that does not count it leaves the busy CPU to be seen.
+    # If the kernel does not count it, the busy CPU shows.
     assert waiting.passed is (None if trial.counters.origin_waiting_ns is None else False), waiting.text
 
 
 @pytest.mark.measured
 def test_an_origin_that_shares_its_cpu_with_a_busy_subject_is_disturbed(crawl: Try) -> None:
-    # For several times the second that a share is judged by, on a quick machine too.
+    # Several times the second that a share needs, on a quick machine too.
     trial = crawl(
         4000, "--cpus", f"{ENGINE_CPU}:{ENGINE_CPU}", begin="threading.Thread(target=burn, daemon=True).start()"
     )
@@ -140,10 +140,10 @@ def test_an_origin_that_shares_its_cpu_with_a_busy_subject_is_disturbed(crawl: T
 @two_cpus
 def test_a_subject_whose_cpu_is_hogged_is_disturbed(crawl: Try) -> None:
     with hogs(SUBJECT_CPU, 1):
-        # For more than the second that a share is judged by, on a quick machine too.
+        # Longer than the second that a share needs, on a quick machine too.
         trial = crawl(8000)
     must_be(trial, Validity.DISTURBED, for_breaking="foreign_cpu")
-    # Of several rules broken the trial names the first, and a hypervisor that takes time comes before.
+    # Of several broken rules the trial names the first, and steal comes before.
     said = {finding.rule.name: finding.text for finding in findings(trial)}
     assert "of the subject's CPU time" in said["foreign_cpu"]
 
@@ -166,7 +166,7 @@ def test_programs_that_a_quota_stops_are_no_measure(
     assert trial.outcome is Outcome.OK, trial.reason
     found = {finding.rule.name: finding for finding in findings(trial)}["throttling"]
     assert found.passed is False, found.text
-    # Both suffer from it: which of the two is named first depends on who was stopped the more.
+    # Both suffer from it: the one that was stopped longer is named first.
     assert trial.validity is Validity.DISTURBED
 
 
@@ -205,7 +205,7 @@ def test_a_generator_whose_cpu_is_hogged_is_the_limit(httpdyno: Command, engine:
     try:
         with hogs(SUBJECT_CPU, 3):
             load = ("load", f"http://localhost:{origin.ports['http']}/plain", "--rate", "60000", "-d", "2s")
-            # So many requests that all connections are in flight, and the send lag shows nothing.
+            # So many requests that all connections are in flight, and there is no send lag.
             ended = httpdyno(*load, "-c", "500", "--cpus", str(SUBJECT_CPU), "--format", "json")
     finally:
         origin.kill()

@@ -1,4 +1,4 @@
-"""Our generator is right on every server with known behaviour, and one that omits is found out."""
+"""The generator of httpdyno is right on every server with known behaviour, and one that omits is detected."""
 
 import shutil
 from pathlib import Path
@@ -14,8 +14,8 @@ from doubles.in_process import in_process
 def here(
     environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Command:
-    """Run `httpdyno` in this process, as on a machine of two CPUs: on one, nothing is verified at all."""
-    place = "httpdyno.experiments.verify_generator.place"
+    """Run `httpdyno` in this process, as on a machine of two CPUs: with one, no verification is possible."""
+    place = "httpdyno.experiments.verify_generator.run"
     monkeypatch.setattr(f"{place}.divide_cpus", lambda *_: (frozenset({0}), frozenset({1})))
     monkeypatch.setattr(f"{place}.measure_overhead_ns", lambda *_, **__: 0)
     return in_process(environment, tmp_path, monkeypatch, capfd)
@@ -46,7 +46,7 @@ def test_our_generator_reports_what_is_right(httpdyno: Command) -> None:
     ended = httpdyno("verify-generator", "--duration", "2s", "--format", "json")
     assert ended.out, ended.err
     found = ended.rows
-    # It has tried three times, and sees more than a test can: that its own server was late.
+    # It has tried three times, and knows more than a test: its own server was late.
     if late := [row for row in found if row["verdict"] == "NOT_JUDGED"]:
         pytest.skip(f"{INCONCLUSIVE} verify-generator: {late[0]['notes']}")
     assert {(row["case"], row["loop"]) for row in found} == {

@@ -1,4 +1,4 @@
-"""A CPU that is kept awake does not sleep, is anyone's who wants it, and sleeps again afterwards."""
+"""A CPU that is kept awake does not sleep, is free for every program, and sleeps again afterwards."""
 
 import os
 import resource
@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from httpdyno.lab.idle import without_program_s
-from httpdyno.lab.pinning import pinned
-from httpdyno.lab.wakefulness import kept_awake
+from httpdyno.lab.cpus import kept_awake, pinned, without_program_s
 
 from .conftest import wait_until
 

@@ -1,4 +1,4 @@
-"""How set-up brings a package of the system: in three tries where it may, else with the line to type."""
+"""Set-up installs a package of the system: in three tries if permitted, else it prints the command."""
 
 import shutil
 import subprocess
@@ -25,7 +25,7 @@ def test_it_installs_where_it_may_and_says_so(tmp_path: Path) -> None:
     assert ended.stderr == f"setup: installing what tests use: {LINE}\n"
     (call,) = (tmp_path / "calls").read_text(encoding="utf-8").splitlines()
     assert call.endswith("-y --no-install-recommends chromium fish")
-    # Another program that installs something is waited for.
+    # It waits for another program's installation.
     assert "DPkg::Lock::Timeout=600" in call
 
 
@@ -38,7 +38,7 @@ def test_it_fetches_the_lists_of_a_fresh_machine(tmp_path: Path) -> None:
 def test_it_fails_after_three_tries(tmp_path: Path) -> None:
     ended = install(tmp_path, 0, **{"apt-get": f'echo "$*" >>{tmp_path}/calls; exit 100'})
     assert ended.returncode == 1
-    assert ended.stderr.endswith(f"setup: this failed three times: {LINE}\n")
+    assert ended.stderr.endswith(f"setup: failed three times: {LINE}\n")
     assert verbs_called(tmp_path) == ["install", "update", "install", "update", "install"]
 
 

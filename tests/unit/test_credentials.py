@@ -1,8 +1,8 @@
-"""Credentials are replaced; all else stays as it is."""
+"""Credentials are replaced; all else is unchanged."""
 
 import pytest
 
-from httpdyno.credentials import without_credentials
+from httpdyno.cli.place import without_credentials
 
 
 @pytest.mark.parametrize(

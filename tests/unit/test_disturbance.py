@@ -1,4 +1,4 @@
-"""What disturbs a measurement, and when one that failed is made again."""
+"""Disturbances of a measurement, and repeats of failed ones."""
 
 from types import SimpleNamespace
 
@@ -10,7 +10,7 @@ BEGIN = Moment(at_s=100.0, stolen_s=5, busy_s=50, own_s=20, stalled_s=1, throttl
 
 
 def after(lasted_s: float, **more: float) -> Moment:
-    """Return a later moment, at which some counters have grown by so much."""
+    """Return a later moment, at which some counters have grown by given amounts."""
     grown = {name: getattr(BEGIN, name) + value for name, value in more.items()}
     return Moment(**{**{name: getattr(BEGIN, name) for name in BEGIN.__slots__}, "at_s": 100.0 + lasted_s, **grown})
 
@@ -43,7 +43,7 @@ def test_a_moment_is_read_of_this_machine() -> None:
 def attempts(*tried: tuple[bool, bool]) -> tuple[bool, int, bool]:
     """Make a measurement that fails or not, on a disturbed machine or not.
 
-    Returns whether it failed, how often it was made, and whether it is inconclusive.
+    Return whether it failed, how often it was made, and whether it is inconclusive.
     """
     following, moments, waits = iter(tried), [Moment(0.0)], []
 

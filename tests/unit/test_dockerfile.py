@@ -29,7 +29,7 @@ def test_the_wheel_is_built_in_one_stage_and_installed_in_the_other(stages: list
     assert steps(image, "COPY") == [f"--from={build.name} /src/dist/*.whl /tmp/wheel/"]
     assert any("pip install" in words and "/tmp/wheel/*.whl" in words for words in steps(image, "RUN"))
     assert image.entrypoint == ["httpdyno"]
-    # What was built for one Debian runs on it.
+    # A build for one Debian runs on it.
     assert {stage.image.rpartition("-")[2] for stage in stages} == {"bookworm"}
 
 
@@ -39,7 +39,7 @@ def test_the_image_has_a_python_that_the_wheel_asks_for(stages: list[Stage]) -> 
     found = re.match(r"python:(\d+)\.(\d+)-slim-", stages[-1].image)
     assert found
     assert (int(found[1]), int(found[2])) >= least
-    # The same maturin builds in either way.
+    # The same maturin builds both.
     (maturin,) = project["build-system"]["requires"]
     assert any(f"'{maturin}'" in words for words in steps(stages[0], "RUN"))
 

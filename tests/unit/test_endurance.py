@@ -26,7 +26,7 @@ from pages.command_line import ENGINE_VERBS
         ([100.0 + 0.1 * minute for minute in range(10)], 1.0, "flat"),
         ([100.0 + 2 * minute for minute in range(10)], 1.0, "NOT FLAT"),
         ([100.0 + 2 * minute for minute in range(10)], 20.0, "flat"),
-        ([90.0, 110.0, 95.0], 1.0, "cannot be told"),
+        ([90.0, 110.0, 95.0], 1.0, "undecided"),
     ],
 )
 def test_a_trend_is_judged_by_its_interval(values: list[float], tolerated: float, verdict: str) -> None:

@@ -1,4 +1,4 @@
-"""What a run of the tests says at its end: what failed twice, what failed once, and when that is too much."""
+"""The final lines of a run of the tests: tests that failed twice, tests that failed once, and the limit of these."""
 
 import json
 from collections.abc import Sequence
@@ -54,7 +54,7 @@ def test_programs_are_read_from_the_messages_of_cargo() -> None:
         ((), None, Outcome(5)),
         (("a",), (), Outcome(6, unsteady=("a",))),
         (("a", "b"), ("b",), Outcome(6, failed=("b",), unsteady=("a",))),
-        # Also where it has another name the second time: a file that cannot even be read.
+        # Also if it has another name the second time: a file that cannot be imported.
         (tuple("abcdefghijk"), None, Outcome(5, failed=tuple("abcdefghijk"))),
     ],
 )

@@ -1,4 +1,4 @@
-"""Tests of the gate decide by logic: what in them depends on a clock is refused, and nothing else is."""
+"""Tests of the gate decide by logic: code that depends on a clock is refused, and no other code."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from gate_rules import Rule, breaches
 
 TESTS = Path(__file__).resolve().parents[1]
 NOT_OF_THE_GATE = [TESTS / name for name in ("endurance", "fixtures", "disturbance.py", "measure.py")]
-"""Programs that run for hours, those of subjects, which may hang, and what only measurements use."""
+"""Programs that run for hours, those of subjects, which may hang, and code of measurements."""
 
 REFUSED = {
     # An elapsed time that has an upper bound.
@@ -55,7 +55,7 @@ REFUSED = {
     "def wait_until(condition, *, seconds: float = 20): pass": Rule.PATIENCE,
 }
 ALLOWED = [
-    # What physics guarantees, what is compared with the same machine, and what waits for an event.
+    # Physical bounds, comparisons with the same machine, and waits for an event.
     "assert time.monotonic() - began >= 0.05",
     "assert 0.05 <= time.monotonic() - began",
     "elapsed = time.monotonic() - began\n    assert elapsed > 0.05",

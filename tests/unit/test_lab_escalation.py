@@ -1,8 +1,20 @@
-"""More time is for a client that was too slow; it makes none right that is wrong."""
+"""More time helps a client that was too slow; it does not make a wrong one right."""
+
+from typing import Any
 
 import pytest
 
-from httpdyno.lab.contract.escalation import TIMEOUTS_S, first_done
+from httpdyno.judge.client_cases import TIMEOUTS_S
+from httpdyno.judge.conformance import Crawl, Stimulus
+from httpdyno.lab.conformance import Room
+from httpdyno.model import Workload
+
+
+class FakeRoom(Room):
+    """A room in which a crawl shows its timeout and nothing else."""
+
+    def crawl(self, asked: Crawl) -> Any:
+        return asked.workload.timeout_s
 
 
 @pytest.mark.parametrize(
@@ -16,10 +28,13 @@ from httpdyno.lab.contract.escalation import TIMEOUTS_S, first_done
 def test_the_first_attempt_that_is_done_is_taken_or_the_last(needs_s: float, tried_s: tuple[float, ...]) -> None:
     tried: list[float] = []
 
-    def attempt(timeout_s: float) -> float:
-        tried.append(timeout_s)
-        return timeout_s
+    def is_settled(seen: Any) -> bool:
+        tried[:] = seen
+        return seen[-1] > needs_s
 
-    taken = first_done(TIMEOUTS_S, attempt, lambda timeout_s: timeout_s > needs_s)
+    nothing: Any = None
+    crawls = [Crawl(workload=Workload((), timeout_s)) for timeout_s in TIMEOUTS_S]
+    stimulus: Stimulus[Any, Any] = Stimulus("any", crawls, is_settled)
+    taken, attempts = FakeRoom(nothing, nothing, nothing, nothing).attempt(stimulus)
     assert tuple(tried) == tried_s
-    assert taken == tried_s[-1]
+    assert (taken, attempts) == (tried_s[-1], len(tried_s))

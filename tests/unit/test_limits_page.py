@@ -1,4 +1,4 @@
-"""What pages and messages say of verbs is what the verbs are and do."""
+"""Pages and messages describe the verbs as they are."""
 
 import re
 from collections.abc import Iterator
@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from doubles.command_line import all_commands
-from httpdyno.experiments.capacity.extent import MOST_TRIALS
+from httpdyno.experiments.capacity.plan import MOST_TRIALS
 from pages.command_line import ENGINE_VERBS
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 DOCS = CHECKOUT / "docs"
-OWN = "first-byte"
-"""The experiment that a guide shows how to add."""
+OWN = {"first-byte", "one-connection"}
+"""The experiments that a page shows how to add."""
 TEXTS = (
     *sorted(DOCS.rglob("*.md")),
     *(CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "subjects/CONTRACT.md")),
@@ -25,11 +25,11 @@ TYPED = re.compile(
 )
 """A command as it stands in a page, in a message, in an example: not a sentence about the program."""
 SENTENCES = {"measures", "has"}
-"""What follows where a text begins with the name of the program."""
+"""Words that follow the name of the program at the start of a text."""
 
 
 def text_of(page: str) -> str:
-    """Give a page as one line: where its lines end says nothing."""
+    """Return a page as one line: its line breaks do not matter."""
     return " ".join((DOCS / page).read_text(encoding="utf-8").split())
 
 
@@ -38,7 +38,7 @@ def test_verbs_that_choose_no_version_of_http_are_named() -> None:
         name for name, command in all_commands().items() if "http_version" in {one.name for one in command.params}
     }
     assert having == {"bench", "try", "tune"}
-    assert "`--http-version` is `bench`'s, `try`'s and `tune`'s" in text_of("limits.md")
+    assert "`--http-version` is `bench`'s, `try`'s and `tune`'s" in text_of("limitations.md")
 
 
 def test_the_guide_says_how_many_trials_are_too_many() -> None:
@@ -46,7 +46,7 @@ def test_the_guide_says_how_many_trials_are_too_many() -> None:
 
 
 def verbs_of(text: str) -> Iterator[str]:
-    """Give the verbs of the commands in a text."""
+    """Return the verbs of the commands in a text."""
     return (match["verb"] for match in TYPED.finditer(text) if match["verb"] not in SENTENCES)
 
 
@@ -64,8 +64,8 @@ def test_a_verb_is_found_where_it_is_typed(text: str, verbs: list[str]) -> None:
 
 
 def test_every_verb_that_a_page_or_a_message_names_is_one() -> None:
-    known = {*all_commands(), *ENGINE_VERBS, "subjects", OWN}
+    known = {*all_commands(), *ENGINE_VERBS, "subjects", *OWN}
     named = {text: set(verbs_of(text.read_text(encoding="utf-8"))) for text in TEXTS}
     assert {str(text): verbs - known for text, verbs in named.items() if verbs - known} == {}
-    # The texts name all that there are.
+    # The texts name all of them.
     assert set.union(*named.values()) >= set(all_commands())

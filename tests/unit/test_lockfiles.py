@@ -1,4 +1,4 @@
-"""Lockfiles: what must not be in any of them."""
+"""Lockfiles: forbidden content."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def named(name: str) -> list[Path]:
 
 
 def cargo_tree(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
-    """Ask for the crates that are built here: those of other systems would have to be downloaded."""
+    """List the crates that are built here: those of other systems would have to be downloaded."""
     argv = ["cargo", "tree", "--locked", *arguments]
     return subprocess.run(
         argv, cwd=ROOT, env=os.environ | {"CARGO_NET_RETRY": "10"}, capture_output=True, text=True, check=False
@@ -36,17 +36,17 @@ def test_ring_is_built_nowhere(lockfile: Path) -> None:
     locked = {package["name"] for package in tomllib.loads(lockfile.read_text(encoding="utf-8"))["package"]}
     if "ring" not in locked:
         return
-    # That a lockfile names it says little: a feature of a dependency that nobody uses may bring it there.
+    # A lockfile may name it for an unused feature of a dependency.
     whole = ("--workspace", "--manifest-path", lockfile.with_name("Cargo.toml"))
     asked = cargo_tree(*whole, "--invert", "ring")
     assert asked.stdout == ""
     assert "nothing to print" in asked.stderr or "did not match any packages" in asked.stderr
-    # The question can be answered at all: the same one finds what is there.
+    # The query works: it finds a crate that is present.
     assert "rustls v" in cargo_tree(*whole).stdout
 
 
 def allowed(expression: str, licences: set[str]) -> bool:
-    """Whether an SPDX expression can be met with these; an old ``MIT/Apache-2.0`` is a choice."""
+    """Whether these licences satisfy an SPDX expression; an old ``MIT/Apache-2.0`` is a choice."""
 
     def met(name: re.Match[str]) -> str:
         return {"AND": "and", "OR": "or"}.get(name[0]) or str(name[0] in licences)

@@ -1,4 +1,4 @@
-"""What the measurements say at their end, and what has changed since a commit."""
+"""The final lines of the measurements, and changes since a commit."""
 
 import csv
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""docs/concepts/navigating.md leads along files and functions that are there."""
+"""docs/internals/navigating.md leads along files and functions that are there."""
 
 import re
 from pathlib import Path
@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "concepts" / "navigating.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "internals" / "navigating.md").read_text(encoding="utf-8")
 FOLDERS = (ROOT / "python" / "httpdyno", ROOT / "crates", ROOT)
-# `path` `name`, `name`: the path, and the functions that are named right after it.
+# `path` `name`, `name`: the path, and the functions named right after it.
 NAMED = re.compile(r"`([\w/.-]+(?:\.py|\.rs|/))`((?:,?\s+`[a-z_]+`)*)")
 MOST = 25
 STEPS = [(path, tuple(re.findall(r"\w+", names))) for path, names in NAMED.findall(PAGE)]

@@ -1,4 +1,4 @@
-"""Pages of docs hold no notes to their authors: a comment there marks what is generated, and nothing else."""
+"""Pages of docs have no notes to their authors: their comments only mark generated parts."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is given away: the source distribution, and a wheel that was built, hold all that a run needs."""
+"""Distributions: the source distribution, and a built wheel, contain everything that a run needs."""
 
 import os
 import subprocess
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 BUILT = ("/node_modules/", "/target/", "/.venv/", "/__pycache__/", ".egg-info/", ".pyc")
-"""What builds leave behind beside the sources."""
+"""Files that builds leave among the sources."""
 
 
 def tracked(*folders: str) -> set[str]:
     listed = subprocess.run(["git", "ls-files", "-z", *folders], cwd=ROOT, capture_output=True, text=True, check=True)
-    # What is tracked and was removed is not there to be packed.
+    # A tracked file that was removed cannot be packed.
     return {name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()}
 
 

@@ -1,4 +1,4 @@
-"""The modules of every crate lie in layers: no module uses one that uses it, however many lie between."""
+"""The modules of every crate form layers: there are no circles of use, direct or indirect."""
 
 import re
 from graphlib import CycleError, TopologicalSorter

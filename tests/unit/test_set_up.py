@@ -1,4 +1,4 @@
-"""What `scripts/setup` does where a package of the system is missing: it installs it and says so, or says the line."""
+"""`scripts/setup` without a package of the system: it installs it and says so, or prints the command."""
 
 import shutil
 import subprocess
@@ -17,7 +17,7 @@ HAS_ALL = {"python3": "exit 0", "cc": "exit 0", "make": "exit 0"}
 
 def ended_on(folder: Path, user: int, **programs: str) -> "subprocess.CompletedProcess[str]":
     """Run set-up on a machine without cargo, where it ends after the packages of the system: nothing is built."""
-    # Whatever is missing, the checkout keeps its folder of builds.
+    # The checkout keeps its folder of builds in any case.
     standard = {"dirname": f'exec {shutil.which("dirname")} "$@"', "mkdir": "exit 0"}
     ended = set_up("setup", folder, user, **(standard | programs))
     assert ended.returncode == 1
@@ -46,7 +46,7 @@ def test_it_asks_for_make_of_its_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("user", "programs", "said"),
     [
-        (0, {"apt-get": "exit 100"}, f"setup: this failed three times: {LINE}\n"),
+        (0, {"apt-get": "exit 100"}, f"setup: failed three times: {LINE}\n"),
         (1000, {"apt-get": "exit 1"}, f"setup: install system packages with: sudo {LINE}\n"),
         (0, {}, f"setup: install system packages with {OTHER_SYSTEM}\n"),
     ],

@@ -1,4 +1,4 @@
-"""Which tests run beside which: each worker has a CPU of its own, a subject's tests are one worker's."""
+"""Distribution of tests: each worker has a CPU of its own, and one worker runs all tests of a subject."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What cannot be written is one line that says what, why, and what to do."""
+"""A failed write gives one line with the file, the reason, and the remedy."""
 
 import errno
 import subprocess

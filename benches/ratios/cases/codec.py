@@ -1,4 +1,4 @@
-"""The codec beside httparse: nanoseconds for a head, or for a chunk of a body."""
+"""The codec against httparse: nanoseconds for a head, or for a chunk of a body."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Ten thousand connections beside 64: throughput and memory."""
+"""Ten thousand connections against 64: throughput and memory."""
 
 from collections.abc import Mapping
 from functools import partial

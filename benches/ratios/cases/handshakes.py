@@ -1,4 +1,4 @@
-"""TLS: full handshakes per CPU second of the server, the origin beside nginx."""
+"""TLS: full handshakes per CPU second of the server, the origin against nginx."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The origin beside nginx: requests per CPU second of the server, driven by wrk."""
+"""The origin against nginx: requests per CPU second of the server, driven by wrk."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -42,7 +42,7 @@ def _drive(place: Place, serving: Serving, driver: Peer, path: str) -> Mapping[s
 
 
 def _measure(place: Place, path: str, nginxes: Mapping[str, bool]) -> Measured:
-    """Measure the origin and nginx, once for each way in which it is told to send files (by label)."""
+    """Measure the origin and nginx, once for each way of sending files (by label)."""
     notes: list[str] = []
     driver = find_peer("wrk")
     with ExitStack() as stack:

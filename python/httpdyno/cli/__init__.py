@@ -17,7 +17,7 @@ def main() -> int:
     try:
         return _run()
     except KeyboardInterrupt:
-        # Pressed while modules were still being imported: nothing was begun, nothing is to be said.
+        # Ctrl-C during the imports: nothing has started, so nothing is printed.
         return _INTERRUPTED
 
 

@@ -5,26 +5,34 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-from rich.console import Console
+from click.exceptions import Exit
 
-from httpdyno.cli.completion import complete_cases, complete_fact_formats, complete_generators
+from httpdyno.cli.completion import offer_cases, offer_generators, offering
 from httpdyno.cli.options import Format, SubjectFolders
 from httpdyno.cli.terminal import check_format, messages, print_table, results, tell
+from httpdyno.cli.verb import Input, verb
 from httpdyno.errors import InvalidValue, NothingMeasured
 from httpdyno.lab.interruption import Interruption
-from httpdyno.model import Fact, parse_duration_ns
-from httpdyno.report.cell import without_controls
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from httpdyno.experiments.verify_generator.run import Bench, Step, Verified
+    from httpdyno.model import Fact
 
 _LABELS: Final = {"yes": ("ok", "green"), "limited": ("limited", "yellow"), "no": ("no", "red")}
 
 
+@verb(
+    "doctor",
+    examples=(
+        ("httpdyno doctor", "what this machine lacks, what follows, what helps"),
+        ("httpdyno doctor --format json", "the same for programs"),
+    ),
+)
 def doctor(
     format: Annotated[  # noqa: A002
-        str, typer.Option("--format", metavar="FORMAT", help="plain or json.", autocompletion=complete_fact_formats)
+        str, Input("--format", metavar="FORMAT", help="plain or json.", offers=offering(("plain", "json")))
     ] = "plain",
 ) -> None:
     """Print what this machine can and cannot do, each fact with its consequence and its cure.
@@ -32,6 +40,7 @@ def doctor(
     The last line is the conclusion: ready, limited or cannot measure. Exit code 1 when no room can be made.
     """
     from httpdyno.lab.diagnosis import conclude, diagnose
+    from httpdyno.report.cell import without_controls
 
     if format not in {"plain", "json"}:
         raise InvalidValue(f"--format: {format!r} is not known to doctor; known are: plain, json")
@@ -45,10 +54,12 @@ def doctor(
             _print(fact, console)
         console.out(without_controls(conclusion.line))
     if not conclusion.can_measure:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
-def _print(fact: Fact, console: Console) -> None:
+def _print(fact: "Fact", console: "Console") -> None:
+    from httpdyno.report.cell import without_controls
+
     label, colour = _LABELS[fact.ok]
     console.out(f"{label:8}", style=colour, end="")
     console.out(without_controls(f"{fact.name}: {_readable(fact.value)}"))
@@ -69,39 +80,45 @@ _USUAL_S: Final = 8.0
 _QUICK_S: Final = 2.0
 
 
+@verb(
+    "verify-generator",
+    examples=(
+        ("httpdyno verify-generator", "httpdyno's own generator"),
+        ("httpdyno verify-generator --tool wrk --quick", "a tool, in two seconds a case"),
+        ("httpdyno verify-generator --tool all --case stall", "who sees that a server stalls?"),
+    ),
+)
 def verify_generator(
     tool: Annotated[
         list[str] | None,
-        typer.Option(
+        Input(
             "--tool",
             metavar="TOOL",
             help="httpdyno, a load tool such as wrk, or all; may be given several times. Default: httpdyno.",
-            autocompletion=complete_generators,
+            offers=offer_generators,
         ),
     ] = None,
     case: Annotated[
         list[str] | None,
-        typer.Option(
+        Input(
             "--case",
             metavar="CASE",
             help="at-once, law, stall or rate; may be given several times. Default: all.",
-            autocompletion=complete_cases,
+            offers=offer_cases,
         ),
     ] = None,
     duration: Annotated[
         str | None,
-        typer.Option(
+        Input(
             "--duration",
             metavar="TIME",
             help="Of each run: 2 seconds or more, or with a unit. Default: 8, of which 1 is a stall.",
         ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A first look: 2 s for each run.")] = False,
+    quick: Annotated[bool, Input("--quick", help="A first look: 2 s for each run.")] = False,
     cpus: Annotated[
         str | None,
-        typer.Option(
-            "--cpus", metavar="GENERATOR[:SERVER]", help="CPUs of the generator and of the server, such as 1:0."
-        ),
+        Input("--cpus", metavar="GENERATOR[:SERVER]", help="CPUs of the generator and of the server, such as 1:0."),
     ] = None,
     format: Format = "table",  # noqa: A002
     subjects: SubjectFolders = None,
@@ -110,10 +127,8 @@ def verify_generator(
 
     Exit code 1 when a generator that was named reports something wrong; with --tool all only when httpdyno does.
     """
-    from httpdyno.experiments.verify_generator.choice import choose
-    from httpdyno.experiments.verify_generator.place import make_bench
-    from httpdyno.experiments.verify_generator.run import steps
-    from httpdyno.experiments.verify_generator.table import verified_table
+    from httpdyno.experiments.verify_generator.run import choose, make_bench, steps, verified_table
+    from httpdyno.model import parse_duration_ns
 
     check_format(format)
     usual_s = _QUICK_S if quick else _USUAL_S
@@ -127,15 +142,14 @@ def verify_generator(
         format,
     )
     if all(verified.judgement is None for verified in results):
-        raise typer.Exit(NothingMeasured.exit_code)
+        raise Exit(NothingMeasured.exit_code)
     if any(verified.right is False for verified in results if verified.step.generator.name in chosen.answerable):
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _verify(planned: "Sequence[Step]", bench: "Bench") -> "list[Verified]":
     """Run them all, with a line on stderr for each: a spinner on a terminal."""
-    from httpdyno.experiments.verify_generator.run import verify
-    from httpdyno.experiments.verify_generator.table import verdict_of
+    from httpdyno.experiments.verify_generator.run import verdict_of, verify
 
     console, results = messages(), []
     with console.status("", spinner="dots") as status:

@@ -15,8 +15,8 @@ from httpdyno.cli.terminal import tell
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import Expectations
 from httpdyno.judge.reference import wrong_words
-from httpdyno.lab.progress import Progress as TrialProgress
-from httpdyno.lab.silence import Silence
+from httpdyno.lab.observer import Progress as TrialProgress
+from httpdyno.lab.observer import Silence
 from httpdyno.model import (
     CEILING_TRIAL,
     Link,
@@ -37,9 +37,9 @@ from httpdyno.subjects.provision import ProvisionEvent, ProvisionState
 
 
 def link_line(trial: Trial) -> str | None:
-    """Describe what was found of a trial's link before the trial.
+    """Describe a trial's link as measured before the trial.
 
-    None for a direct link, an unmeasured one, and one that missed: the trial's reason describes that.
+    None for a direct link, an unmeasured link, and a missed link, which the trial's reason describes.
     """
     found = trial.counters.link
     if found is None or found.rtt_p50_ns is None or trial.outcome is Outcome.REFUSED:
@@ -59,7 +59,7 @@ def _rate(way: str, path: LinkPath, found: PathCounters) -> list[str]:
 
 
 def _round_rate(bits_per_s: float) -> str:
-    """Write a rate with four digits that matter."""
+    """Write a rate with four significant digits."""
     value = float(f"{bits_per_s:.4g}")
     return format_rate(round(value)) if value >= 1 else "nothing"
 
@@ -104,7 +104,7 @@ class ResultLines:
     """Printer of a client's lines, which may arrive in pieces."""
 
     def __init__(self, console: Console, *, raw: bool) -> None:
-        """Keep the console to print to; raw prints the client's lines as they are: what a program wants to read."""
+        """Keep the console to print to; raw prints the client's lines unchanged, for programs."""
         self._console = console
         self._raw = raw
         self._rest = b""
@@ -189,7 +189,7 @@ class _Figures(ProgressColumn):
     """Figures of a trial (requests done, requests a second, time left) or of the run (trials done, time left)."""
 
     def render(self, task: Task) -> Text:
-        """Write the figures of a task that has any."""
+        """Write the figures of a task; empty without figures."""
         if "left_s" in task.fields:
             left_s = task.fields["left_s"]
             return Text(
@@ -216,7 +216,7 @@ class _Block:
 
     number: int = -1
     trials: int = 0
-    """Those that went well: others have lines of their own."""
+    """Trials that went well: failed trials have lines of their own."""
     time_ns: int = 0
     left_s: float | None = None
 
@@ -227,7 +227,7 @@ class Display:
     wants_output = False
 
     def __init__(self, console: Console, *, quiet: bool = False, folded: bool = False) -> None:
-        """Keep the console to draw on; quiet draws no bars, since something else is written to the same terminal.
+        """Keep the console to draw on; quiet draws no bars, since other output goes to the same terminal.
 
         On a console that is no terminal, a line is written for each block of several trials, or for each trial.
         ``folded``: all builds are one line, and so are all proofs of claims; else each of them is one.
@@ -247,7 +247,7 @@ class Display:
             console=console,
             transient=True,
             disable=not self._bars,
-            # The bars share CPUs with the engine: they are drawn no more often than there is news.
+            # The bars share CPUs with the engine: they are drawn only when something changes.
             refresh_per_second=4,
         )
         self._tasks: dict[str, TaskID] = {}
@@ -255,7 +255,7 @@ class Display:
         self._overall: TaskID | None = None
         self._planned, self._listed = "", 0
         self._links: set[str] = set()
-        """Those of which was said what they were measured to be."""
+        """Links whose measured values were printed."""
         self._why = ""
         self._where = ""
         self._whose = ""
@@ -303,7 +303,7 @@ class Display:
             self._show_log(event.log)
 
     def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
-        """Print which subjects could not be built, with the last lines of the log of those that failed."""
+        """Print the subjects that could not be built, with the last lines of the logs of failed builds."""
         for outcome in outcomes.values():
             if outcome.error:
                 tell(outcome.error.line)
@@ -394,7 +394,7 @@ class Display:
         if (link := link_line(trial)) and trial.link not in self._links and not self._quiet:
             self._links.add(trial.link)
             tell(link)
-        # Why a subject is unavailable was said when its build failed.
+        # The reason for an unavailable subject was printed when its build failed.
         # A search prints each load that it tries, because the next trial depends on it.
         if trial.outcome is Outcome.UNAVAILABLE or (self._bars and trial.outcome is Outcome.OK and not self._why):
             return
@@ -442,7 +442,7 @@ class Spectator(Display):
     """Display of the subject's lines, and of errors."""
 
     def __init__(self, console: Console, lines: ResultLines | None) -> None:
-        """Keep the console, and where lines go; None: nowhere."""
+        """Keep the console and the printer of lines; None: lines are not printed."""
         super().__init__(console, quiet=True)
         self._lines = lines
         self.wants_output = lines is not None
@@ -470,7 +470,7 @@ def _where(plan: TrialPlan) -> str:
 
 def _ending(trial: Trial, *, rate: bool) -> str:
     """Describe the result of a trial in a few words."""
-    summary = definition_of(trial.experiment).told if trial.outcome is Outcome.OK else None
+    summary = definition_of(trial.experiment).presentation.trial_result if trial.outcome is Outcome.OK else None
     if summary is not None and (words := summary(trial)):
         return without_controls(words)
     if trial.outcome is Outcome.INTERRUPTED and trial.summary:

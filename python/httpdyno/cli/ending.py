@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
 
+import click
+
+from httpdyno.cli.verb import VerbArgument, environment_label
 from httpdyno.errors import HttpdynoError, Interrupted, StorageFull
 from httpdyno.lab.interruption import interrupted_exit_code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from typer import Typer
+    from collections.abc import Sequence
 
 
-def exit_code_of(command: Callable[[], object]) -> int:
-    """Run a command; return its exit code.
+def run_command(command: click.Command, words: Sequence[str]) -> int:
+    """Run the command that words name; return its exit code.
 
     0 done, 1 a check or threshold failed, 2 usage, 3 nothing, or too little, was measured, 4 a disk is full, 128 + N
     signal N came.
     """
     try:
-        ended = command()
+        with command.make_context("httpdyno", list(words)) as context:
+            command.invoke(context)
         sys.stdout.flush()
+    except click.exceptions.Exit as way_out:
+        return way_out.exit_code
+    except click.ClickException as error:
+        return _print_usage_error(error, words)
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        from httpdyno.cli.terminal import silence, tell
-
-        # What was not written is not tried again at the end of the program.
-        silence()
-        tell(f"{error.filename or 'standard output'}: {error.strerror}; free some space")
-        return StorageFull.exit_code
+        return _print_system_error(error)
     except HttpdynoError as error:
         from httpdyno.cli.terminal import tell  # heavy: imported only for errors
 
@@ -40,25 +40,71 @@ def exit_code_of(command: Callable[[], object]) -> int:
         return interrupted_exit_code() if isinstance(error, Interrupted) else error.exit_code
     except KeyboardInterrupt:
         return Interrupted.exit_code
-    except RuntimeError as way_out:
-        # Typer's own exit: only a command that has imported Typer can raise it.
-        typer = sys.modules.get("typer")
-        if typer is None or not isinstance(way_out, typer.Exit):
-            raise
-        return int(way_out.exit_code)
-    return ended if isinstance(ended, int) else 0
+    return 0
 
 
-def exit_code_of_typer(app: Typer, prog_name: str, words: Sequence[str]) -> int:
-    """Run the command that Typer reads from words; return its exit code, with errors of usage in one line, too."""
-    from typer._click.exceptions import ClickException
+def _print_system_error(error: OSError) -> int:
+    """Print that a disk is full, end quietly when the reader of stdout has closed it, and raise all other errors."""
+    from httpdyno.cli.terminal import silence, tell
 
-    from httpdyno.cli.terminal import tell
-    from httpdyno.cli.verb import usage_line
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EPIPE):
+        raise error
+    # What was not written is not tried again at the end of the program.
+    silence()
+    if error.errno == errno.EPIPE:
+        return 1
+    tell(f"{error.filename or 'standard output'}: {error.strerror}; free some space")
+    return StorageFull.exit_code
 
-    try:
-        return exit_code_of(lambda: app(prog_name=prog_name, args=list(words), standalone_mode=False))
-    except ClickException as error:
-        if line := usage_line(error, [*prog_name.split(), *words]):
-            tell(line)
-        return error.exit_code
+
+def _print_usage_error(error: click.ClickException, words: Sequence[str]) -> int:
+    """Print an error in a command line, and the command that prints the help; without a verb print the help itself."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        try:
+            click.echo(error.message)
+        except OSError as failure:
+            return _print_system_error(failure)
+    else:
+        from httpdyno.cli.terminal import tell
+
+        line = _error_text(error)
+        tell(f"{line}{' See' if line.endswith('?') else '; see'}: {_command(error, words)} -h")
+    return error.exit_code
+
+
+def _error_text(error: click.ClickException) -> str:
+    if isinstance(error, click.MissingParameter):
+        return f"{_name(error)} is missing"
+    if isinstance(error, click.BadParameter) and error.param is not None:
+        return f"{_name(error)}: {error.message.rstrip('.')}"
+    if isinstance(error, click.NoSuchOption):
+        near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
+        return f"{error.option_name}: there is no such option{near}"
+    if isinstance(error, click.BadOptionUsage):
+        takes_one = "requires" in error.message
+        return f"{error.option_name}: {'its value is missing' if takes_one else 'takes no value'}"
+    message = error.format_message().rstrip(".")
+    if extra := re.search(r"unexpected extra argument.* \((.*)\)$", message):
+        return f"{extra[1]}: more than it takes"
+    return message
+
+
+def _name(error: click.BadParameter) -> str:
+    """Name an option as it is typed, or the variable of the environment that has set it."""
+    param = error.param
+    assert param is not None, "Click names the parameter"
+    source = error.ctx.get_parameter_source(param.name or "") if error.ctx else None
+    if source is not None and source.name == "ENVIRONMENT":
+        return environment_label(str(param.envvar))
+    if isinstance(param, VerbArgument):
+        return str(param.metavar)
+    return next((opt for opt in param.opts if opt.startswith("--")), param.opts[0])
+
+
+def _command(error: click.ClickException, words: Sequence[str]) -> str:
+    """Name the command whose help explains more: that of Click's context, else the typed verb."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is not None:
+        return context.command_path
+    verbs = words[:2] if words[:1] in (["subjects"], ["runs"]) else words[:1]
+    return " ".join(["httpdyno", *(word for word in verbs if not word.startswith("-"))])

@@ -1,11 +1,11 @@
-"""Verbs of the engine, such as ``load``: it takes this process over, its streams and its exit status."""
+"""Verbs of the engine, such as ``load``: replace this process by the engine."""
 
 from __future__ import annotations
 
 import os
 import sys
 
-from httpdyno.lab.location import find_engine, usable_engine
+from httpdyno.subjects.engine_program import find_engine, usable_engine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def hand_over(arguments: Sequence[str]) -> int:
     if (engine := usable_engine(os.environ)) is None:
         return _refuse_missing()
     try:
-        # Under the name of the command that was typed, so that usage and errors speak of that one.
+        # Under the name of the typed command, so that usage and errors show that name.
         os.execv(engine, ["httpdyno", *arguments])
     except OSError as error:
         return _refuse(f"the engine cannot be started: {error.strerror}", exit_code=3)

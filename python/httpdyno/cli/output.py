@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import typer
+from click.exceptions import Exit
 
 from httpdyno.cli.terminal import print_tables, tell
 from httpdyno.errors import HttpdynoError, NothingMeasured, NotResumable
@@ -16,9 +16,8 @@ from httpdyno.lab.interruption import interrupted_exit_code
 from httpdyno.model import Note, Report, Table
 from httpdyno.report.sections.reservation import table_reservations
 from httpdyno.runs.pending import PendingRun
-from httpdyno.runs.report import build_report
 from httpdyno.runs.run import Measured
-from httpdyno.runs.showing import read_by_programs, shown_tables
+from httpdyno.runs.showing import build_report, read_by_programs, shown_tables
 from httpdyno.storage import storage_errors
 from httpdyno.store import Run
 from httpdyno.store.files import write_whole
@@ -103,9 +102,9 @@ def close_run(measured: Measured) -> None:
         tell(f"run: {run.folder}" if measured.whole else _partial(run.folder, measured.experiment))
         write_page_of_run(run)
     if not measured.whole:
-        raise typer.Exit(interrupted_exit_code())
+        raise Exit(interrupted_exit_code())
     if not measured.anything:
-        raise typer.Exit(NothingMeasured.exit_code)
+        raise Exit(NothingMeasured.exit_code)
 
 
 @contextmanager

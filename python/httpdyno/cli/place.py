@@ -1,33 +1,52 @@
-"""What a run is made with: the engine, the CPUs, the cache, the named subjects and their needs."""
+"""Resources of a run: the engine, the CPUs, the cache, the named subjects and their needs."""
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
-import typer
+from click import Context
 
 from httpdyno.cli.display import Display
 from httpdyno.cli.terminal import messages
-from httpdyno.credentials import without_credentials
 from httpdyno.errors import InvalidSubject, InvalidValue
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.location import find_engine
 from httpdyno.lab.place import Place
 from httpdyno.lab.room import Pinning
 from httpdyno.model import Subject, format_cpus, parse_cpus
 from httpdyno.subjects.cache import cache_folder
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
+from httpdyno.subjects.engine_program import find_engine
 from httpdyno.subjects.folders import SUBJECT_FILE
 from httpdyno.subjects.provision import plan_provision, provide, system_packages_allowed
 
+_NAME: Final = (
+    r"[\w.-]*(?:api[_-]?key|authorization|cookie|credential|passw(?:or)?d|secret|session|signature|token)[\w.-]*"
+)
+_PATTERNS: Final = (
+    re.compile(r"(://)[^/?#\s'\"]+(?=@)"),
+    re.compile(rf"(?im)(?<![^\s])((?:-H|--header=)?{_NAME}:[ \t]*)(?=\S)[^\r\n]+"),
+    re.compile(rf"(?i)((?:^|[?&]){_NAME}=)[^&#\s'\"]+"),
+    re.compile(rf'(?i)("{_NAME}"\s*:\s*)"(?:[^"\\]|\\.)*"'),
+)
+"""The user of a URL, a header field, a parameter of a query or a form, a value in JSON."""
 
-def environment_options(context: typer.Context) -> tuple[str, ...]:
+
+def without_credentials(text: str) -> str:
+    """Replace secrets in a text, by their names, and the user and password of a URL by ``***``."""
+    for pattern in _PATTERNS:
+        text = pattern.sub(r"\1***", text)
+    return text
+
+
+def environment_options(context: Context) -> tuple[str, ...]:
     """Return the options that the environment sets, as typed words: ``("--limit", "500")``.
 
-    The command of a run has them too: without them it would not repeat the run. ``FORMAT`` only decides how a table is
-    printed.
+    The recorded command of a run includes them: without them it would not repeat the run. ``FORMAT``, which only
+    sets the format of tables, is left out.
     """
     given = [
         (parameter.opts[0], str(context.params[parameter.name]))
@@ -45,7 +64,7 @@ def make_place(
 ) -> Place:
     """Find the engine and the cache; read ``--cpus SUBJECT[:ENGINE]``.
 
-    ``environment`` holds options that were not typed and belong to the command all the same.
+    ``environment`` holds the options of the command that the environment sets.
     """
     subject, _, engine = (cpus or "").partition(":")
     if cpus is not None and (not subject or cpus.endswith(":")):
@@ -99,7 +118,7 @@ def _require_subject(name: str, folder: Path) -> None:
 
 
 def install_needs(subjects: Iterable[Subject], interruption: Interruption) -> None:
-    """Install missing toolchains and, where this user may, packages of the system."""
+    """Install missing toolchains and, with the permission, packages of the system."""
     provision = plan_provision(subjects, system_packages=system_packages_allowed())
     if provision:
         with interruption, Display(messages()) as display:

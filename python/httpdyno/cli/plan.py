@@ -1,43 +1,47 @@
-"""``httpdyno plan``: the machines that a load takes, for each client of a run."""
+"""``httpdyno plan``: the machines that a load needs, for each client of a run."""
 
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
-
-from httpdyno.cli.completion import complete_runs
+from httpdyno.cli.completion import offer_runs
 from httpdyno.cli.options import RUN_HELP, Format, RunsFolder, open_named_run
 from httpdyno.cli.terminal import check_format, print_table
+from httpdyno.cli.verb import Input, verb
 from httpdyno.errors import InvalidValue
-from httpdyno.model import parse_duration_ns, parse_rate_bits_per_s, parse_size_bytes
 
 _MEMORY_BYTES_A_CORE: Final = 4 * 2**30
 _LONGEST_NS: Final = 60 * 10**9
 
 
+@verb(
+    "plan",
+    examples=(
+        ("httpdyno plan 1e9/week", "how many machines, with which client?"),
+        ("httpdyno plan 2000/s --from latest --bytes 200KB --rtt 80ms", "your own page size and distance"),
+        ("httpdyno plan 100M/week --peak 2 --cores 4 --bandwidth 1gbit", "small machines, and a busy hour"),
+    ),
+)
 def plan(
-    rate: Annotated[
-        str, typer.Argument(metavar="RATE", help="Answers in a time: 1e9/week, 100M/day, 3000/min or 2000/s.")
-    ],
+    rate: Annotated[str, Input("RATE", help="Answers in a time: 1e9/week, 100M/day, 3000/min or 2000/s.")],
     source: Annotated[
         str | None,
-        typer.Option(
+        Input(
             "--from",
             metavar="RUN",
-            help=f"The run whose clients are planned: {RUN_HELP}. Default: the latest bench run, else a run that ships"
+            help=f"The run whose clients to plan for: {RUN_HELP}. Default: the latest bench run, else a run that ships"
             " with httpdyno.",
-            autocompletion=complete_runs,
+            offers=offer_runs,
         ),
     ] = None,
     size: Annotated[
         str | None,
-        typer.Option(
+        Input(
             "--bytes", metavar="SIZE", help="Mean answer on the wire, such as 256KB. Default: as the run measured it."
         ),
     ] = None,
     rtt: Annotated[
         str | None,
-        typer.Option(
+        Input(
             "--rtt",
             metavar="TIME",
             help="Distance to add: round trips of this time, more of them for a new connection. Default: none.",
@@ -45,29 +49,30 @@ def plan(
     ] = None,
     peak: Annotated[
         float,
-        typer.Option("--peak", metavar="FACTOR", min=1.0, max=1000.0, help="Plan for a multiple of the mean rate."),
+        Input("--peak", metavar="FACTOR", least=1.0, most=1000.0, help="Plan for a multiple of the mean rate."),
     ] = 1,
-    cores: Annotated[int, typer.Option("--cores", metavar="N", min=1, max=100_000, help="Cores of a machine.")] = 8,
+    cores: Annotated[int, Input("--cores", metavar="N", least=1, most=100_000, help="Cores of a machine.")] = 8,
     memory: Annotated[
-        str | None, typer.Option("--memory", metavar="SIZE", help="Memory of a machine. Default: 4 GiB a core.")
+        str | None, Input("--memory", metavar="SIZE", help="Memory of a machine. Default: 4 GiB a core.")
     ] = None,
     bandwidth: Annotated[
-        str, typer.Option("--bandwidth", metavar="RATE", help="Bandwidth towards a machine, such as 1gbit.")
+        str, Input("--bandwidth", metavar="RATE", help="Bandwidth towards a machine, such as 1gbit.")
     ] = "10gbit",
     addresses: Annotated[
         int | None,
-        typer.Option(
+        Input(
             "--addresses",
             metavar="N",
-            min=1,
+            least=1,
             help="Server addresses that answer; each takes 64,511 ports of a machine. Default: ports do not run out.",
         ),
     ] = None,
     runs: RunsFolder = Path("runs"),
     format: Format = "table",  # noqa: A002
 ) -> None:
-    """Print the machines that a load takes: cores, requests in flight, memory, bandwidth, sockets of each client."""
+    """Print the machines that a load needs: cores, requests in flight, memory, bandwidth, sockets of each client."""
     from httpdyno.judge.machine_plan import Load, Machine, parse_load_rate
+    from httpdyno.model import parse_rate_bits_per_s
     from httpdyno.runs.plan_report import default_source, plan_table, source_of_run
     from httpdyno.runs.showing import read_by_programs
 
@@ -91,6 +96,8 @@ def plan(
 
 
 def _size(text: str, option: str, example: str) -> int:
+    from httpdyno.model import parse_size_bytes
+
     size = parse_size_bytes(text, name=option)
     if size < 1:
         raise InvalidValue(f"{option}: {text[:60]!r} must be above 0; write it like {example}")
@@ -98,7 +105,9 @@ def _size(text: str, option: str, example: str) -> int:
 
 
 def _time_ms(text: str) -> float:
-    # Without a unit `80` might be meant as seconds by one and as milliseconds by another.
+    from httpdyno.model import parse_duration_ns
+
+    # Without a unit, `80` could mean seconds or milliseconds.
     time_ns = 0 if text == "0" else parse_duration_ns(text, bare_unit="none", name="--rtt")
     if time_ns > _LONGEST_NS:
         raise InvalidValue(f"--rtt: {text[:60]!r} is longer than a minute; write it like 80ms")

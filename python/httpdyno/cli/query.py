@@ -1,17 +1,15 @@
-"""``httpdyno query``: SQL over everything that has been measured."""
+"""``httpdyno query``: SQL over all stored runs."""
 
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-
-from httpdyno.cli.completion import complete_runs
+from httpdyno.cli.completion import offer_runs
 from httpdyno.cli.options import RUN_HELP, Format, RunsFolder
 from httpdyno.cli.terminal import check_format, ignore_closed_pipe, print_table, tell
+from httpdyno.cli.verb import Input, verb
 from httpdyno.errors import UnreadableRun, UsageError
-from httpdyno.report.formats import Surface, render
 from httpdyno.standard_input import standard_input
 
 if TYPE_CHECKING:
@@ -20,45 +18,53 @@ if TYPE_CHECKING:
 
 
 MOST_SHOWN: Final = 10_000
-"""Rows of a table in text formats, which need all rows to align the columns."""
+"""Most rows of a table in text formats, which need all rows to align the columns."""
 _STANDARD_INPUT: Final = "-"
 
 
+@verb(
+    "query",
+    examples=(
+        ("httpdyno query 'select subject, right_per_s from trials'", "all runs"),
+        ("httpdyno query 'select * from samples' --run latest --format csv", "each URL of the latest"),
+        ("httpdyno query - < question.sql", "from a file"),
+    ),
+)
 def query(
     sql: Annotated[
         str | None,
-        typer.Argument(
-            metavar="SQL",
+        Input(
+            "SQL",
             help="A query over the tables runs, trials, ceilings and samples; - reads it from standard input.",
         ),
     ] = None,
     columns: Annotated[
         bool,
-        typer.Option("--columns", help="List the tables and their columns, with type, unit and meaning; ask nothing."),
+        Input("--columns", help="List the tables and their columns, with type, unit and meaning."),
     ] = False,
     run: Annotated[
         list[str] | None,
-        typer.Option("--run", metavar="RUN", help=f"Only this run: {RUN_HELP}.", autocompletion=complete_runs),
+        Input("--run", metavar="RUN", help=f"Only this run: {RUN_HELP}.", offers=offer_runs),
     ] = None,
     runs: RunsFolder = Path("runs"),
     format: Format = "table",  # noqa: A002
 ) -> None:
-    """Ask SQL of all runs in a folder.
+    """Query all runs in a folder with SQL.
 
     The tables trials and samples have the columns of the records and, before them, run; trials has the figures of a
-    table too, such as right_per_s or cpu_per_right_ms. --columns lists them all. Runs that cannot be read are named on
-    stderr and left out; one that --run asks for is refused.
+    table too, such as right_per_s or cpu_per_right_ms. --columns lists them all. Unreadable runs are named on
+    stderr and left out; with --run they are an error.
     """
     from httpdyno.experiments.registry import figure_columns
     from httpdyno.report.stream import STREAMED, stream
-    from httpdyno.runs.trial_figures import trial_figures
+    from httpdyno.runs.query_columns import trial_figures
     from httpdyno.store import polars_types
     from httpdyno.store.query import ask
 
     check_format(format)
     if columns:
         if sql is not None:
-            raise UsageError("--columns asks nothing; leave out the query, or --columns")
+            raise UsageError("--columns conflicts with a query; leave out one of the two")
         from httpdyno.runs.query_columns import columns_table
 
         print_table(columns_table(_open_runs(run, runs)), format)
@@ -89,20 +95,19 @@ def _open_runs(names: list[str] | None, runs: Path) -> "dict[str, Run]":
 
 def _text(sql: str | None) -> str:
     if sql is None and standard_input().isatty():
-        raise UsageError(
-            "query: there is none; write it like: httpdyno query 'select subject, right_per_s from trials'"
-        )
+        raise UsageError("query: missing; write it like: httpdyno query 'select subject, right_per_s from trials'")
     if sql not in {None, _STANDARD_INPUT}:
         return str(sql)
     try:
         return standard_input().read()
     except UnicodeDecodeError as error:
-        raise UsageError("the query on standard input is no UTF-8 text; write it as such") from error
+        raise UsageError("the query on standard input is not UTF-8 text; encode it as UTF-8") from error
 
 
 def _table(answer: "Answer", format_name: str) -> Iterator[str]:
     import polars as pl
 
+    from httpdyno.report.formats import Surface, render
     from httpdyno.report.stream import frame_table
 
     frame = pl.DataFrame(schema=answer.columns)

@@ -1,48 +1,55 @@
-"""``httpdyno report``: what a run says, as a table, as a page, as charts."""
+"""``httpdyno report`` and ``httpdyno judge``: print a run as a table, a page and charts; judge it again."""
 
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
-
-from httpdyno.cli.completion import complete_formats
-from httpdyno.cli.options import LATEST, Columns, RunName, RunsFolder, open_named_run
-from httpdyno.cli.terminal import check_format, ignore_closed_pipe, tell
-from httpdyno.model import Report
+from httpdyno.cli.completion import offer_formats
+from httpdyno.cli.options import LATEST, Columns, Format, RunName, RunsFolder, open_named_run
+from httpdyno.cli.terminal import check_format, ignore_closed_pipe, print_table, tell
+from httpdyno.cli.verb import Input, verb
 from httpdyno.storage import storage_errors
 
 if TYPE_CHECKING:
+    from httpdyno.model import Report
     from httpdyno.store import Run
 
 
 _CHART_WIDTH: Final = 760
-"""Of a chart as a file, in pixels; a PNG has two for each of them."""
+"""Width of a chart as a file, in pixels; a PNG has twice as many."""
 
 
+@verb(
+    "report",
+    examples=(
+        ("httpdyno report latest", "the table, and the page"),
+        ("httpdyno report latest --charts charts", "the charts, as SVG and PNG"),
+        ("httpdyno report previous --format markdown", "for a pull request"),
+    ),
+)
 def report(
     run: RunName = LATEST,
     format: Annotated[  # noqa: A002
         str | None,
-        typer.Option(
+        Input(
             "--format",
             metavar="FORMAT",
             help="Print the table in this format and write no page. Default: table, and the page is written.",
-            autocompletion=complete_formats,
+            offers=offer_formats,
         ),
     ] = None,
     columns: Columns = None,
     html: Annotated[
         Path | None,
-        typer.Option("--html", metavar="FILE", help="Write the page there. Default: report.html in the run's folder."),
+        Input("--html", metavar="FILE", help="Write the page there. Default: report.html in the run's folder."),
     ] = None,
     charts: Annotated[
-        Path | None, typer.Option("--charts", metavar="DIR", help="Write the charts there, as SVG and PNG.")
+        Path | None, Input("--charts", metavar="DIR", help="Write the charts there, as SVG and PNG.")
     ] = None,
     schema: Annotated[
-        bool, typer.Option("--schema", help="Print the JSON Schema of --format json for this run, and do nothing else.")
+        bool, Input("--schema", help="Print the JSON Schema of --format json for this run, and nothing else.")
     ] = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Print every note, not only the gravest five.")] = False,
+    verbose: Annotated[bool, Input("--verbose", help="Print all notes, not only the five most serious.")] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Print the table of a run and write its page: one HTML file that needs no network."""
@@ -78,7 +85,7 @@ def _print_schema(run: "Run") -> None:
         sys.stdout.flush()
 
 
-def _write_charts(page: Report, folder: Path) -> Path:
+def _write_charts(page: "Report", folder: Path) -> Path:
     from httpdyno.report.charts import png, svg
     from httpdyno.report.charts.canvas import LIGHT, Canvas
 
@@ -91,3 +98,41 @@ def _write_charts(page: Report, folder: Path) -> Path:
         for name, content in drawn.items():
             (folder / name).write_bytes(content)
     return folder
+
+
+@verb(
+    "judge",
+    examples=(
+        ("httpdyno judge latest", "compare with the rules of this version"),
+        ("httpdyno judge previous --format json", "what changes, for programs"),
+    ),
+)
+def judge(
+    run: RunName = LATEST,
+    format: Format = "table",  # noqa: A002
+    write: Annotated[bool, Input("--write", help="Replace the run's records by the new ones.")] = False,
+    runs: RunsFolder = Path("runs"),
+) -> None:
+    """Judge a stored run again by the rules of this version, and print what changes.
+
+    A run keeps the output of its trials (--artifacts), and the answers due. Nothing is measured. Without --write the
+    run does not change.
+    """
+    from httpdyno.lab.engine import Engine
+    from httpdyno.model import counted
+    from httpdyno.runs.artifacts import changes_table, judge_again, write_again
+    from httpdyno.subjects.engine_program import find_engine
+
+    check_format(format)
+    opened = open_named_run(run, runs)
+    judged = list(judge_again(opened, Engine(find_engine())))
+    changes = changes_table(judged)
+    if changes.rows or format in ("json", "csv"):
+        print_table(changes, format)
+    changed = len({row[0] for row in changes.rows})
+    kept = len(opened.trials) + len(opened.ceilings)
+    without = f"; {counted(kept - len(judged), 'trial')} of the run left no artifacts" if kept > len(judged) else ""
+    if write and changes.rows:
+        write_again(opened, judged)
+    written = "; the run has the new records" if write and changes.rows else ""
+    tell(f"{counted(len(judged), 'trial')} judged again: {changed or 'none'} changed{without}{written}")

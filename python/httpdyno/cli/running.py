@@ -1,4 +1,4 @@
-"""A run from its verb to its end: started, resumed or detached, measured, shown, closed."""
+"""Start, resume or detach a run; measure, print and close it."""
 
 import os
 import shlex
@@ -10,25 +10,24 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-import typer
+from click import Context
+from click.exceptions import Exit
 
 from httpdyno.cli.display import Display
 from httpdyno.cli.output import close_run, print_run, resume_hint_on_error
 from httpdyno.cli.place import environment_options, install_needs, make_place, read_named_subjects
 from httpdyno.cli.terminal import ask, check_format, messages, tell
 from httpdyno.errors import NothingMeasured, NotResumable, StorageFailed, UsageError
-from httpdyno.experiments.beginning import Beginning, Begun, Ended
-from httpdyno.experiments.options import option_fields
+from httpdyno.experiments.experiment import Beginning, Begun, Ended
+from httpdyno.experiments.options import Verb, option_fields
 from httpdyno.experiments.registry import definition_of
-from httpdyno.experiments.verb import Verb
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.place import Place
 from httpdyno.model import counted, format_span
 from httpdyno.runs.artifacts import check_artifacts
-from httpdyno.runs.ceiling import FETCHER
 from httpdyno.runs.pending import PendingRun, begin_run
 from httpdyno.runs.resume import Resumed, resume_run
-from httpdyno.runs.run import Measured, foreseen_s, measure
+from httpdyno.runs.run import FETCHER, Measured, foreseen_s, measure
 from httpdyno.runs.showing import check_columns
 from httpdyno.store import Run, find_run, read_manifest
 from httpdyno.store.files import storing
@@ -42,7 +41,7 @@ def resume_named(name: str, runs: Path, interruption: Interruption, *, agreed: b
     folder = find_run(name, runs)
     definition = definition_of(read_manifest(folder).experiment)
     if (experiment := definition.name) != verb:
-        if not definition.resumable:
+        if definition.planning.restore is None:
             raise NotResumable(f"{folder} is a run of {experiment}, which cannot be continued; begin a new one")
         again = f"httpdyno {experiment} --resume {shlex.quote(str(folder))}"
         raise UsageError(f"{folder} is a run of {experiment}; go on with: {again}")
@@ -54,18 +53,17 @@ def resume_named(name: str, runs: Path, interruption: Interruption, *, agreed: b
 
 
 def _confirm_resumed(resumed: Resumed, interruption: Interruption, *, agreed: bool) -> None:
-    """Ask before the rest of a run sends to the real internet, unless the process that handed it over has asked."""
+    """Ask for consent before a resumed run sends to the real internet, unless the parent process has asked."""
     run = resumed.run
     if not run.live or run.manifest is None or (run.writer and run.writer.lock.inherited):
         return
-    sent = definition_of(run.experiment.name).sent
-    assert sent is not None, "an experiment with live traffic says what is sent"
     assert resumed.urls is not None, "live traffic comes from a list"
     trials = run.manifest.trials_planned - len(run.trials)
-    ask(sent(run.experiment, resumed.urls, trials), interruption, agreed=agreed)
+    traffic = definition_of(run.experiment.name).planning.traffic(run.experiment, resumed.urls, trials)
+    ask(traffic, interruption, agreed=agreed)
 
 
-def reject_resume_conflicts(context: typer.Context, allowed: Collection[str]) -> None:
+def reject_resume_conflicts(context: Context, allowed: Collection[str]) -> None:
     """Raise ``UsageError`` for an option that conflicts with ``--resume``.
 
     Environment variables do not count: they may be meant for other commands. ``allowed`` are the parameters that do not
@@ -75,9 +73,7 @@ def reject_resume_conflicts(context: typer.Context, allowed: Collection[str]) ->
         source = context.get_parameter_source(parameter.name or "")
         if parameter.name not in allowed and source is not None and source.name == "COMMANDLINE":
             option = parameter.opts[0] if parameter.opts[0].startswith("-") else "a SUBJECT"
-            raise UsageError(
-                f"--resume: {option} cannot be given beside it: a run goes on as it was begun; leave it out"
-            )
+            raise UsageError(f"--resume: {option} cannot change when a run is resumed; leave it out")
 
 
 def detach_run(run: PendingRun, verb: str, format_name: str) -> None:
@@ -148,7 +144,7 @@ class RunOptions:
 
 
 def run_and_show(
-    context: typer.Context,
+    context: Context,
     verb: Verb,
     options: RunOptions,
     names: Sequence[str],
@@ -172,8 +168,8 @@ def run_and_show(
         environment = environment_options(context)
         place = make_place(options.cpus, options.out, environment=environment, artifacts=options.artifacts)
         install = partial(install_needs, interruption=interruption) if options.install else lambda _: None
-        begin = definition_of(verb.name).begin
-        assert begin is not None, "an experiment without a beginning has a verb of its own"
+        begin = definition_of(verb.name).planning.begin
+        assert begin is not None, "an experiment without `begin` has a verb of its own"
         begun = begin(Beginning(catalogue, place, interruption, tell, install), names, asked)
         run_of = begin_agreed(begun, place, interruption, agreed=options.yes)
     else:
@@ -189,10 +185,10 @@ def run_and_show(
             measured = measure(run, display, interruption, fetcher=fetcher)
     kept = show(measured, options.format, options.columns, verbose=options.verbose)
     ended = Ended(run.experiment, run.subjects, run.place, measured.trials, kept, measured.whole, tell)
-    found = definition_of(verb.name).end(ended)
+    found = definition_of(verb.name).planning.end(ended)
     close_run(measured)
     if not found:
-        raise typer.Exit(NothingMeasured.exit_code)
+        raise Exit(NothingMeasured.exit_code)
 
 
 @contextmanager
@@ -205,9 +201,9 @@ def begin_agreed(
     """
     experiment, subjects, urls = begun
     with urls or nullcontext():
-        sent = definition_of(experiment.name).sent
-        if urls and sent and any(condition.live for condition in experiment.conditions()):
-            ask(sent(experiment, urls, experiment.plan(subjects).most), interruption, agreed=agreed)
+        if urls and any(condition.live for condition in experiment.conditions()):
+            planning, most = definition_of(experiment.name).planning, experiment.plan(subjects).most
+            ask(planning.traffic(experiment, urls, most), interruption, agreed=agreed)
         with begin_run(experiment, subjects, urls, place, runs_if_stopped=runs_if_stopped) as run:
             yield run
 
@@ -218,14 +214,14 @@ def _tell_left_out(catalogue: Catalogue) -> None:
         tell(f"{error.line}; it is left out")
 
 
-def _is_bare(context: typer.Context, verb: Verb) -> bool:
+def _is_bare(context: Context, verb: Verb) -> bool:
     """Return whether the verb has ``--quick`` and neither subjects nor any option of the experiment were given."""
     named = {"names", "resume", *(one.option.parameter for one in option_fields(verb.options))}
     given = {name for name in named & context.params.keys() if _is_given(context, name)}
     return "quick" in named and not given
 
 
-def _is_given(context: typer.Context, name: str) -> bool:
+def _is_given(context: Context, name: str) -> bool:
     source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"
 

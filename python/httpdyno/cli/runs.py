@@ -1,24 +1,21 @@
-"""``httpdyno runs``: what has been measured, and which of it stays."""
+"""``httpdyno runs``: list, prune and pin stored runs."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from click import Context
 
 from httpdyno.cli.options import Format, RunName, RunsFolder
 from httpdyno.cli.terminal import check_format, print_table, tell
-from httpdyno.cli.verb import VerbCommand, VerbGroup
+from httpdyno.cli.verb import Input, VerbGroup, callback_of, parameters_of, verb
 from httpdyno.errors import UsageError
 from httpdyno.lab.interruption import Interruption
 
-app = typer.Typer(cls=VerbGroup, invoke_without_command=True)
 
-
-@app.callback()
-def runs(context: typer.Context, runs: RunsFolder = Path("runs"), format: Format = "table") -> None:  # noqa: A002
-    """List the runs of a folder, the newest first; remove old ones, and pin those that stay."""
-    from httpdyno.runs.past import runs_table
+def runs(context: Context, runs: RunsFolder = Path("runs"), format: Format = "table") -> None:  # noqa: A002
+    """List the runs of a folder, the newest first; prune old runs, or pin runs to keep."""
+    from httpdyno.runs.stored_runs import runs_table
 
     if verb := context.invoked_subcommand:
         for name in ("runs", "format"):
@@ -35,33 +32,41 @@ def runs(context: typer.Context, runs: RunsFolder = Path("runs"), format: Format
         tell(f"{runs}: there are no runs in it; make one with: httpdyno bench")
 
 
-@app.command(cls=VerbCommand)
+@verb(
+    "prune",
+    examples=(
+        ("httpdyno runs prune --keep 20", "all but the newest 20, after asking"),
+        ("httpdyno runs prune --older 30d --size 2GB --dry-run", "print what would be removed"),
+    ),
+)
 def prune(
-    keep: Annotated[int | None, typer.Option("--keep", metavar="N", min=0, help="Keep the newest N.")] = None,
+    keep: Annotated[int | None, Input("--keep", metavar="N", least=0, help="Keep the newest N.")] = None,
     older: Annotated[
-        str | None, typer.Option("--older", metavar="TIME", help="Remove those that were started longer ago: 30d, 12h.")
+        str | None, Input("--older", metavar="TIME", help="Remove runs started longer ago: 30d, 12h.")
     ] = None,
     size: Annotated[
-        str | None, typer.Option("--size", metavar="SIZE", help="Keep as many of the newest as fit: 2GB, 500MiB.")
+        str | None, Input("--size", metavar="SIZE", help="Keep the newest runs that fit: 2GB, 500MiB.")
     ] = None,
     artifacts: Annotated[
-        bool, typer.Option("--artifacts", help="Remove only what their trials wrote; the runs and their results stay.")
+        bool, Input("--artifacts", help="Remove only the artifacts of their trials; keep the runs and their results.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove without asking.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would go, and remove nothing.")] = False,
+    yes: Annotated[bool, Input("--yes", help="Remove without asking.")] = False,
+    dry_run: Annotated[
+        bool, Input("--dry-run", help="Print the runs that would be removed, without removing them.")
+    ] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Remove the runs that are beyond a limit, after printing them and asking.
 
-    A run that is pinned, or that a process is making, stays, and is in no count. Several limits hold together.
+    Pinned and running runs stay and do not count. Several limits hold together.
     """
     from httpdyno.cli.terminal import ask
     from httpdyno.model import format_size, parse_duration_ns, parse_size_bytes
-    from httpdyno.runs.pruning import Limits, beyond, pruning_table, remove, stored_runs
+    from httpdyno.runs.stored_runs import Limits, beyond, pruning_table, remove, stored_runs
     from httpdyno.store.folder import ARTIFACTS
 
     if keep is None and older is None and size is None:
-        raise UsageError("runs prune: say what may stay: --keep 20, --older 30d or --size 2GB")
+        raise UsageError("runs prune requires a limit: --keep 20, --older 30d or --size 2GB")
     limits = Limits(
         keep,
         None if older is None else timedelta(microseconds=parse_duration_ns(older, name="--older") / 1000),
@@ -75,7 +80,7 @@ def prune(
     if dry_run:
         return
     count = "1 run" if len(gone) == 1 else f"{len(gone):,} runs"
-    what = f"what the trials of {count} wrote" if artifacts else count
+    what = f"the artifacts of {count}" if artifacts else count
     with Interruption() as interruption:
         ask(
             [f"{what}, {format_size(sum(run.size_bytes for run, _ in gone))}, will be removed from {runs}"],
@@ -86,16 +91,22 @@ def prune(
         )
         stayed = remove([run for run, _ in gone], only=ARTIFACTS if artifacts else None)
     for run in stayed:
-        tell(f"{run.folder}: a process took it up meanwhile; it stays")
+        tell(f"{run.folder}: now in use by another process; not removed")
 
 
-@app.command(cls=VerbCommand)
+@verb(
+    "pin",
+    examples=(
+        ("httpdyno runs pin latest", "exempt it from pruning"),
+        ("httpdyno runs pin latest --remove", "allow pruning again"),
+    ),
+)
 def pin(
     run: RunName,
-    remove: Annotated[bool, typer.Option("--remove", help="Take the pin away.")] = False,
+    remove: Annotated[bool, Input("--remove", help="Remove the pin.")] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
-    """Keep a run from being pruned."""
+    """Exempt a run from pruning."""
     from httpdyno.cli.options import open_named_run
     from httpdyno.storage import storage_errors
     from httpdyno.store.folder import PINNED
@@ -106,3 +117,16 @@ def pin(
             pinned.unlink(missing_ok=True)
         else:
             pinned.touch()
+
+
+app = VerbGroup(
+    "runs",
+    callback_of(runs),
+    parameters_of(runs),
+    runs.__doc__ or "",
+    examples=(
+        ("httpdyno runs", "all runs below runs/, the newest first"),
+        ("httpdyno runs --format json | jq '.[0].run'", "the name of the newest"),
+    ),
+    commands=(prune, pin),
+)

@@ -1,59 +1,58 @@
 """``httpdyno subjects``: list them, install and build them, hold them to their claims and their contract."""
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
-import typer
+from click.exceptions import Exit
 
-from httpdyno.cli.completion import complete_subjects, naming
-from httpdyno.cli.options import Cpus, Format, SubjectFolders
-from httpdyno.cli.terminal import check_format, messages, print_table, results
-from httpdyno.cli.verb import VerbCommand, VerbGroup
+from httpdyno.cli.completion import offer_subjects, offering_kinds
+from httpdyno.cli.options import Cpus, Format, OutputFolder, SubjectFolders
+from httpdyno.cli.terminal import check_format, messages, print_table, results, tell
+from httpdyno.cli.verb import Input, VerbGroup, verb
 from httpdyno.errors import NothingMeasured
 from httpdyno.lab.interruption import Interruption
-from httpdyno.model import Subject, SubjectKind
-from httpdyno.report.cell import without_controls
 
 if TYPE_CHECKING:
-    from httpdyno.lab.contract.check import Checked as CheckedClause
-    from httpdyno.lab.contract.crawl import Room
+    from httpdyno.model import CaseResult
     from httpdyno.subjects.build import BuildOutcome
-    from httpdyno.subjects.probe import ProbeResult
 
 
-app = typer.Typer(help="List, install, build, probe and check the subjects.", no_args_is_help=True, cls=VerbGroup)
 Names = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="SUBJECT",
+    Input(
+        "SUBJECT",
         help="By name, or by the path of its folder; default: all of them.",
-        autocompletion=complete_subjects,
+        offers=offer_subjects,
     ),
 ]
 Claimants = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="SUBJECT|FOLDER",
+    Input(
+        "SUBJECT|FOLDER",
         help="By name, or folders of your own by their path; default: every client and every server.",
-        autocompletion=naming([SubjectKind.CLIENT, SubjectKind.SERVER]),
+        offers=offering_kinds(("client", "server")),
     ),
 ]
 
 Checked = Annotated[
     list[str],
-    typer.Argument(
-        metavar="CLIENT|FOLDER",
+    Input(
+        "CLIENT|FOLDER",
         help="Clients by name, or folders of your own by their path.",
-        show_default=False,
-        autocompletion=naming([SubjectKind.CLIENT]),
+        offers=offering_kinds(("client",)),
     ),
 ]
-_HANG_S: Final = 30.0
-"""Patience with a client beyond what its stalls take: the lists are short."""
-_PROBE_COLOURS: Final = {"ok": "green", "known": "yellow", "unseen": "yellow", "FAILED": "red"}
+_COLOURS: Final = {"ok": "green", "known": "yellow", "unseen": "yellow", "FAILED": "red"}
 
 
-@app.command("list", cls=VerbCommand)
+@verb(
+    "list",
+    examples=(
+        ("httpdyno subjects list", "what there is, and what is missing"),
+        ("httpdyno subjects list --subjects my-clients/", "with your own"),
+    ),
+)
 def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> None:  # noqa: A002
     """List every subject with its state, and what is missing where it is unavailable."""
     from httpdyno.subjects.cache import cache_folder
@@ -63,7 +62,13 @@ def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> 
     print_table(subjects_table(read_catalogue(subjects or ()), cache_folder()), format)
 
 
-@app.command(cls=VerbCommand)
+@verb(
+    "install",
+    examples=(
+        ("httpdyno subjects install ruby-curb deno-fetch", "with toolchains"),
+        ("httpdyno subjects install", "all of them"),
+    ),
+)
 def install(names: Names = None, subjects: SubjectFolders = None) -> None:
     """Bring what subjects need, then build them: again after an interruption it goes on where it was.
 
@@ -76,12 +81,19 @@ def install(names: Names = None, subjects: SubjectFolders = None) -> None:
     chosen = catalogue.select(ids or sorted(catalogue.subjects))
     with Interruption() as interruption:
         install_needs(chosen, interruption)
-    build(names, subjects)
+    _build(names, subjects)
 
 
-@app.command(cls=VerbCommand)
+@verb(
+    "build",
+    examples=(("httpdyno subjects build rust-reqwest", "as a run does at its start"),),
+)
 def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     """Build what is not built yet; a subject that cannot be built does not stop the others."""
+    _build(names, subjects)
+
+
+def _build(names: Sequence[str] | None, subjects: Sequence[Path] | None) -> None:
     from httpdyno.cli.display import Display
     from httpdyno.cli.place import read_named_subjects
     from httpdyno.subjects.build import build_subjects
@@ -95,82 +107,87 @@ def build(names: Names = None, subjects: SubjectFolders = None) -> None:
     _require_builds(outcomes.values(), every=bool(names))
 
 
-@app.command(cls=VerbCommand)
-def probe(names: Claimants = None, cpus: Cpus = None, subjects: SubjectFolders = None) -> None:
+@verb(
+    "probe",
+    examples=(
+        ("httpdyno subjects probe python-httpx nginx", "do their claims hold?"),
+        ("httpdyno subjects probe ./my-server", "one of your own"),
+    ),
+)
+def probe(
+    names: Claimants = None,
+    cpus: Cpus = None,
+    subjects: SubjectFolders = None,
+    out: OutputFolder = Path("runs"),
+) -> None:
     """Put the claims of clients and servers to the test; exit code 1 when one does not hold.
 
     A client is given a web in a room, a server a few requests on this machine's loopback. A folder outside httpdyno is
-    given by its path: `httpdyno subjects probe ./my-server`.
+    given by its path: `httpdyno subjects probe ./my-server`. The results are kept as a run: `httpdyno report latest`.
     """
-    from httpdyno.cli.display import Display
-    from httpdyno.cli.place import make_place, read_named_subjects
-    from httpdyno.lab.proof import prove
-    from httpdyno.subjects.build import build_subjects
-
-    catalogue, ids = read_named_subjects(names or (), subjects)
-    chosen = catalogue.claimants(ids)
-    place = make_place(cpus, None)
-    honest = True
-    with Interruption() as interruption:
-        with Display(messages()) as display:
-            outcomes = build_subjects(chosen, place.cache, tell=display.build, stop=lambda: interruption.requested)
-            display.built(outcomes)
-        for outcome in outcomes.values():
-            if outcome.build:
-                probed = prove(outcome, place.engine, place.pinning, interruption)
-                honest = _print_probe(outcome.subject, probed) and honest
-    _require_builds(outcomes.values(), every=bool(names))
-    if not honest:
-        raise typer.Exit(1)
+    _try_cases(names or (), cpus, subjects, out, contract=False)
 
 
-@app.command(cls=VerbCommand)
-def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None) -> None:
+@verb(
+    "check",
+    examples=(
+        ("httpdyno subjects check ./my-client", "what has to change?"),
+        ("httpdyno subjects check go-net-http", "one that comes with httpdyno"),
+    ),
+)
+def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None, out: OutputFolder = Path("runs")) -> None:
     """Hold clients to the contract, and say what has to change; exit code 1 when one breaks it.
 
     A folder outside httpdyno is given by its path: `httpdyno subjects check ./my-client`. It is built, crawls half a
     dozen lists in a room, one of them with every fault once, and has its claims proved. A right client takes half a
-    minute, a wrong one up to three.
+    minute, a wrong one up to three. The results are kept as a run: `httpdyno report latest`.
     """
+    _try_cases(names, cpus, subjects, out, contract=True)
+
+
+def _try_cases(
+    names: Sequence[str], cpus: str | None, subjects: Sequence[Path] | None, out: Path, *, contract: bool
+) -> None:
+    """Try the claims of subjects, with ``contract`` every clause too; print each result, and keep them as a run."""
     from httpdyno.cli.display import Display
     from httpdyno.cli.place import make_place, read_named_subjects
-    from httpdyno.lab.contract.crawl import Room
+    from httpdyno.experiments.experiment import Beginning
+    from httpdyno.experiments.registry import definition_of
+    from httpdyno.lab import proof
+    from httpdyno.lab.conformance import Room
+    from httpdyno.model import Cases
+    from httpdyno.runs.pending import begin_run
     from httpdyno.subjects.build import build_subjects
 
     catalogue, ids = read_named_subjects(names, subjects)
-    chosen = catalogue.select_of_kind(ids, SubjectKind.CLIENT, instead={SubjectKind.SERVER: "subjects probe"})
-    place = make_place(cpus, None)
-    is_kept = True
+    place = make_place(cpus, out)
+    begin = definition_of("conformance").planning.begin
+    assert begin is not None, "its runs begin here"
+    results: list[CaseResult] = []
     with Interruption() as interruption:
-        with Display(messages()) as display:
-            outcomes = build_subjects(chosen, place.cache, tell=display.build, stop=lambda: interruption.requested)
-            display.built(outcomes)
-        for outcome in outcomes.values():
-            if outcome.build:
-                room = Room(place.engine, outcome.build, place.pinning, interruption, hang_s=_HANG_S)
-                is_kept = _check(outcome, room) and is_kept
-    _require_builds(outcomes.values(), every=True)
-    if not is_kept:
-        raise typer.Exit(1)
-
-
-def _check(outcome: "BuildOutcome", room: "Room") -> bool:
-    """Print what a built client keeps and breaks, its claims too; return whether it keeps all."""
-    from httpdyno.lab.contract.check import check_contract
-    from httpdyno.lab.proof import prove
-
-    subject, unseen, broken = outcome.subject, [], 0
-    for checked in check_contract(room):
-        if checked.breaches is None:
-            unseen.append(checked.clause.name)
-            continue
-        _print_checked(subject, checked)
-        broken += bool(checked.breaches)
-    if unseen:
-        _print_unseen(subject, [*unseen, "its claims"])
-    elif not _print_probe(subject, prove(outcome, room.engine, room.pinning, room.interruption)):
-        broken += 1
-    return not broken
+        experiment, chosen, _ = begin(Beginning(catalogue, place, interruption, tell), ids, contract)
+        with begin_run(experiment, chosen, None, place) as run:
+            with Display(messages()) as display:
+                outcomes = build_subjects(chosen, place.cache, tell=display.build, stop=lambda: interruption.requested)
+                display.built(outcomes)
+            builds = [outcome.build for outcome in outcomes.values() if outcome.build]
+            if builds:
+                run.settle(outcomes)
+            for build in builds:
+                room, unseen = Room(place.engine, build, place.pinning, interruption), list[str]()
+                for trial in (proof.check if contract else proof.prove)(room):
+                    run.keep_unsampled(trial)
+                    for result in trial[Cases].cases:
+                        unseen += _print_result(build.subject.id, result)
+                        results.append(result)
+                if unseen:
+                    _print_line("unseen", f"{build.subject.id}: {', '.join([*unseen, 'its claims'])}")
+            if builds:
+                run.close(whole=True)
+                tell(f"run: {run.folder}")
+    _require_builds(outcomes.values(), every=bool(names))
+    if not all(result.is_right or result.mark == "unseen" for result in results):
+        raise Exit(1)
 
 
 def _require_builds(outcomes: Iterable["BuildOutcome"], *, every: bool) -> None:
@@ -180,33 +197,32 @@ def _require_builds(outcomes: Iterable["BuildOutcome"], *, every: bool) -> None:
     """
     built = [outcome.build is not None for outcome in outcomes]
     if not (all(built) if every else any(built)):
-        raise typer.Exit(NothingMeasured.exit_code)
+        raise Exit(NothingMeasured.exit_code)
 
 
-def _print_probe(subject: Subject, probed: Sequence["ProbeResult"]) -> bool:
-    """Print the results of a probe and what to change; return whether every claim holds."""
-    console = results()
-    for result in probed:
-        console.out(f"{result.mark:<8}", style=_PROBE_COLOURS.get(result.mark), end="")
-        console.out(without_controls(f"{subject.id}: {result}"))
-        if not result.honest:
-            console.out(f"{'':<8}to change: {result.change}")
-    return all(result.honest for result in probed)
+def _print_result(subject: str, result: "CaseResult") -> Sequence[str]:
+    """Print a result and what has to change; return the title of a case that was not tried, which has no line."""
+    if result.mark == "unseen":
+        return (result.title,)
+    for finding in result.findings:
+        _print_line(result.mark, f"{subject}: {result.title}{f': {finding.seen}' if finding.seen else ''}")
+        if finding.change:
+            results().out(f"{'':<8}to change: {finding.change}")
+    return ()
 
 
-def _print_checked(subject: Subject, checked: "CheckedClause") -> None:
-    """Print the result of checking a clause, and what to change."""
-    console, mark = results(), "FAILED" if checked.breaches else "ok"
-    for breach in checked.breaches or (None,):
-        seen, *change = (f": {breach.seen}", breach.change) if breach else ("",)
-        console.out(f"{mark:<8}", style=_PROBE_COLOURS[mark], end="")
-        console.out(without_controls(f"{subject.id}: {checked.clause.name}{seen}"))
-        for what in change:
-            console.out(f"{'':<8}to change: {what}")
+def _print_line(mark: str, text: str) -> None:
+    from httpdyno.report.cell import without_controls
+
+    results().out(f"{mark:<8}", style=_COLOURS.get(mark), end="")
+    results().out(without_controls(text))
 
 
-def _print_unseen(subject: Subject, names: Sequence[str]) -> None:
-    """Print the clauses that could not be checked because of earlier failures."""
-    console = results()
-    console.out(f"{'unseen':<8}", style=_PROBE_COLOURS["unseen"], end="")
-    console.out(f"{subject.id}: {', '.join(names)}")
+app = VerbGroup(
+    "subjects",
+    None,
+    (),
+    "List, install, build, probe and check the subjects.",
+    examples=(("httpdyno subjects list", "what there is, and what is missing"),),
+    commands=(list_subjects, install, build, probe, check),
+)

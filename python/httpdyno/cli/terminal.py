@@ -1,33 +1,40 @@
-"""Output on a terminal and questions to its user: consoles, messages, tables."""
+"""Output on a terminal and questions to its user: consoles, messages, tables.
+
+Help and completion import this module: the printing code is imported only to print.
+"""
 
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from httpdyno.errors import Interrupted, UnknownName, UsageError, suggestion
 from httpdyno.lab.interruption import Interruption
-from httpdyno.model import Table
-from httpdyno.report.cell import without_controls
-from httpdyno.report.formats import Surface, format_names, render
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from httpdyno.model import Table
 
 
-class _Results(Console):
-    def on_broken_pipe(self) -> None:
-        """End the command quietly when the reader of stdout has closed it."""
-        silence()
-        raise SystemExit(0)
-
-
-def results() -> Console:
+def results() -> "Console":
     """Return the console on stdout: colour only when it is a terminal, nothing folded or highlighted."""
-    return _Results(highlight=False, soft_wrap=True, emoji=False, markup=False)
+    from rich.console import Console
+
+    class Results(Console):
+        def on_broken_pipe(self) -> None:
+            """End the command quietly when the reader of stdout has closed it."""
+            silence()
+            raise SystemExit(0)
+
+    return Results(highlight=False, soft_wrap=True, emoji=False, markup=False)
 
 
-def messages() -> Console:
+def messages() -> "Console":
     """Return the console on stderr, for progress and messages."""
+    from rich.console import Console
+
     return Console(stderr=True, highlight=False, emoji=False, markup=False)
 
 
@@ -50,24 +57,30 @@ def silence() -> None:
 
 def tell(line: str) -> None:
     """Write one line to stderr, with control characters escaped."""
+    from httpdyno.report.cell import without_controls
+
     sys.stderr.write(f"httpdyno: {without_controls(line)}\n")
     sys.stderr.flush()
 
 
 def check_format(name: str) -> None:
     """Raise ``UnknownName`` for an unknown format, before anything is measured."""
+    from httpdyno.report.formats import format_names
+
     known = format_names()
     if name not in known:
         raise UnknownName(f"--format: {name!r} is not known; {suggestion(name, known)}")
 
 
-def print_table(table: Table, format_name: str) -> None:
+def print_table(table: "Table", format_name: str) -> None:
     """Write a table to stdout."""
     print_tables([table], format_name)
 
 
-def print_tables(tables: Iterable[Table], format_name: str, *, first_line: str = "") -> None:
+def print_tables(tables: Iterable["Table"], format_name: str, *, first_line: str = "") -> None:
     """Write tables to stdout, an empty line between them, and before them a first line if there is one."""
+    from httpdyno.report.formats import Surface, render
+
     surface = Surface.of(sys.stdout)
     texts = [render(table, format_name, surface) for table in tables]
     with ignore_closed_pipe():

@@ -1,28 +1,25 @@
 """``httpdyno try``: run one client, show each URL as it completes, then the figures."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
-import typer
-
-from httpdyno.cli.completion import naming
-from httpdyno.cli.experiment_verb import option_parameters, verb_of
-from httpdyno.cli.options import Columns, Cpus, Format, SubjectFolders
+from httpdyno.cli.completion import offering_kinds
+from httpdyno.cli.experiment_verb import GROUPS, option_parameters, run_parameters
 from httpdyno.cli.terminal import check_format, messages, results, tell
+from httpdyno.cli.verb import REQUIRED, Input, VerbCommand, make_parameter
 from httpdyno.experiments.crawl.options import NAME, BenchOptions, CrawlOptions
 from httpdyno.experiments.options import read_options
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import SubjectKind
 
 
-def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
+def _try(**typed: Any) -> None:  # noqa: ANN401
     from httpdyno.cli.display import ResultLines, Spectator
     from httpdyno.cli.output import close_run, print_reserved
     from httpdyno.cli.place import make_place, read_named_subjects
     from httpdyno.cli.running import begin_agreed
-    from httpdyno.experiments.beginning import Beginning
-    from httpdyno.experiments.crawl.beginning import begin_crawl
+    from httpdyno.experiments.crawl.plan import begin_crawl
+    from httpdyno.experiments.experiment import Beginning
     from httpdyno.experiments.registry import definition_of
     from httpdyno.report.sections.reservation import memory_reservations
     from httpdyno.runs.run import measure
@@ -57,24 +54,28 @@ def _try(_: typer.Context, typed: Mapping[str, Any]) -> None:
     close_run(measured)
 
 
-_name = typer.Argument(
-    metavar="SUBJECT",
-    help="A client: its name, such as go-net-http, or the path of its folder.",
-    autocompletion=naming([SubjectKind.CLIENT]),
+_NAME: Final = Input(
+    "SUBJECT",
+    "A client: its name, such as go-net-http, or the path of its folder.",
+    offers=offering_kinds([SubjectKind.CLIENT]),
 )
-try_subject = verb_of(
+try_subject = VerbCommand(
+    "try",
     _try,
     [
-        ("names", Annotated[str, _name], ...),
+        make_parameter("names", Annotated[str, _NAME], REQUIRED),
         *option_parameters(CrawlOptions),
-        ("cpus", Cpus, None),
-        ("format", Format, "table"),
-        ("columns", Columns, None),
-        ("subjects", SubjectFolders, None),
+        *run_parameters("cpus", "format", "columns", "subjects"),
     ],
-    help="""Run one client and print a line for each URL as it completes, then the figures.
+    """Run one client and print a line for each URL as it completes, then the figures.
 
-    URLs come from --urls, else from what is piped in, else from the web; --limit takes the first of them. With --format
+    URLs come from --urls, else from standard input, else from the web; --limit takes the first of them. With --format
     plain the client's own lines are printed and nothing else.
     """,
+    examples=(
+        ("httpdyno try go-net-http --limit 500", "a line for each URL as it ends"),
+        ("cat urls.txt | httpdyno try python-aiohttp", "a list of your own"),
+        ("httpdyno try node-fetch --limit 500 --format plain", "the client's own output"),
+    ),
+    groups=GROUPS,
 )

@@ -7,32 +7,36 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from httpdyno.cli.completion import complete_own_webs
+from httpdyno.cli.completion import offer_own_webs
 from httpdyno.cli.options import Limit, Seed
 from httpdyno.cli.terminal import ignore_closed_pipe, messages, tell
+from httpdyno.cli.verb import Input, verb
 from httpdyno.errors import InvalidValue, UnknownName, UsageError
-from httpdyno.experiments.options import WEBS
-from httpdyno.lab.location import find_engine
-from httpdyno.model import LIVE
 
 if TYPE_CHECKING:
     from httpdyno.urls.list_file import Received
     from httpdyno.urls.source import UrlFile
 
 
+@verb(
+    "urls",
+    examples=(
+        ("httpdyno urls top-sites --limit 500", "those of a web"),
+        ("httpdyno urls top10milliondomains.csv.zip --limit 1000 > urls.txt", "of a table of domains"),
+        ("httpdyno urls https://tranco-list.eu/top-1m.csv.zip --limit 1000 > urls.txt", "of one to be downloaded"),
+    ),
+)
 def urls(
     source: Annotated[
         str | None,
-        typer.Argument(
-            metavar="WEB|FILE|-|https://...",
+        Input(
+            "WEB|FILE|-|https://...",
             help="A web; or a list of URLs or bare domains, or a table of domains (CSV), also as .gz or .zip.",
-            autocompletion=complete_own_webs,
+            offers=offer_own_webs,
         ),
     ] = None,
     listed: Annotated[
-        str | None, typer.Option("--urls", metavar="FILE|-", help="A list, as other verbs are given it.")
+        str | None, Input("--urls", metavar="FILE|-", help="A list, as other verbs are given it.")
     ] = None,
     limit: Limit = None,
     seed: Seed = None,
@@ -73,7 +77,10 @@ def _list_urls(source: str, limit: int | None, _: int | None) -> "UrlFile":
 
 
 def _web_urls(web: str, limit: int | None, seed: int | None) -> "UrlFile":
+    from httpdyno.experiments.options import WEBS
     from httpdyno.lab.engine import Engine
+    from httpdyno.model import LIVE
+    from httpdyno.subjects.engine_program import find_engine
     from httpdyno.urls.source import urls_of_web
 
     if web == LIVE:

@@ -1,149 +1,333 @@
-"""Verbs as Typer runs them: help with examples and groups of options, and usage errors in one line."""
+"""Verbs as Click runs them: parameters from annotations, help with examples and groups of options."""
 
-import re
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import copy
-from typing import Any, Final
+from dataclasses import dataclass
+from inspect import Parameter as FunctionParameter
+from inspect import signature
+from math import nan
+from pathlib import Path
+from typing import Any, Final, get_args, get_origin
 
-from typer._click.exceptions import (
-    BadOptionUsage,
-    BadParameter,
-    ClickException,
-    MissingParameter,
-    NoArgsIsHelpError,
-    NoSuchOption,
-    UsageError,
-)
-from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+import click
 
 from httpdyno.errors import HttpdynoError
-from httpdyno.experiments.options import Group
-from httpdyno.experiments.registry import verbs
-from httpdyno.experiments.verb import Example
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+Example = tuple[str, str]
+"""A line to type, and its purpose."""
+Offers = Callable[[click.Context], Iterable[str]]
+"""Gives the words that the shell offers for a parameter."""
 
 _APART: Final = 3
-"""Spaces between the longest line and what it means."""
+"""Spaces between the longest line and its meaning."""
 _WIDTH: Final = 80
-"""Of the narrowest terminal: where an example is longer with what it means, that stands below each line."""
-
-EXAMPLES: Final[dict[str, Sequence[Example]]] = {
-    "": (Example("httpdyno bench --quick", "a first look at eleven clients"),),
-    **{verb.name: verb.examples for verb in verbs()},
-    "try": (
-        Example("httpdyno try go-net-http --limit 500", "a line for each URL as it ends"),
-        Example("cat urls.txt | httpdyno try python-aiohttp", "a list of your own"),
-        Example("httpdyno try node-fetch --limit 500 --format plain", "what the client itself prints"),
-    ),
-    "urls": (
-        Example("httpdyno urls top-sites --limit 500", "those of a web"),
-        Example("httpdyno urls top10milliondomains.csv.zip --limit 1000 > urls.txt", "of a table of domains"),
-        Example(
-            "httpdyno urls https://tranco-list.eu/top-1m.csv.zip --limit 1000 > urls.txt", "of one to be downloaded"
-        ),
-    ),
-    "doctor": (
-        Example("httpdyno doctor", "what this machine lacks, what follows, what helps"),
-        Example("httpdyno doctor --format json", "the same for programs"),
-    ),
-    "runs": (
-        Example("httpdyno runs", "all runs below runs/, the newest first"),
-        Example("httpdyno runs --format json | jq '.[0].run'", "the name of the newest"),
-    ),
-    "runs prune": (
-        Example("httpdyno runs prune --keep 20", "all but the newest 20, after asking"),
-        Example("httpdyno runs prune --older 30d --size 2GB --dry-run", "what would go"),
-    ),
-    "runs pin": (
-        Example("httpdyno runs pin latest", "no pruning removes it"),
-        Example("httpdyno runs pin latest --remove", "and now it may again"),
-    ),
-    "report": (
-        Example("httpdyno report latest", "the table, and the page"),
-        Example("httpdyno report latest --charts charts", "the charts, as SVG and PNG"),
-        Example("httpdyno report previous --format markdown", "for a pull request"),
-    ),
-    "judge": (
-        Example("httpdyno judge latest", "would today's rules say the same?"),
-        Example("httpdyno judge previous --format json", "what changes, for programs"),
-    ),
-    "compare": (
-        Example("httpdyno compare previous latest", "what changed, and how sure that is"),
-        Example("httpdyno compare latest --baseline go-net-http", "all against one"),
-        Example("httpdyno compare previous latest --fail-if 'right_per_s < -5%'", "for CI: exit code 1"),
-    ),
-    "plan": (
-        Example("httpdyno plan 1e9/week", "how many machines, with which client?"),
-        Example("httpdyno plan 2000/s --from latest --bytes 200KB --rtt 80ms", "your pages, and how far they are"),
-        Example("httpdyno plan 100M/week --peak 2 --cores 4 --bandwidth 1gbit", "small machines, and a busy hour"),
-    ),
-    "query": (
-        Example("httpdyno query 'select subject, right_per_s from trials'", "all runs"),
-        Example("httpdyno query 'select * from samples' --run latest --format csv", "each URL of the latest"),
-        Example("httpdyno query - < question.sql", "from a file"),
-    ),
-    "published": (
-        Example("httpdyno published", "which tables there are"),
-        Example("httpdyno published crawl", "one, with its source and machine"),
-        Example("httpdyno published crawl --beside latest", "beside a run"),
-    ),
-    "verify-generator": (
-        Example("httpdyno verify-generator", "httpdyno's own generator"),
-        Example("httpdyno verify-generator --tool wrk --quick", "a tool, in two seconds a case"),
-        Example("httpdyno verify-generator --tool all --case stall", "who sees that a server stalls?"),
-    ),
-    "subjects": (Example("httpdyno subjects list", "what there is, and what is missing"),),
-    "subjects list": (
-        Example("httpdyno subjects list", "what there is, and what is missing"),
-        Example("httpdyno subjects list --subjects my-clients/", "with your own"),
-    ),
-    "subjects install": (
-        Example("httpdyno subjects install ruby-curb deno-fetch", "with toolchains"),
-        Example("httpdyno subjects install", "all of them"),
-    ),
-    "subjects build": (Example("httpdyno subjects build rust-reqwest", "as a run does at its start"),),
-    "subjects probe": (
-        Example("httpdyno subjects probe python-httpx nginx", "do their claims hold?"),
-        Example("httpdyno subjects probe ./my-server", "one of your own"),
-    ),
-    "subjects check": (
-        Example("httpdyno subjects check ./my-client", "what has to change?"),
-        Example("httpdyno subjects check go-net-http", "one that comes with httpdyno"),
-    ),
-}
-"""By the verb as it is typed, the best to begin with first; the engine's verbs have theirs."""
+"""Columns of the narrowest terminal: a longer example has its purpose on the next line."""
+_LONGEST: Final = 60
+"""Characters of a wrong value that an error repeats."""
+_CONTEXT: Final[dict[str, Any]] = {"help_option_names": ["-h", "--help"], "max_content_width": 10_000}
+"""Help is as wide as the terminal."""
+REQUIRED: Final = FunctionParameter.empty
+"""The default of a parameter that must be given."""
+_TERM_WIDTH: Final = 30
+"""Columns of an option in help; after a longer one its meaning begins on the next line."""
 
 
-def first_example(verb: str) -> str:
-    """Return the first example of a verb; empty without examples."""
-    return "".join(f"Example: {line}{' ' * _APART}{meaning}" for line, meaning in EXAMPLES.get(verb, ())[:1])
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Marks a parameter of a verb's function as an option or an argument: ``Annotated[int, Input("--limit", ...)]``."""
+
+    name: str
+    """The spellings of an option (``--runs, --out``); an argument has the word that help shows for it (``RUN``)."""
+    help: str
+    metavar: str | None = None
+    environment: str | None = None
+    """The variable of the environment that sets the option."""
+    least: float | None = None
+    most: float | None = None
+    shown_default: str | None = None
+    """The default in help, when it is not a value."""
+    offers: Offers | None = None
+    check: Callable[[click.Context, click.Parameter, Any], Any] | None = None
+    """Checks the value, and returns it."""
+    group: str = ""
+    """The heading in help."""
 
 
-def examples_text(verb: str, *, more: bool = False) -> str:
-    """Return the examples of a verb, all or those after the first (``more``); empty without examples."""
-    examples = EXAMPLES.get(verb, ())[more:]
+class VerbOption(click.Option):
+    """An option with its heading in help."""
+
+    def __init__(self, *args: Any, group: str = "", shown_default: str | None = None, **kwargs: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **kwargs)
+        self.group = group
+        self.shown_default = shown_default
+
+
+class VerbArgument(click.Argument):
+    """An argument with its meaning."""
+
+    def __init__(self, *args: Any, help: str, **kwargs: Any) -> None:  # noqa: A002, ANN401
+        super().__init__(*args, **kwargs)
+        self.help = help
+
+    def make_metavar(self, ctx: click.Context) -> str:
+        """Return the word of the usage line: ``[SUBJECT]...``."""
+        del ctx
+        word = str(self.metavar)
+        return (word if self.required else f"[{word}]") + ("..." if self.nargs != 1 else "")
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]  # generic since Click 8.5
+    """A number within bounds."""
+
+    name = "number"
+
+    def __init__(self, kind: type[int] | type[float], least: float | None, most: float | None) -> None:
+        self.kind = kind
+        self.least = least
+        self.most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Return the number; a value that is none, or is out of bounds, is a usage error."""
+        try:
+            number: float = self.kind(value)
+        except ValueError:
+            number = nan
+        above = self.least is None or number >= self.least
+        if number == number and above and (self.most is None or number <= self.most):
+            return number
+        bounds = f" of {self.least} or more" if self.most is None else f" from {self.least} to {self.most}"
+        bounds = "" if self.least is None else bounds
+        return self.fail(
+            f"{str(value)[:_LONGEST]!r} is no {'whole ' if self.kind is int else ''}number{bounds}", param, ctx
+        )
+
+
+def make_parameter(name: str, annotation: Any, default: object, group: str = "") -> VerbOption | VerbArgument:  # noqa: ANN401
+    """Return the option or argument of an annotated parameter; without a default it is required."""
+    wanted, mark = get_args(annotation)[:2]
+    kinds = [kind for kind in get_args(wanted) or (wanted,) if kind is not type(None)]
+    kind = wanted if get_origin(wanted) is list else kinds[0]
+    several = get_origin(kind) is list
+    kind = get_args(kind)[0] if several else kind
+    how: dict[str, Any] = {
+        "type": _click_type(kind, mark),
+        "metavar": mark.metavar,
+        "help": mark.help,
+        "envvar": mark.environment,
+        "callback": mark.check,
+        "shell_complete": mark.offers and _completion(mark.offers),
+    }
+    how |= {"required": True} if default is REQUIRED else {"default": default}
+    if not mark.name.startswith("-"):
+        return VerbArgument([name], **how | {"metavar": mark.name, "nargs": -1 if several else 1})
+    how |= {"is_flag": True} if kind is bool else {"multiple": several}
+    return VerbOption(
+        [*mark.name.split(", "), name], group=group or mark.group, shown_default=mark.shown_default, **how
+    )
+
+
+def _click_type(kind: type[Any], mark: Input) -> Any:  # noqa: ANN401
+    if kind in (int, float):
+        return Number(kind, mark.least, mark.most)
+    return click.Path(path_type=Path) if kind is Path else kind
+
+
+def _completion(offers: Offers) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+        return sorted(word for word in offers(context) if word.startswith(incomplete))
+
+    return complete
+
+
+def parameters_of(function: Callable[..., object]) -> list[click.Parameter]:
+    """Return the options and arguments of a function whose parameters are marked with ``Input``."""
+    marked = (one for one in signature(function).parameters.values() if one.name != "context")
+    return [make_parameter(one.name, one.annotation, one.default) for one in marked]
+
+
+class VerbCommand(click.Command):
+    """A verb: its help has the first example before the options, and the other examples at the end."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., object] | None,
+        params: Sequence[click.Parameter],
+        help: str,  # noqa: A002
+        *,
+        examples: Sequence[Example] = (),
+        groups: Sequence[str] = (),
+        **more: Any,  # noqa: ANN401
+    ) -> None:
+        settings = _CONTEXT | more.pop("context_settings", {})
+        super().__init__(
+            name=name,
+            callback=function,
+            params=list(params),
+            help=_join_lines(help),
+            context_settings=settings,
+            **more,
+        )
+        self.examples = examples
+        self.groups = groups
+        """Headings of options, in this order; an option without a heading stands below the last."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
+        """Run the verb; errors of options from the environment name the variable."""
+        with _name_variables(self.params, ctx):
+            return super().invoke(ctx)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help."""
+        self.format_usage(ctx, formatter)
+        about, *paragraphs = (self.help or "").split("\n\n")
+        for text in filter(None, [about, first_example(self.examples), *paragraphs]):
+            formatter.write("\n" + "\n".join(_wrap(text, formatter.width)) + "\n")
+        for title, rows in self.sections(ctx).items():
+            formatter.write(f"\n{title}:\n")
+            for line in _table(rows, formatter.width):
+                formatter.write(f"{line}\n")
+        if more := examples_text(self.examples[1:], "More examples"):
+            formatter.write(f"\n{more}")
+
+    def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        """Return the sections of the help: rows of two columns by their headings."""
+        found: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *self.groups)}
+        for param in self.get_params(ctx):
+            title, row = "Arguments", (str(param.metavar), _meaning(param))
+            if isinstance(param, click.Option):
+                title = getattr(param, "group", "") or (self.groups[-1] if self.groups else "Options")
+                row = (option_spellings(param), _meaning(param))
+            found.setdefault(title, []).append(row)
+        return {title: rows for title, rows in found.items() if rows}
+
+
+class VerbGroup(VerbCommand, click.Group):
+    """Several verbs below one: without a function of its own it prints its help."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., object] | None,
+        params: Sequence[click.Parameter],
+        help: str,  # noqa: A002
+        *,
+        commands: Sequence[click.Command] = (),
+        **more: Any,  # noqa: ANN401
+    ) -> None:
+        below = {str(command.name): command for command in commands}
+        alone = {"invoke_without_command": True} if function else {"no_args_is_help": True}
+        super().__init__(name, function, params, help, commands=below, **alone | more)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the verbs in their order."""
+        del ctx
+        return list(self.commands)
+
+    def summaries(self) -> Iterator[tuple[str, str, str]]:
+        """Return heading, name and summary of each verb."""
+        for name, command in self.commands.items():
+            yield "Commands", name, (command.help or "").split("\n\n")[0]
+
+    def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        """Return the sections of the help, with those of the verbs."""
+        found = super().sections(ctx)
+        for title, name, summary in self.summaries():
+            found.setdefault(title, []).append((name, summary))
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; an unknown one is a usage error with a suggestion."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not ctx.resilient_parsing:
+            from difflib import get_close_matches  # heavy: imported only for errors
+
+            near = "".join(f"; did you mean {other!r}?" for other in get_close_matches(name, known)[:1])
+            raise click.UsageError(f"{name!r}: there is no such verb{near}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
+        """Offer the verbs, and the options; no verb is imported for that."""
+        from click.shell_completion import CompletionItem
+
+        verbs = [CompletionItem(name, help=text) for _, name, text in self.summaries() if name.startswith(incomplete)]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
+
+
+def verb(name: str, *, examples: Sequence[Example] = ()) -> Callable[[Callable[..., None]], VerbCommand]:
+    """Make a function with marked parameters a verb; a first parameter ``context`` receives Click's context."""
+
+    def make(function: Callable[..., None]) -> VerbCommand:
+        return VerbCommand(
+            name, callback_of(function), parameters_of(function), function.__doc__ or "", examples=examples
+        )
+
+    return make
+
+
+def callback_of(function: Callable[..., None]) -> Callable[..., object]:
+    """Return the function as Click calls it."""
+    return click.pass_context(function) if "context" in signature(function).parameters else function
+
+
+def option_spellings(option: click.Option) -> str:
+    """Return the spellings of an option, the short ones first, with the word for its value: ``-o, --out DIR``."""
+    names = ", ".join(sorted(option.opts, key=lambda name: name.startswith("--")))
+    return names if option.is_flag else f"{names} {option.metavar or ''}".rstrip()
+
+
+def _meaning(param: click.Parameter) -> str:
+    """Return the help of a parameter with its variable and its default."""
+    default = param.default if isinstance(param, VerbOption | VerbArgument) and not param.required else None
+    if shown := getattr(param, "shown_default", None):
+        default = f"({shown})"
+    parts = [
+        getattr(param, "help", None),
+        f"[env var: {param.envvar}]" if param.envvar else "",
+        "" if default in (None, "") or default is False else f"[default: {default}]",
+        "[required]" if param.required else "",
+    ]
+    return " ".join(filter(None, parts))
+
+
+def first_example(examples: Sequence[Example]) -> str:
+    """Return the first example as a line; empty without examples."""
+    return "".join(f"Example: {line}{' ' * _APART}{meaning}" for line, meaning in examples[:1])
+
+
+def examples_text(examples: Sequence[Example], title: str = "Examples") -> str:
+    """Return examples below a title; empty without examples."""
     if not examples:
         return ""
-    width = max(len(one.line) for one in examples)
-    fits = all(2 + width + _APART + len(one.meaning) <= _WIDTH for one in examples)
+    width = max(len(line) for line, _ in examples)
+    fits = all(2 + width + _APART + len(meaning) <= _WIDTH for _, meaning in examples)
     between = " " * _APART if fits else "\n      "
     lines = (f"  {line:{width if fits else 0}}{between}{meaning}" for line, meaning in examples)
-    return "\n".join(["More examples" if more else "Examples", *lines, ""])
+    return "\n".join([title, *lines, ""])
 
 
-_LONGEST: Final = 60
-"""So much of what was typed is repeated."""
+def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    """Return the lines of two columns."""
+    column = min(max(len(term) for term, _ in rows), _TERM_WIDTH) + 2
+    for term, meaning in rows:
+        first, *more = _wrap(meaning, width - column - 2) or [""]
+        if len(term) + 2 > column:
+            yield f"  {term}"
+            term = ""
+        yield f"  {term:{column}}{first}".rstrip()
+        yield from (f"  {'':{column}}{line}" for line in more)
 
 
-def usage_line(error: ClickException, words: Sequence[str]) -> str | None:
-    """Describe the error in a command line, and where its help is.
-
-    ``words`` is what was typed, ``httpdyno`` first. None when all has been said: no verb asks for the help.
-    """
-    if isinstance(error, NoArgsIsHelpError):
-        return None
-    said = _error_text(error)
-    return f"{said}{' See' if said.endswith('?') else '; see'}: {_command(error, words)} -h"
+def _wrap(text: str, width: int) -> list[str]:
+    # Names such as top-sites stay whole.
+    return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
 
 
 def environment_label(variable: str) -> str:
@@ -151,168 +335,21 @@ def environment_label(variable: str) -> str:
     return f"{variable} (environment)"
 
 
-def _error_text(error: ClickException) -> str:
-    if isinstance(error, MissingParameter):
-        return f"{_name(error)} is missing"
-    if isinstance(error, BadParameter) and error.param is not None:
-        return f"{_name(error)}: {_refused_value(error)}"
-    if isinstance(error, NoSuchOption):
-        return f"{error.option_name}: there is no such option{_suggestion(error.possibilities or ())}"
-    if isinstance(error, BadOptionUsage):
-        takes_one = "requires" in error.message
-        return f"{error.option_name}: {'its value is missing' if takes_one else 'takes no value'}"
-    message = error.format_message().rstrip(".")
-    if extra := re.search(r"unexpected extra argument.* \((.*)\)$", message):
-        return f"{extra[1]}: more than it takes"
-    if unknown := re.match(r"No such command ('.*?')[.]?(?: Did you mean ('.*?')[?])?$", message, re.DOTALL):
-        return f"{unknown[1]}: there is no such verb" + (f"; did you mean {unknown[2]}?" if unknown[2] else "")
-    return message
-
-
-def _name(error: BadParameter) -> str:
-    """Name an option as it is typed, or the variable of the environment that has set it."""
-    param = error.param
-    assert param is not None, "Typer knows which one is wrong"
-    source = error.ctx.get_parameter_source(param.name or "") if error.ctx else None
-    if source is not None and source.name == "ENVIRONMENT":
-        return environment_label(str(param.envvar))
-    if isinstance(param, TyperOption):
-        return next((opt for opt in param.opts if opt.startswith("--")), param.opts[0])
-    return param.display_name_raw
-
-
-def _refused_value(error: BadParameter) -> str:
-    cause = error.__cause__
-    errors = getattr(cause, "errors", None)
-    if errors is None or not isinstance(error.param, TyperOption):
-        return error.message.rstrip(".")
-    (first, *_) = errors()
-    least, most = error.param.min, error.param.max
-    whole = str(first["type"]).startswith("int") or isinstance(least, int)
-    bounds = "" if least is None else f" of {least} or more" if most is None else f" from {least} to {most}"
-    return f"{str(first['input'])[:_LONGEST]!r} is no {'whole ' if whole else ''}number{bounds}"
-
-
-def _suggestion(names: Sequence[str]) -> str:
-    return f"; did you mean {names[0]}?" if names else ""
-
-
-def _command(error: ClickException, words: Sequence[str]) -> str:
-    """Name the command whose help explains more: Typer's context, else the typed verb."""
-    context = error.ctx if isinstance(error, UsageError) else None
-    if context is not None:
-        return context.command_path
-    verbs = words[1:3] if words[1:2] in (["subjects"], ["runs"]) else words[1:2]
-    return " ".join(["httpdyno", *(word for word in verbs if not word.startswith("-"))])
-
-
-_OF_EVERY_RUN: Final = {
-    **dict.fromkeys(("subjects", "install", "cpus"), Group.MACHINE),
-    **dict.fromkeys(("resume", "detach"), Group.RUN),
-    **dict.fromkeys(("format", "columns", "out", "artifacts", "help"), Group.RESULTS),
-}
-"""Where an option stands that is no experiment's own, in a verb whose options are in groups."""
-_ORDER: Final = tuple(map(str, Group))
-
-
-class VerbCommand(TyperCommand):
-    """A verb with the meaning of its options, and examples at the end of its help."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # Typer's own
-        super().__init__(*args, **kwargs)
-        self.help = _join_lines(self.help or "")
-
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Run the verb; errors of options from the environment name the variable."""
-        with _name_variables(self.params, ctx):
-            return super().invoke(ctx)
-
-    # Typed as Typer's own, whose parameter is a class that it keeps to itself.
-    def get_params(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Return arguments and options, each in its group, without what Python calls their types."""
-        params = super().get_params(ctx)
-        grouped = any(isinstance(param, TyperOption) and param.rich_help_panel for param in params)
-        for param in params:
-            _dress(param)
-            if grouped and isinstance(param, TyperOption) and not param.rich_help_panel:
-                param.rich_help_panel = _OF_EVERY_RUN.get(param.name or "")
-        # Groups are printed as they are met first.
-        return sorted(params, key=_place) if grouped else params
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Print the help; one example comes before the options, the others after all that Typer prints."""
-        shown = copy(self)
-        shown.help = _with_example(self.help or "", ctx)
-        super(VerbCommand, shown).format_help(ctx, formatter)
-        if examples := examples_text(_verb(ctx), more=True):
-            formatter.write(f"\n{examples}")
-
-
-class VerbGroup(TyperGroup):
-    """All verbs, or those of ``subjects`` and ``runs``."""
-
-    def get_params(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Return the options without what Python calls their types."""
-        params = super().get_params(ctx)
-        for param in params:
-            _dress(param)
-        return params
-
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
-        """Run the verb, as ``VerbCommand`` does."""
-        with _name_variables(self.params, ctx):
-            return super().invoke(ctx)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Print the help; one example comes before the verbs, those of a group that is a verb itself at the end."""
-        shown = copy(self)
-        shown.help = _with_example(self.help or "", ctx)
-        super(VerbGroup, shown).format_help(ctx, formatter)
-        if self.invoke_without_command and (examples := examples_text(_verb(ctx), more=True)):
-            formatter.write(f"\n{examples}")
-
-
 @contextmanager
-def _name_variables(params: Sequence[Any], ctx: Any) -> Iterator[None]:  # noqa: ANN401
+def _name_variables(params: Sequence[click.Parameter], ctx: click.Context) -> Iterator[None]:
     """Name the variable in errors of options that the environment has set."""
     try:
         yield
     except HttpdynoError as error:
         for param in params:
-            option, source = param.opts[0], ctx.get_parameter_source(param.name)
-            if source is not None and source.name == "ENVIRONMENT" and error.line.startswith(f"{option}:"):
+            option, source = param.opts[0], ctx.get_parameter_source(param.name or "")
+            if (
+                source is not None
+                and source.name == "ENVIRONMENT"
+                and error.line.startswith((f"{option}:", f"{option} "))
+            ):
                 error.args = (environment_label(str(param.envvar)) + error.line.removeprefix(option),)
         raise
-
-
-def _verb(ctx: Any) -> str:  # noqa: ANN401
-    """Return the verb as it is typed after ``httpdyno``."""
-    return " ".join(ctx.command_path.split()[1:])
-
-
-def _with_example(text: str, ctx: Any) -> str:  # noqa: ANN401
-    """Return the text of a command with the example of the verb after its first paragraph."""
-    about, *paragraphs = text.split("\n\n")
-    return "\n\n".join([about, first_example(_verb(ctx)), *paragraphs])
-
-
-def _place(param: object) -> int:
-    group = str(param.rich_help_panel) if isinstance(param, TyperOption) else ""
-    return _ORDER.index(group) if group in _ORDER else -1
-
-
-def _dress(param: object) -> None:
-    """Remove types and ranges from the help: ``<bool>``, ``<list[str]>``, ``[x>=1]``."""
-    if isinstance(param, TyperOption):
-        if param.is_flag:
-            param.metavar = ""
-        param._get_number_range_help_str = _nothing  # type: ignore[method-assign]
-    elif isinstance(param, TyperArgument):
-        param.display_type_rich = _nothing  # type: ignore[method-assign]
-
-
-def _nothing(*_: object, **__: object) -> None:
-    return None
 
 
 def _join_lines(text: str) -> str:

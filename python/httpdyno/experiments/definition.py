@@ -1,144 +1,227 @@
-"""What an experiment's results mean: its question, its metrics, the one that ranks, and its table."""
+"""Definition of an experiment: the question, planning, judging and presentation of its runs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
-from httpdyno.experiments.beginning import Beginning, Begun, Ended
-from httpdyno.experiments.experiment import Experiment, Setting
-from httpdyno.experiments.preset_run import PresetRun
-from httpdyno.judge import Word, find_metric, trial_table
+from httpdyno.errors import UsageError
+from httpdyno.experiments.experiment import Beginning, Begun, Ended, Experiment, Setting
+from httpdyno.judge import Word, answers_right, find_metric, pass_table, trial_table
 from httpdyno.judge.validity import RULES, Rule
 from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.executor import TrialKind
-from httpdyno.model import Column, FigureRecord, Metric, Outcome, Report, SubjectKind, Table, Trial
-from httpdyno.published import Circumstances, PublishedTable
+from httpdyno.model import (
+    Column,
+    Direction,
+    FigureRecord,
+    LinesSummary,
+    Metric,
+    Outcome,
+    Report,
+    SubjectKind,
+    Table,
+    Trial,
+)
+from httpdyno.published import Circumstances, PublishedTable, in_published_form, side_by_side, stacked
 from httpdyno.store import Manifest, Run, WebIdentity
 from httpdyno.urls.source import UrlFile
 
-__all__ = ["Begin", "Beside", "Definition", "has_lines"]
+__all__ = ["Definition", "Judging", "Planning", "Presentation", "PresetRun", "has_lines"]
 
 Settings = Mapping[str, Setting]
 Begin = Callable[[Beginning, Sequence[str], Any], Begun]
-"""Begins a run of those that are named, with the options as they were read."""
-Beside = Callable[[Manifest, Sequence[Trial], PublishedTable, Circumstances], Table]
-"""Puts trials beside a published table."""
+"""Begin a run of the named subjects with the parsed options."""
+Restore = Callable[[Settings, Sequence[WebIdentity], Path | None], Experiment]
+"""Rebuild an experiment from its settings, webs and list."""
 
 
 def has_lines(trial: Trial) -> bool:
-    """Return whether the client of a trial printed lines and came to its end: one that failed has no figures."""
+    """Return whether the client of a trial printed lines and ended well; failed trials have no figures."""
     return trial.outcome is Outcome.OK and trial.summary is not None and trial.summary.urls > 0
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """How one kind of experiment is judged and shown, whatever its trials were given.
+class PresetRun:
+    """A run of a preset, with its tables."""
+
+    run: Run
+    trials: Sequence[Trial]
+    table: Table
+    """The table for programs."""
+    views: tuple[Table, ...]
+    """The tables for people."""
+    published: PublishedTable
+    comparison: Table
+    """The comparison of measured and published figures."""
+    absent: Mapping[str, str]
+    """Subjects of the preset that do not exist here, and the reason for each."""
+
+    @property
+    def in_form(self) -> Table:
+        """The table with exactly the columns of the publication."""
+        return in_published_form(self.table, self.published, self.absent)
+
+
+@dataclass(frozen=True, slots=True)
+class Planning:
+    """Start, resumption and end of a run."""
+
+    begin: Begin | None = None
+    """None: the engine has the verb, and makes the run."""
+    restore: Restore | None = None
+    """None: its runs are not continued."""
+    end: Callable[[Ended], bool] = lambda _: True
+    """Finish a run after its display; return whether it succeeded."""
+
+    amount: ClassVar[str | None] = None
+    """The setting with the amount of work of a trial; None: there is none."""
+
+    def start_ns(self, trial: Trial) -> int | None:
+        """Return the part of a trial's duration that does not depend on its amount."""
+        del trial
+        return None
+
+    def traffic(self, experiment: Experiment, urls: UrlFile, trials: int) -> Sequence[str]:
+        """Describe the traffic to the real internet, which the user must confirm."""
+        raise NotImplementedError(f"{experiment.name} sends {trials} trials of {urls.count} URLs to the real internet")
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Execution and judging of trials."""
+
+    rules: tuple[Rule, ...] = RULES
+    """Rules of validity, in the order of their weight: the one source for judging and for pages."""
+    figures: tuple[type[FigureRecord], ...] = (LinesSummary,)
+    """Records of the conditions and results of a trial."""
+    trials: Mapping[SubjectKind, TrialKind] = field(default_factory=lambda: {SubjectKind.CLIENT: CRAWL})
+    """Runner of trials for each kind of subject."""
+    found: Callable[[Trial], bool] = has_lines
+    """Return whether a trial has a result."""
+
+    @property
+    def asks_web(self) -> bool:
+        """Whether its subjects send requests to a web or a peer; False for servers."""
+        return SubjectKind.SERVER not in self.trials
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """The tables and pages that show a run. An experiment that needs more has a subclass.
 
     Raises
     ------
     UnknownName
-        If it is ranked by a metric that it does not have.
+        If it ranks by a metric that it does not have.
     """
 
-    name: str
-    """The verb, as manifests carry it: ``bench``."""
-    question: str
-    """What it answers, in one sentence."""
     metrics: tuple[Metric, ...]
-    """The figures of its table, in their order."""
-    ranked_by: str
-    """Name of the metric that says who is better."""
-    identity: tuple[Column, ...]
+    """The figures of its table, in order."""
+    identity: tuple[Column, ...] = (Column("subject"),)
     """The columns before the figures; each is named like the field of a trial that it shows."""
-    choose_rank: Callable[[Mapping[str, Setting]], str] | None = None
-    """Returns the metric that ranks a run with these settings; None: ``ranked_by``."""
-    ranks_disturbed: bool = False
-    """Whether a subject that other programs disturbed too often is ranked provisionally, and marked."""
-    intervals: tuple[str, ...] = ()
-    """Names of metrics whose medians have intervals in the table; the one that ranks always has."""
-    answer: Callable[[Sequence[Trial], Mapping[str, str], str], Sequence[str]] | None = None
-    """Makes the lines of the headline from the trials of one condition, the subjects' names and the metric that ranks.
-
-    None, or no line: the usual headline.
-    """
-    brief: bool = False
-    """Whether people get the few notes of its view, and the others on the page and with ``--verbose``."""
-    words: tuple[tuple[Column, Word], ...] = ()
-    """What is said of a trial in a word, behind the figures."""
-    published_columns: tuple[str, ...] = ()
-    """Names of the columns that its publication has; empty: it grew out of none."""
-    begin: Begin | None = None
-    """Begins a run, as its verb asks for it; None: its verb does that in its own way."""
-    end: Callable[[Ended], bool] = lambda _: True
-    """Does what is left to do when a run has been shown; returns whether it has found what was asked."""
-    sent: Callable[[Any, UrlFile, int], Sequence[str]] | None = None
-    """Says what so many trials send to the real internet, to whoever has to agree; None: nothing."""
-    tabulate: Callable[[Sequence[Trial]], Table] | None = None
-    """Makes the table of an experiment in which subjects are not what the rows are; None: a row for each subject."""
+    ranked_by: str | None = None
+    """Name of the metric that ranks subjects; None: subjects pass or fail."""
     compared_by: tuple[str, ...] = ()
-    """Names of the metrics by which two runs are compared unless others are asked for; empty: the one that ranks."""
-    views: Callable[[Sequence[Trial], Mapping[str, Setting]], tuple[Table, ...]] | None = None
-    """Makes several tables that people read better than the one that programs get; None: they get the same.
-
-    It is told the settings of the run, as its manifest carries them.
-    """
-    figures: tuple[type[FigureRecord], ...] = ()
-    """Records of what is asked for and found in a trial."""
-    found: Callable[[Trial], bool] = has_lines
-    """Returns whether a trial found anything; unless told otherwise: whether a client printed lines to the end."""
-    trials: Mapping[SubjectKind, TrialKind] = field(default_factory=lambda: {SubjectKind.CLIENT: CRAWL})
-    """How trials are executed and judged, for each kind of subject that it has."""
-    restore: Callable[[Settings, Sequence[WebIdentity], Path | None], Experiment] | None = None
-    """Makes the experiment again from its settings, its webs and its list; None: its runs are not continued."""
-    asks_web: bool = True
-    """Whether its subjects are clients, which ask a web or a peer; servers answer themselves."""
-    rules: tuple[Rule, ...] = RULES
-    """Rules of validity that its trials are held against, in the order of their weight."""
-    amount: str | None = None
-    """The setting that says how much of the same work a trial does; None: it is the same work or another."""
-    start_ns: Callable[[Trial], int | None] = lambda _: None
-    """Returns how long a trial took that its amount has nothing to do with."""
+    """Default metrics of a comparison of two runs; empty: the ranking metric."""
+    tabulate: Callable[[Sequence[Trial]], Table] | None = None
+    """Build a table whose rows are not subjects; None: one row for each subject."""
+    views: Callable[[Sequence[Trial], Settings], tuple[Table, ...]] | None = None
+    """Build the tables for people from trials and the settings of their run; None: the table for programs."""
     report: Callable[[Run, "Definition"], Report] | None = None
-    """Makes the report of a run in which subjects are not what rows and colours are; None: the usual one."""
-    beside: Beside | None = None
-    """Puts a run beside a published table whose rows are not subjects; None: subject by subject."""
+    """Build the report of a run; None: the usual one, whose rows and colours are subjects."""
     preset_views: Callable[[PresetRun], tuple[Table, ...]] | None = None
-    """Makes what people are shown of a run of a preset; None: its tables, and what stands beside the published one."""
-    preset_rows: Callable[[PresetRun, str], tuple[Table, ...]] | None = None
-    """Makes what programs get of a run of a preset, in a format; None: each row with its published figures."""
-    told: Callable[[Trial], str | None] | None = None
-    """Says in a few words what a trial found that went well; None: how many URLs were fetched in which time."""
+    """Build the tables for people of a preset's run; None: the comparison with the publication."""
+    trial_result: Callable[[Trial], str | None] | None = None
+    """Describe the result of a successful trial in a few words; None: number of URLs and their time."""
+
+    ranks_disturbed: ClassVar[bool] = False
+    """Whether a subject with too many disturbed trials is ranked provisionally, and marked."""
+    brief: ClassVar[bool] = False
+    """Whether the terminal shows only the notes of the view; the report and ``--verbose`` show all."""
+    words: ClassVar[tuple[tuple[Column, Word], ...]] = ()
+    """Columns with one-word results, after the figures."""
+    published_columns: ClassVar[tuple[str, ...]] = ()
+    """Columns of ``--columns published``."""
 
     def __post_init__(self) -> None:
-        """Refuse to rank by what is not measured."""
-        find_metric(self.metrics, self.ranked_by)
+        """Raise if the ranking metric is not measured."""
+        if self.ranked_by is not None:
+            find_metric(self.metrics, self.ranked_by)
 
-    def for_run(self, settings: Settings) -> "Definition":
-        """Return the definition with the metric that ranks a run with these settings."""
-        return self if self.choose_rank is None else replace(self, ranked_by=self.choose_rank(settings))
-
-    @property
-    def resumable(self) -> bool:
-        """Whether its runs can be continued once they were stopped."""
-        return self.restore is not None
+    def for_run(self, settings: Settings) -> Self:
+        """Return the presentation of a run with these settings."""
+        del settings
+        return self
 
     @property
     def ranking_metric(self) -> Metric:
-        """The metric that says who is better."""
+        """The ranking metric; raise ``UsageError`` if subjects pass or fail."""
+        if self.ranked_by is None:
+            raise UsageError("this experiment has no ranking metric, its subjects pass or fail; name a metric")
         return find_metric(self.metrics, self.ranked_by)
 
     @property
     def compared_metrics(self) -> tuple[Metric, ...]:
-        """The metrics by which two runs are compared unless others are asked for."""
-        return tuple(find_metric(self.metrics, name) for name in self.compared_by or (self.ranked_by,))
+        """The default metrics of a comparison of two runs."""
+        if self.ranked_by is None and not self.compared_by:
+            return tuple(metric for metric in self.metrics if metric.better is not Direction.NEITHER)
+        return tuple(find_metric(self.metrics, name) for name in self.compared_by or (self.ranking_metric.name,))
 
     def table(self, trials: Sequence[Trial]) -> Table:
-        """Put trials of this experiment into its table: as ``judge.trial_table`` does, unless it has its own way."""
+        """Build the table for programs."""
         if self.tabulate is not None:
             return self.tabulate(trials)
-        return trial_table(
-            *(trials, self.metrics, self.ranked_by, self.identity, self.words),
-            disturbed=self.ranks_disturbed,
-            intervals=self.intervals,
-        )
+        if self.ranked_by is None:
+            return pass_table(trials, self.metrics, self.identity, self.passes)
+        return trial_table(trials, self.metrics, self.ranked_by, self.identity, self.words)
+
+    def passes(self, trial: Trial) -> bool | None:
+        """Return whether a trial passed, without a ranking metric; None: the trial does not tell.
+
+        Unless a subclass says otherwise, a subject passes when it ends well and every answer is right.
+        """
+        return answers_right(trial)
+
+    def answer(self, trials: Sequence[Trial], names: Mapping[str, str]) -> Sequence[str]:
+        """Return the lines of the headline for the trials of one condition; none: the usual headline.
+
+        ``names`` are those of subjects.
+        """
+        del trials, names
+        return ()
+
+    def compare_with_published(
+        self,
+        manifest: Manifest,
+        trials: Sequence[Trial],
+        published: PublishedTable,
+        here: Circumstances,
+        *,
+        for_programs: bool,
+    ) -> Table:
+        """Compare trials with a published table: one row for each subject for programs, lines for people."""
+        del manifest
+        return (side_by_side if for_programs else stacked)(self.table(trials), published, here)
+
+    def preset_rows(self, of: PresetRun, format_name: str) -> tuple[Table, ...]:
+        """Build the tables for programs of a preset's run: each row has its published figures."""
+        del format_name
+        return (of.comparison,)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A kind of experiment."""
+
+    name: str
+    """The verb, as in manifests: ``bench``."""
+    question: str
+    """Its question in one sentence."""
+    presentation: Presentation
+    planning: Planning = Planning()
+    judging: Judging = field(default_factory=Judging)
+
+    def for_run(self, settings: Settings) -> "Definition":
+        """Return the definition with the presentation of a run with these settings."""
+        return replace(self, presentation=self.presentation.for_run(settings))

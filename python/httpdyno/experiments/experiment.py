@@ -1,22 +1,27 @@
-"""What an experiment is: all that planning, measuring and resuming know of one."""
+"""Interface of experiments for planning, measuring and resuming; requests and results of runs."""
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from httpdyno.experiments.plan import Plan
-from httpdyno.model import Condition, Subject
-from httpdyno.store import WebIdentity
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.place import Place
+from httpdyno.model import Condition, Subject, Trial
+from httpdyno.store import Run, WebIdentity
+from httpdyno.subjects.catalogue import Catalogue
+from httpdyno.urls.source import UrlFile
 
-__all__ = ["Experiment", "Setting"]
+__all__ = ["Beginning", "Begun", "Ended", "Experiment", "Setting", "Tell"]
 
 Setting = str | int | float | bool | None
-"""What one option can be in a manifest."""
+"""Value of an option in a manifest."""
 
 
 class Experiment(Protocol):
-    """A question, as the conditions in which subjects are measured, and the trials that this takes.
+    """Conditions of an experiment and the trials that they need.
 
-    Nothing about its judging or its table: that is its definition.
+    Judging and presentation are part of its definition.
     """
 
     @property
@@ -28,7 +33,7 @@ class Experiment(Protocol):
         """Decides the order of trials."""
 
     def conditions(self) -> Sequence[Condition]:
-        """Return the points of its grid; of one that is searched, the point that the search is about."""
+        """Return the points of its grid; for a search, the point that it searches."""
 
     def plan(self, subjects: Sequence[Subject]) -> Plan:
         """Plan its trials.
@@ -36,7 +41,7 @@ class Experiment(Protocol):
         Parameters
         ----------
         subjects : sequence of Subject
-            Who is asked.
+            Subjects to measure.
 
         Raises
         ------
@@ -48,4 +53,45 @@ class Experiment(Protocol):
         """Return the webs of its conditions, as the engine identifies them."""
 
     def settings(self) -> Mapping[str, Setting]:
-        """Return the options that it was made with, by name: enough to make it again."""
+        """Return its options by name, enough to rebuild it."""
+
+
+Tell = Callable[[str], None]
+"""Print one line to the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Inputs of a new experiment."""
+
+    catalogue: Catalogue
+    """All subjects, including those in the user's folders."""
+    place: Place
+    interruption: Interruption
+    """Interrupts waits."""
+    tell: Tell
+    install: Callable[[Sequence[Subject]], None] = lambda _: None
+    """Installs the requirements of subjects, if requested."""
+
+
+class Begun(NamedTuple):
+    """Experiment to measure."""
+
+    experiment: Experiment
+    subjects: Sequence[Subject]
+    urls: UrlFile | None = None
+    """The list of all subjects, to be closed at the end; None: each condition has its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run that ended or was stopped."""
+
+    experiment: Experiment
+    subjects: Sequence[Subject]
+    place: Place
+    trials: Sequence[Trial]
+    run: Run
+    whole: bool
+    """Whether all trials exist."""
+    tell: Tell

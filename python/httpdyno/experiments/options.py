@@ -1,4 +1,4 @@
-"""Options of an experiment: a field each, whose mark alone says how it is typed, what it means and how it is read."""
+"""Command-line interface of experiments: verbs, options and their parsing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
@@ -13,7 +13,6 @@ __all__ = [
     "AGAINST",
     "DURATION",
     "HTTP_VERSION",
-    "HTTP_VERSIONS",
     "LINK",
     "LINKS",
     "LINK_SEED",
@@ -24,11 +23,14 @@ __all__ = [
     "TIMEOUT",
     "USER_AGENT",
     "WEBS",
+    "Example",
     "Group",
     "Option",
     "OptionField",
+    "Verb",
     "link_option",
     "option_fields",
+    "parse_values",
     "preset_option",
     "quick_option",
     "read_options",
@@ -45,11 +47,11 @@ LINKS: Final = ("direct", *(preset.name for preset in LINK_PRESETS))
 """The links that have a name."""
 _MOST_64_BITS: Final = 2**64 - 1
 _LEAST_MEMORY_BYTES: Final = 1024**2
-"""Less than this no program starts in; a number without its unit is bytes. The engine's ``room`` has the same bound."""
+"""Least memory limit; programs need more to start. The engine's ``room`` has the same bound."""
 
 
 class Group(StrEnum):
-    """Under which heading help shows an option; in this order."""
+    """Headings of help, in order."""
 
     MEASURED = "What is measured"
     WAY = "The web, and the way to it"
@@ -62,24 +64,24 @@ class Group(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Makes a field an option: ``timeout_s: Annotated[float, TIMEOUT] = 5.0``."""
+    """Mark a field as an option: ``timeout_s: Annotated[float, TIMEOUT] = 5.0``."""
 
     flag: str
     help: str
     metavar: str | None = None
     environment: str | None = None
-    """The variable of the environment that does the same."""
+    """The equivalent environment variable."""
     read: Callable[[str, str], Any] | None = None
-    """Reads what was typed, given the flag for its message; None: it is taken as it stands."""
+    """Parse the text; the flag is for error messages. None: keep the text."""
     least: float | None = None
     most: float | None = None
     shown_default: str | None = None
-    """What help says of a default that is no value."""
+    """Description of a default without a value, for help."""
     stored: bool = True
     """Whether the manifest keeps it."""
     group: Group = Group.MEASURED
     offers: Sequence[str] | SubjectKind = ()
-    """What the shell offers: words, or the names of subjects of a kind."""
+    """Completions of the shell: words, or names of subjects of a kind."""
 
     @property
     def parameter(self) -> str:
@@ -93,9 +95,9 @@ class OptionField(NamedTuple):
     name: str
     option: Option
     typed: Any
-    """The type of what is typed: text where it is read, else that of the field."""
+    """The type on the command line: text if it is parsed, else that of the field."""
     default: object
-    """As it would be typed; None: nothing."""
+    """The default as typed; None: none."""
 
 
 def option_fields(kind: type[Any]) -> tuple[OptionField, ...]:
@@ -120,7 +122,7 @@ def _option_fields(kind: type[Any]) -> tuple[OptionField, ...]:
 
 
 def read_options(kind: type[Any], typed: Mapping[str, Any]) -> dict[str, Any]:
-    """Read what was typed, by the names of parameters, as values of fields.
+    """Parse command-line values by parameter name into values of fields.
 
     Raises
     ------
@@ -135,7 +137,7 @@ def read_options(kind: type[Any], typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stored_options(options: object) -> dict[str, Any]:
-    """Return the values of those options that the manifest keeps: others are folded into what is made of them."""
+    """Return the values of the options that the manifest keeps; the others become part of derived settings."""
     return {one.name: getattr(options, one.name) for one in option_fields(type(options)) if one.option.stored}
 
 
@@ -147,7 +149,7 @@ def seconds(text: str, flag: str) -> float:
 def _memory(text: str, flag: str) -> int:
     size = parse_size_bytes(text, name=flag)
     if size < _LEAST_MEMORY_BYTES:
-        raise InvalidValue(f"{flag}: {text[:60]!r} is too little for any program; write 1MiB or more, like 2GiB")
+        raise InvalidValue(f"{flag}: {text[:60]!r} is too small; write 1MiB or more, like 2GiB")
     return size
 
 
@@ -163,7 +165,7 @@ def _http_version(text: str, flag: str) -> str:
 
 
 def link_option(ends: str) -> Option:
-    """Return ``--link`` with what lies at its ends."""
+    """Return ``--link``; ``ends`` names the two ends of the path."""
     return Option(
         "--link",
         f"Path between {ends}: rtt=40ms,rate=1gbit,queue=100ms,loss=0.1%,mtu=1500, one way with up. or down.; "
@@ -177,7 +179,7 @@ def link_option(ends: str) -> Option:
 
 TIMEOUT: Final = Option(
     "--timeout",
-    "What a client gives one URL: seconds, or with a unit (800ms).",
+    "Timeout of one URL: seconds, or with a unit (800ms).",
     metavar="TIME",
     environment="REQUEST_TIMEOUT",
     read=seconds,
@@ -191,8 +193,7 @@ DURATION: Final = Option(
 )
 HTTP_VERSION: Final = Option(
     "--http-version",
-    "The one version of HTTP that clients are told to speak; who does not claim it is unavailable. Default: "
-    "each client's own.",
+    "HTTP version of all clients; clients without support are unavailable. Default: each client's own.",
     metavar="1.1|2",
     environment="HTTP_VERSION",
     read=_http_version,
@@ -231,7 +232,7 @@ AGAINST: Final = Option(
 )
 PEER: Final = Option(
     "--peer",
-    "A server that answers instead of the engine's own origin, such as apache.",
+    "Server to use instead of the engine's origin, such as apache.",
     metavar="SERVER",
     group=Group.WAY,
     offers=SubjectKind.SERVER,
@@ -253,17 +254,17 @@ MEMORY: Final = Option(
 
 
 def quick_option(meaning: str) -> Option:
-    """Return ``--quick`` with what a first look is."""
+    """Return ``--quick`` with the meaning of a first look."""
     return Option("--quick", f"A first look: {meaning}", group=Group.RUN)
 
 
 def preset_option(*names: str) -> Option:
-    """Return ``--preset`` with the publications that there are."""
+    """Return ``--preset`` with the names of all publications."""
     *others, last = names or ("published",)
     known = f"{', '.join(others)} or {last}" if others else last
     return Option(
         "--preset",
-        f"Measure again what was published, and print both; takes: {known}.",
+        f"Repeat a published measurement and compare; one of: {known}.",
         metavar="NAME",
         group=Group.PUBLISHED,
         offers=(*others, last),
@@ -271,14 +272,12 @@ def preset_option(*names: str) -> Option:
 
 
 def scale_option(what: str) -> Option:
-    """Return ``--scale`` with what it takes a share of."""
-    return Option(
-        "--scale", f"Take that share of a preset's {what}, such as 1/10.", metavar="SHARE", group=Group.PUBLISHED
-    )
+    """Return ``--scale``; ``what`` names the scaled quantities."""
+    return Option("--scale", f"Share of the preset's {what}, such as 1/10.", metavar="SHARE", group=Group.PUBLISHED)
 
 
 def web_option(default: str, *, live: bool = False) -> Option:
-    """Return ``--web``; ``live``: it may be the real internet."""
+    """Return ``--web``; ``live``: allow the real internet."""
     others = ", the TOML file of a web model, or live: the real internet, for the list of --urls"
     others = others if live else ", or the TOML file of a web model"
     return Option(
@@ -290,3 +289,101 @@ def web_option(default: str, *, live: bool = False) -> Option:
         group=Group.WAY,
         offers=(*WEBS, LIVE) if live else WEBS,
     )
+
+
+class Example(NamedTuple):
+    """A command line and its purpose."""
+
+    line: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """The verb of an experiment. It lives with the options, so that help and parsing import no measuring code."""
+
+    name: str
+    """The verb as typed and as in manifests: ``bench``."""
+    options: type[Any]
+    """A dataclass whose fields are marked with ``Option``."""
+    help: str
+    """Its help, in one sentence."""
+    names: str
+    """Help for the subjects: possible names, and the default."""
+    examples: Sequence[Example] = ()
+    named: str = "SUBJECT"
+    kinds: Sequence[SubjectKind] = (SubjectKind.CLIENT,)
+    """Kinds of subjects that can be named."""
+    must_name: bool = False
+    """Whether subjects must be named."""
+    fetcher: bool = False
+    """Whether the capacity of the web is measured before all trials."""
+
+
+MOST_VALUES: Final = 10_000
+"""Most values of a list; more are a typing error."""
+_GOES_ON: Final = "..."
+_RANGE: Final = ".."
+
+
+def parse_values(text: str, read: Callable[[str], int], *, name: str) -> tuple[int, ...]:
+    """Read a list of values.
+
+    ``A,B,...,Z`` continues in the step from A to B, up to Z; ``A..Z`` goes from A to Z in steps of A. Either must reach
+    Z exactly, so that a mistyped list is refused.
+
+    Return the values in ascending order. Duplicates and more than ``MOST_VALUES`` values are refused.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise InvalidValue(f"{name}: {text[:60]!r} is not understood; write values with commas between them")
+    values: list[int] = []
+    for place, part in enumerate(parts):
+        if part == _GOES_ON:
+            values += _between(values, place, parts, read, name)
+        elif _RANGE in part:
+            values += _range(part, read, name)
+        else:
+            values.append(read(part))
+        if len(values) > MOST_VALUES:
+            raise _too_many(name)
+    if len(set(values)) != len(values):
+        twice = next(part for part in parts if part != _GOES_ON)
+        raise InvalidValue(f"{name}: {text[:60]!r} has a value twice ({twice} or one after it); give each of them once")
+    return tuple(sorted(values))
+
+
+def _between(values: list[int], place: int, parts: list[str], read: Callable[[str], int], name: str) -> list[int]:
+    """Return what stands between the values before ``...`` and the one after it."""
+    if place < 2 or place + 1 >= len(parts) or len(values) < 2 or _GOES_ON in (parts[place - 1], parts[place + 1]):
+        raise InvalidValue(f"{name}: {_GOES_ON} needs two values before it and one after it, as in 0,100,...,500")
+    before, last, end = values[-2], values[-1], read(parts[place + 1])
+    step = last - before
+    if step <= 0 or end <= last or (end - last) % step:
+        shown = ",".join(parts[place - 2 : place + 2])
+        raise InvalidValue(
+            f"{name}: {shown} never reaches {parts[place + 1]} in the step of the two values before it;"
+            " write an end that it reaches"
+        )
+    if (end - last) // step > MOST_VALUES:
+        raise _too_many(name)
+    return list(range(last + step, end, step))
+
+
+def _range(part: str, read: Callable[[str], int], name: str) -> list[int]:
+    first, _, last = part.partition(_RANGE)
+    if not first.strip() or not last.strip() or last.startswith("."):
+        raise InvalidValue(f"{name}: {part[:60]!r} is not understood; write a range like 200..1000")
+    begin, end = read(first.strip()), read(last.strip())
+    if begin <= 0 or end <= begin or end % begin:
+        raise InvalidValue(
+            f"{name}: {part} never reaches {last.strip()} in steps of {first.strip()}; "
+            f"write {first.strip()},...,{last.strip()} with the second value, too"
+        )
+    if end // begin > MOST_VALUES:
+        raise _too_many(name)
+    return list(range(begin, end + 1, begin))
+
+
+def _too_many(name: str) -> InvalidValue:
+    return InvalidValue(f"{name}: a list has at most {MOST_VALUES:,} values; make the steps larger")

@@ -1,5 +1,6 @@
-"""Which trials a run consists of: a list that is fixed before the first of them, or a search that goes by results."""
+"""The trials of a run in their order: random blocks, repeats of disturbed trials, and searches that choose them."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,29 +8,91 @@ from itertools import groupby
 from statistics import mean, median
 from typing import Final, Protocol
 
-from httpdyno.experiments.schedule import shuffled
+from httpdyno.errors import InvalidValue
 from httpdyno.model import Condition, Outcome, Subject, Trial, TrialPlan
 from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = ["ExpectedTime", "ListedPlan", "NextTrial", "Plan", "RepeatingPlan", "SearchPlan", "TimeBudget", "total_s"]
+__all__ = [
+    "ListedPlan",
+    "NextTrial",
+    "Plan",
+    "RepeatingPlan",
+    "SearchPlan",
+    "TimeBudget",
+    "renumbered",
+    "schedule",
+    "total_s",
+    "usual_repeat",
+]
+
+_REPEAT: Final = 5
+_REPEAT_OF_MANY: Final = 7
+_MANY: Final = 5
+"""More pairs to distinguish need more trials: Holm's correction grows with their number."""
+
+
+def usual_repeat(subjects: int, *, quick: bool = False) -> int:
+    """Return the default number of blocks: more for many subjects, one if quick."""
+    if quick:
+        return 1
+    return _REPEAT_OF_MANY if subjects > _MANY else _REPEAT
+
+
+def schedule(
+    subjects: Sequence[Subject], conditions: Iterable[Condition], *, repeat: int, seed: int
+) -> tuple[TrialPlan, ...]:
+    """Interleave the trials of all subjects.
+
+    Drift of the machine (heat, neighbours) then falls on all subjects alike, and what is compared within a block was
+    measured within minutes.
+
+    Trials are numbered from 0 in the order in which they run. ``seed`` decides the order within each block, the same on
+    every machine.
+    """
+    if repeat < 1:
+        raise InvalidValue(f"repeat must be 1 or more, not {repeat}")
+    grid = list(conditions)
+    plans: list[TrialPlan] = []
+    for block, condition in enumerate(grid * repeat):
+        for position, subject in enumerate(shuffled(subjects, block, seed)):
+            plans.append(TrialPlan(len(plans), block, position, subject, condition))
+    return tuple(plans)
+
+
+def renumbered(plans: Iterable[TrialPlan]) -> tuple[TrialPlan, ...]:
+    """Renumber the remaining trials of a schedule and their positions in blocks, without gaps."""
+    positions: dict[int, int] = {}
+    found: list[TrialPlan] = []
+    for number, plan in enumerate(plans):
+        position = positions.get(plan.block, 0)
+        positions[plan.block] = position + 1
+        found.append(replace(plan, number=number, position=position))
+    return tuple(found)
+
+
+def shuffled(subjects: Iterable[Subject], block: int, seed: int) -> list[Subject]:
+    """Return the order in which subjects run within a block: the same on every machine, whatever order they come in."""
+    # Sorted by a hash instead of drawn from `random`, whose sequence is not promised from one Python to the next.
+    return sorted(subjects, key=lambda subject: hashlib.sha256(f"{seed}/{block}/{subject.id}".encode()).digest())
+
 
 ExpectedTime = Callable[[TrialPlan], float | None]
-"""How many seconds a trial will take; None when nothing is known."""
+"""Estimate the seconds of a trial; None: unknown."""
 
 _REPEATS: Final = 2
 """How often a disturbed trial is repeated at once: a disturbance that outlasts three trials may outlast a fourth."""
 _LASTING: Final = 6
-"""So many disturbed trials in a row show that a disturbance lasts: two subjects were repeated twice, in vain."""
+"""Disturbed trials in a row that show a lasting disturbance: two subjects, each repeated twice in vain."""
 _WHY_REPEATED: Final = "again, since other programs disturbed it"
 _WHY_CLOSING: Final = "again, in a closing block"
 
 
 class Plan(Protocol):
-    """The trials of a run, one after the other. What comes next follows from what is there and from nothing else."""
+    """The trials of a run in sequence. The next trial depends only on the existing trials."""
 
     @property
     def most(self) -> int:
-        """How many trials there are at most."""
+        """Most trials of the plan."""
 
     @property
     def open(self) -> bool:
@@ -37,19 +100,19 @@ class Plan(Protocol):
 
     @property
     def settings(self) -> Mapping[str, int]:
-        """What a manifest says of it beside the settings of the experiment."""
+        """Settings of the plan for the manifest, in addition to those of the experiment."""
 
     def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
-        """Return the next trial after those that are there; None when they are all."""
+        """Return the trial after the existing ones; None if all exist."""
 
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
-        """Return the trials that are to come; of a search as many like its first condition as there may be."""
+        """Return the remaining trials; for a search, the most there can be, with its first condition."""
 
     def left_s(self, seen: Sequence[Trial], expected_s: ExpectedTime) -> float | None:
-        """Return how many seconds the trials to come take at most; None when nothing is known of one of them."""
+        """Return the most seconds of the remaining trials; None if one of them is unknown."""
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
-        """Find a finished trial that the plan does not have; None when it has them all."""
+        """Find a finished trial that is not part of the plan; None if all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +179,7 @@ class RepeatingPlan:
     All added trials together are at most half as many as the list has. When the closing block needs more, it takes the
     lacking subjects first, those that lack the most blocks before the others, then the subjects whose median figure so
     far stands nearest to that of a lacking subject in the order of all medians: these are the pairs that are hardest to
-    tell apart. A subject that would run alone is not repeated: there is nothing to compare it with.
+    distinguish. A subject that would run alone is not repeated: there is nothing to compare it with.
 
     A plan with a time budget leaves out the last blocks of the list when the trials so far were so slow, or so many
     were repeated, that these blocks would end after the budget. It never leaves out one of the first three. A closing
@@ -276,7 +339,7 @@ class RepeatingPlan:
 
 @dataclass(frozen=True, slots=True)
 class NextTrial:
-    """What a search tries next, and why."""
+    """The next step of a search, with its reason."""
 
     condition: Condition
     why: str
@@ -302,7 +365,7 @@ class SearchPlan:
         return {}
 
     def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
-        """Let the search of the next subject choose. A round is a block: whoever has come to its end is left out."""
+        """Let the search of the next subject choose. A round is a block; finished searches are skipped."""
         number = len(seen)
         if number >= self.most:
             return None
@@ -319,7 +382,7 @@ class SearchPlan:
         return None
 
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
-        """Return as many trials as there may still be; nobody knows under which conditions."""
+        """Return the most trials that can remain; their conditions are unknown."""
         numbers = range(len(seen), self.most)
         among = len(self.subjects)
         return [
@@ -328,7 +391,7 @@ class SearchPlan:
         ]
 
     def left_s(self, seen: Sequence[Trial], expected_s: ExpectedTime) -> float | None:
-        """Return how many seconds as many trials take as there may still be."""
+        """Return the seconds of the most trials that can remain."""
         return total_s(self.left(seen), expected_s)
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
@@ -337,7 +400,7 @@ class SearchPlan:
 
 
 def total_s(plans: Iterable[TrialPlan], expected_s: ExpectedTime) -> float | None:
-    """Add up how many seconds trials take; None when nothing is known of one of them."""
+    """Return the total seconds of trials; None if one of them is unknown."""
     total = 0.0
     for plan in plans:
         if (seconds := expected_s(plan)) is None:

@@ -1,4 +1,4 @@
-"""The experiments that this version knows, by the names that manifests carry; each is imported when it is asked for."""
+"""Experiments of this version by their names in manifests; each is imported on demand."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -11,7 +11,7 @@ from httpdyno.errors import NotResumable, UnreadableRun
 if TYPE_CHECKING:
     from httpdyno.experiments.definition import Definition
     from httpdyno.experiments.experiment import Experiment, Setting
-    from httpdyno.experiments.verb import Verb
+    from httpdyno.experiments.options import Verb
     from httpdyno.judge.validity import Rule
     from httpdyno.model import Field, FigureRecord
     from httpdyno.store import WebIdentity
@@ -23,6 +23,8 @@ __all__ = [
     "figure_records",
     "restore_experiment",
     "validity_rules",
+    "verb_names",
+    "verb_of",
     "verbs",
 ]
 
@@ -34,10 +36,11 @@ _FOLDERS: Final = {
     "cost": "cost",
     "latency": "latency",
     "service": "service",
+    "conformance": "conformance",
 }
 """The folder of each experiment, with its ``VERB`` in ``options.py`` and its ``DEFINITION`` in ``definition.py``."""
-_OF_ENGINE: Final = frozenset({"load"})
-"""Experiments whose options are the engine's."""
+_WITHOUT_VERB: Final = frozenset({"load", "conformance"})
+"""Experiments without a verb of that name: the engine has the one, ``subjects check`` and ``probe`` are the other."""
 
 
 def experiment_names() -> tuple[str, ...]:
@@ -45,14 +48,24 @@ def experiment_names() -> tuple[str, ...]:
     return tuple(_FOLDERS)
 
 
+def verb_names() -> tuple[str, ...]:
+    """Return the names of the experiments that have a verb."""
+    return tuple(name for name in _FOLDERS if name not in _WITHOUT_VERB)
+
+
 def verbs() -> "tuple[Verb, ...]":
-    """Return how experiments are typed, without what measures them; of those of the engine it says itself."""
-    folders = (folder for name, folder in _FOLDERS.items() if name not in _OF_ENGINE)
-    return tuple(import_module(f"{__package__}.{folder}.options").VERB for folder in folders)
+    """Return the verb of each experiment that has one, without importing what measures."""
+    return tuple(verb_of(name) for name in verb_names())
+
+
+def verb_of(name: str) -> "Verb":
+    """Return how one experiment is typed; no other is imported."""
+    verb: Verb = import_module(f"{__package__}.{_FOLDERS[name]}.options").VERB
+    return verb
 
 
 def definition_of(name: str) -> "Definition":
-    """Find an experiment by the name in a run's manifest.
+    """Find the experiment named in a run's manifest.
 
     Raises
     ------
@@ -61,7 +74,7 @@ def definition_of(name: str) -> "Definition":
     """
     if name not in _FOLDERS:
         raise UnreadableRun(
-            f"experiment {name[:60]!r} is not known to this version of httpdyno;"
+            f"experiment {name[:60]!r} is unknown to this version of httpdyno;"
             f" known are: {', '.join(_FOLDERS)}; update it"
         )
     definition: Definition = import_module(f"{__package__}.{_FOLDERS[name]}.definition").DEFINITION
@@ -77,7 +90,7 @@ def figure_records() -> "dict[type[FigureRecord], list[str]]":
     """Return the records of figures, each with the experiments whose trials have it."""
     records: dict[type[FigureRecord], list[str]] = {}
     for definition in _definitions():
-        for kind in definition.figures:
+        for kind in definition.judging.figures:
             records.setdefault(kind, []).append(definition.name)
     return records
 
@@ -91,13 +104,13 @@ def figure_columns() -> "dict[str, Field]":
 
 def validity_rules() -> "dict[str, tuple[Rule, ...]]":
     """Return the rules of validity of each experiment, by its name."""
-    return {definition.name: definition.rules for definition in _definitions()}
+    return {definition.name: definition.judging.rules for definition in _definitions()}
 
 
 def restore_experiment(
     name: str, settings: "Mapping[str, Setting]", webs: "Sequence[WebIdentity]", urls: Path | None
 ) -> "Experiment":
-    """Make an experiment again from what the manifest of a run says.
+    """Rebuild an experiment from the manifest of a run.
 
     Parameters
     ----------
@@ -113,7 +126,7 @@ def restore_experiment(
     UnreadableRun
         If this version knows none of that name, or a setting or the list is missing or cannot be.
     """
-    known = definition_of(name)
-    if known.restore is None:
+    restore = definition_of(name).planning.restore
+    if restore is None:
         raise NotResumable(f"a run of {name} cannot be continued; begin a new run")
-    return known.restore(settings, webs, urls)
+    return restore(settings, webs, urls)

@@ -1,10 +1,10 @@
-"""Makes experiments again from what the manifests of their runs say."""
+"""Rebuild experiments from the manifests of their runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_args, get_type_hints
+from typing import Any, Final, Self, TypeVar, get_args, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -13,10 +13,10 @@ from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.options import option_fields
 from httpdyno.store import WebIdentity
 
-__all__ = ["only_web", "reading_settings", "restored", "settings_of"]
+__all__ = ["OfOneWeb", "reading_settings", "restored", "settings_of"]
 
 _OF_WEB: Final = frozenset({"web", "seed", "web_digest"})
-"""Fields that are not among the settings: the web stands for itself."""
+"""Fields that are not settings: the manifest has the web separately."""
 _LATER: Final = frozenset({"rank_by"})
 """Settings that runs of version 0.1.0 do not have."""
 _SINGLE: Final = frozenset({str, int, float, bool})
@@ -43,9 +43,9 @@ def restored(
     urls: Path | None = None,
     **elsewhere: object,
 ) -> _Kind:
-    """Make an experiment again from what ``settings_of`` gave of it, its web and its list.
+    """Rebuild an experiment from the output of ``settings_of``, its web and its list.
 
-    Settings that are none of its fields are left alone; ``elsewhere`` has the fields that are more than a single value.
+    Unknown settings are ignored; ``elsewhere`` has the fields with more than a single value.
     """
     named = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # any dataclass
     with reading_settings():
@@ -63,9 +63,32 @@ def restored(
             raise InvalidValue(f"{first['loc'][-1]}: {first['msg']}") from error
 
 
+class OfOneWeb:
+    """An experiment with one web, whose settings are its fields."""
+
+    __slots__ = ()
+    web: str
+    seed: int
+    web_digest: str | None
+    """The engine's default web and seed; None on the real internet."""
+
+    def webs(self) -> tuple[WebIdentity, ...]:
+        """Return the web of all trials."""
+        return (WebIdentity(self.web, self.seed, self.web_digest),)
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Return the options of the experiment."""
+        return settings_of(self)
+
+    @classmethod
+    def restore(cls, settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path | None = None) -> Self:
+        """Rebuild the experiment from its manifest."""
+        return restored(cls, settings, webs, urls)
+
+
 @contextmanager
 def reading_settings() -> Iterator[None]:
-    """Raise ``UnreadableRun`` in the block where a setting is missing or cannot be."""
+    """Raise ``UnreadableRun`` if the block finds a missing or invalid setting."""
     try:
         yield
     except KeyError as error:

@@ -22,6 +22,6 @@ from httpdyno.judge.reference import (
     read_arrivals,
     read_expectations,
 )
-from httpdyno.judge.table import Word, marked_ranks, rank_note, trial_table
+from httpdyno.judge.table import Word, answers_right, marked_ranks, pass_table, passes_all, rank_note, trial_table
 from httpdyno.judge.trial import Circumstances, Judge, JudgedTrial, TrialArtifacts, judge_crawl, trial_not_run
 from httpdyno.judge.validity import with_validity

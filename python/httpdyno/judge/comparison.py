@@ -15,7 +15,7 @@ from httpdyno.stats import Effect, FloatArray, compare_all_pairs, holm, paired_e
 
 
 def find_metric(metrics: Iterable[Metric], name: str) -> Metric:
-    """Find a metric by its name, or by the one that it had in version 0.1."""
+    """Find a metric by its name, or by its name in version 0.1."""
     known = {metric.name: metric for metric in metrics}
     if (current := current_name(name, known)) in known:
         return known[current]
@@ -24,7 +24,7 @@ def find_metric(metrics: Iterable[Metric], name: str) -> Metric:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two sets of values that are compared, with their effect before correction."""
+    """Two sets of values to compare, with their effect before correction."""
 
     subject: str
     baseline: str
@@ -64,7 +64,7 @@ def adjust_all(pairs: Sequence[Pair], figures: Mapping[str, Mapping[int, float]]
     Returns
     -------
     FloatArray
-        One for each pair; NaN where it cannot be tested.
+        One for each pair; NaN for a pair that cannot be tested.
     """
     blocks = sorted({block for of_subject in figures.values() for block in of_subject})
     logs = np.full((len(figures), len(blocks)), np.nan)
@@ -80,8 +80,7 @@ def corrected(
     """Return the comparisons of pairs, corrected for all pairs together.
 
     ``adjusted`` are their p values as ``adjust_all`` returns them; without it they are adjusted by Holm. Pairs that
-    cannot be tested are no part of the family. ``level`` is the confidence in all that is called better or worse
-    together.
+    cannot be tested are not in the family. ``level`` is the simultaneous confidence in all verdicts.
     """
     require_direction(metric)
     if adjusted is None:
@@ -117,12 +116,9 @@ def _own_p(pairs: Sequence[Pair]) -> FloatArray:
 
 
 def require_direction(metric: Metric) -> None:
-    """Raise ``InvalidValue`` for a metric that has no better side."""
+    """Raise ``InvalidValue`` for a metric without a direction."""
     if metric.better is Direction.NEITHER:
-        raise InvalidValue(
-            f"{metric.name} describes what was measured and is neither better nor worse when it is higher; "
-            "choose a metric with a direction"
-        )
+        raise InvalidValue(f"{metric.name} has no direction: choose a metric with a direction")
 
 
 def find_rankable(metrics: Iterable[Metric], name: str) -> Metric:
@@ -131,9 +127,7 @@ def find_rankable(metrics: Iterable[Metric], name: str) -> Metric:
     ranking = [metric for metric in known if metric.better is not Direction.NEITHER]
     names = {metric.name for metric in ranking}
     if current_name(name, names) not in names and name in {metric.name for metric in known}:
-        raise InvalidValue(
-            f"{name} is neither better nor worse when it is higher; choose one of: {', '.join(m.name for m in ranking)}"
-        )
+        raise InvalidValue(f"{name} has no direction; choose one of: {', '.join(m.name for m in ranking)}")
     return find_metric(ranking, name)
 
 
@@ -149,9 +143,9 @@ def compare_runs(
 ) -> tuple[Comparison, ...]:
     """Compare the same subjects in two runs; the trials of the runs share no blocks.
 
-    Trials of two runs share no blocks: what the machine was like falls on one side only, and counts as a difference.
-    They come in the order of B, each with the ratio of B to A, the baseline. One is undecided and without a ratio where
-    one of the two cannot be believed, or has fewer than three trials that count.
+    The state of the machine therefore differs between the sides, and counts as a difference. The comparisons are in the
+    order of B, each with the ratio of B to A, the baseline. A comparison is undecided and without a ratio if one side
+    is not valid or has fewer than three trials that count.
     """
     before, after = grouped(trials_a), grouped(trials_b)
     pairs = []
@@ -172,9 +166,9 @@ def compare_with_baseline(
 ) -> tuple[Comparison, ...]:
     """Compare each subject of a run with the baseline, by the blocks that both share.
 
-    Fewer comparisons than all pairs, so that each can say more: the correction is for these alone. They come in the
-    order of the trials, each with the ratio of the subject to the baseline. One is undecided and without a ratio where
-    one of the two cannot be believed, or they share fewer than three blocks that count.
+    The correction is for these comparisons alone, fewer than all pairs, so that each is more powerful. They are in the
+    order of the trials, each with the ratio of the subject to the baseline. A comparison is undecided and without a
+    ratio if one side is not valid, or both share fewer than three blocks that count.
     """
     groups = grouped(trials)
     subjects = dict.fromkeys(subject for _, subject in groups)
@@ -213,7 +207,7 @@ class Threshold:
         """Raise ``InvalidValue`` for a metric without a direction, or a change of -100 % or less."""
         require_direction(self.metric)
         if not self.percent > -100:
-            raise InvalidValue(f"threshold {self.text!r} says nothing: give a change above -100 %")
+            raise InvalidValue(f"threshold {self.text!r} is always passed: give a change above -100 %")
 
     @property
     def text(self) -> str:
@@ -224,10 +218,9 @@ class Threshold:
     def passed_by(self, comparison: Comparison) -> bool:
         """Return whether a change is beyond the threshold with confidence.
 
-        The whole interval of the change has to lie beyond it. Where "no change" does not, which is what thresholds are
-        mostly for, the change itself must be shown too, after the correction for the number of comparisons: among
-        twenty subjects that are as they were, one interval lies off zero by chance. The comparison has to be by the
-        threshold's own metric.
+        The whole interval of the change has to lie beyond it. Where "no change" does not, the usual case, the change
+        itself must also be significant after the correction for the number of comparisons: of twenty unchanged
+        subjects, one interval excludes zero by chance. The comparison has to be by the threshold's own metric.
         """
         low, high = self._changes(comparison)
         beyond = self._beyond(high if self.operator == "<" else low)
@@ -237,7 +230,7 @@ class Threshold:
         return percent < self.percent if self.operator == "<" else percent > self.percent
 
     def _changes(self, comparison: Comparison) -> tuple[float, float]:
-        """Return the bounds of the change in percent; NaN, which is beyond nothing, where unknown."""
+        """Return the bounds of the change in percent; NaN, which breaks no threshold, where unknown."""
         if comparison.ratio is not None:
             return (comparison.ratio.low - 1) * 100, (comparison.ratio.high - 1) * 100
         if comparison.difference is Difference.UNDECIDED:
@@ -252,7 +245,7 @@ def parse_threshold(text: str, metrics: Iterable[Metric]) -> Threshold:
     """Read ``METRIC < PERCENT%`` or ``METRIC > PERCENT%``; spaces are free, and the sign of a rise may be left out."""
     match = _FORM.fullmatch(text.strip())
     if match is None:
-        raise InvalidValue(f"threshold {text[:60]!r} is not understood; {_EXAMPLES}")
+        raise InvalidValue(f"threshold {text[:60]!r} is not valid; {_EXAMPLES}")
     metric = find_rankable(metrics, match["metric"])
-    # Adding zero takes the sign off -0.
+    # Adding zero turns -0 into 0.
     return Threshold(metric, "<" if match["operator"] == "<" else ">", float(match["percent"]) + 0.0)

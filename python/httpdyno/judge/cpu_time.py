@@ -1,4 +1,4 @@
-"""CPU time of a trial as it grew: spent on the start, on the warm-up, and on each right answer."""
+"""CPU time of a trial over time: of its start, of its warm-up and of each right answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,7 +36,9 @@ class CpuSeries:
             elapsed, user, system = np.array(readings, dtype=np.int64).T
             return cls(int(started_at_ns), elapsed, user + system)
         except (OverflowError, TypeError, ValueError) as error:
-            raise EngineFailed(f"the engine's readings of the CPU clock are none ({error}); {RENEW_ENGINE}") from error
+            raise EngineFailed(
+                f"the engine's readings of the CPU clock are invalid ({error}); {RENEW_ENGINE}"
+            ) from error
 
     def at(self, elapsed_ns: FloatArray | Int64Array) -> FloatArray:
         """Return the CPU time used until each moment, interpolated linearly between readings."""
@@ -59,14 +61,14 @@ class CpuSeries:
 
 _STEPS_AT_MOST: Final = 200
 _ANSWERS_A_STEP: Final = 5
-"""Fewer of them say more of one answer than of all."""
+"""Fewer answers represent single answers, not all."""
 _READINGS_A_STEP: Final = 3
-"""Between two readings of the CPU clock nothing is known: a step that has fewer shows the clock, not the subject."""
+"""Fewest readings of the CPU clock in a step: with fewer, a step shows the clock, not the subject."""
 _FEWEST_STEPS: Final = 20
-"""MSER-5 sees nothing in fewer."""
+"""MSER-5 needs at least so many."""
 _COLD_SHARE: Final = 0.01
 _NOTABLE: Final = 0.05
-"""Of what an answer costs: where the first ones cost no more than that beyond the others, chance has chosen them."""
+"""Share of the cost of an answer: a smaller extra cost of the first answers may be chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,14 @@ class SpendingStep:
     """A stretch of a trial in which a fixed number of answers came."""
 
     answers: int
-    """How many there had been at its end."""
+    """Number of answers until its end."""
     cpu_ns: float
     """CPU time of the stretch for each of its answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Where the CPU time went; None where unknown."""
+    """Parts of the CPU time; None where unknown."""
 
     start_ns: int
     start_cpu_ns: int
@@ -98,10 +100,10 @@ class Spending:
 def spending_of(cpu: CpuSeries, moments_ns: Int64Array) -> Spending | None:
     """Divide CPU time into the start of the program, its warm-up and its answers, by the moments of the answers.
 
-    Of documents that are fetched one after another the request is that moment: the one before is done with then, parsed
-    and checked, and the CPU time until the first is the start of the program. Of answers that overlap, their starts and
-    their ends are, so that each counts as two halves. Answers are taken together in steps of equal number; MSER-5 finds
-    from which step on their cost has settled.
+    For documents that are fetched one after another, the moment is the request: the document before is then parsed and
+    checked, and the CPU time until the first request is the start of the program. For answers that overlap, the moments
+    are their starts and ends, so that each counts as two halves. Answers are grouped in steps of equal number; MSER-5
+    finds the step from which their cost is steady.
 
     ``moments_ns`` are times since exec, in any order. None without moments or readings.
 
@@ -156,7 +158,7 @@ def _step_size(moments: Int64Array, cpu: CpuSeries) -> int | None:
 
 
 _COARSE_NS: Final = 10_000_000
-"""As often the CPU clock is read: start times that are known worse say nothing of where its time went."""
+"""Interval of the CPU clock's readings: coarser start times cannot show where the CPU time went."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,19 +166,19 @@ class CpuPerRight:
     """CPU time of a crawl, user and system; None where unknown."""
 
     start_cpu_ns: int | None = None
-    """Until the first URL was started."""
+    """CPU time until the first URL was started."""
     warm_up_cpu_ns: float | None = None
-    """Of the answers before the cost of one had settled, beyond what as many cost from then on."""
+    """Extra CPU time of the answers before their cost was steady."""
     cpu_per_right_ns: float | None = None
-    """For each right answer after the warm-up; start-up is left out where it is known."""
+    """CPU time of a right answer after the warm-up, without start-up where that is known."""
 
 
 def cpu_per_right(samples: pl.DataFrame, cpu: CpuSeries | None, counters: Counters) -> CpuPerRight:
     """Divide the CPU time of a crawl among its right answers.
 
-    What was spent on wrong ones is on the account of the right ones. A URL counts with one half at its start and one at
-    its end: at any moment some are under way. Where the clock was not read while the client ran, or the client's start
-    times are too coarse, start-up is not separable. None where the right answers are unknown.
+    The right answers also bear the cost of the wrong ones. A URL counts with one half at its start and one at its end,
+    because URLs overlap. Without readings while the client ran, or with coarse start times, start-up is not separable.
+    None where the right answers are unknown.
     """
     timed = samples.filter(pl.col("start_ns").is_not_null() & pl.col("duration_ns").is_not_null())
     verdicts = samples["verdict"].cast(pl.String)

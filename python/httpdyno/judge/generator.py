@@ -1,4 +1,4 @@
-"""Accuracy of a load generator: the figures it should report of a server with known behaviour, and those it reports."""
+"""Accuracy of a load generator: the true figures of a server with known behaviour, and the reported ones."""
 
 import heapq
 import json
@@ -39,12 +39,12 @@ class Distribution:
     def quantile_ns(self, share: float) -> int:
         """Return the shortest time that this share of all does not exceed.
 
-        What lies outside of 0, for the shortest of all, to 1, for the longest, is taken for the nearer end.
+        0 is the shortest time, 1 the longest; a share outside counts as the nearer end.
         """
         if not self.counts:
-            raise InvalidValue("nothing has no quantiles")
+            raise InvalidValue("an empty distribution has no quantiles")
         rank = max(1.0, min(share, 1.0) * self.count)
-        # A rank such as 0.99 * 1000 is a hair above the whole number that it is.
+        # Floating-point noise lifts a rank such as 0.99 * 1000 above its whole number.
         place = bisect_left(self.counts, rank - 1e-6)
         return self.times_ns[min(place, len(self.times_ns) - 1)]
 
@@ -71,7 +71,7 @@ class ServerRecord:
     answers_span_ns: int
     """From the first arrival to the last answer."""
     connections: int
-    """How many were opened to it."""
+    """Connections opened to the server."""
     arrived_in_stall: int
     service: Distribution
     """From the end of a request's arrival to its answer."""
@@ -81,7 +81,7 @@ class ServerRecord:
     lateness_p99_ns: int
     """From the moment an answer was due to the moment it was given."""
     waiting_ns: int
-    """Time in which something else had its CPU, or the host of a virtual machine."""
+    """Time in which another program, or the host of a virtual machine, had its CPU."""
 
 
 def read_server_record(text: str) -> ServerRecord:
@@ -151,10 +151,10 @@ class Queue:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Times that a generator sees that keeps its schedule."""
+    """Response times for a generator that keeps its schedule."""
 
     response: Distribution
-    """Of the requests that count, from the intended send."""
+    """Response times of the requests that count, from the intended send."""
     sent: int
     """Requests that found a connection before the schedule's end."""
 
@@ -167,9 +167,8 @@ def replay(
     A request whose moment has come takes a free connection, or waits for one; its response time counts from its moment
     all the same. ``server`` is fresh: it gets every arrival.
 
-    ``answered`` is how many answers the generator counts, which may wait for those that are under way at the end, or
-    not: between those that are due before the end and all of the schedule its own number is taken. None: those before
-    the end.
+    ``answered`` is the number of answers that the generator counts, which may include requests under way at the end:
+    at least the answers due before the end, at most all of the schedule. None: the answers before the end.
     """
     planned = math.ceil(rate_per_s * duration_s - 1e-9)
     if planned < 1 or connections < 1:
@@ -192,17 +191,17 @@ def replay(
 
 
 FIGURES: Final[Mapping[str, float]] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
-"""Percentiles that are held against the truth, where a tool has them."""
+"""Percentiles to compare with the truth, where a tool has them."""
 RELATIVE: Final = 0.05
 """A figure is right within this share of the truth, and ``allowed_ns``."""
 _USUAL_NS: Final = 250_000
 _FAR_NS: Final = 1_000_000
 _FAR: Final = 0.999
-"""From this percentile on a single interruption of the kernel's decides."""
+"""From this percentile on, a single interruption by the kernel decides."""
 LEAST_BEYOND: Final = 10
 """A percentile that fewer requests exceed is printed and not judged: one interruption delays as many."""
 _LEAST_NS: Final = 1_000
-"""What a factor is taken of, at least: nothing is infinitely many times as long as nothing."""
+"""Least denominator of a factor, so that no factor is infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,13 +209,13 @@ class Finding:
     """One figure."""
 
     name: str
-    """``mean``, ``p99``, ..., or ``sent``: how many requests."""
+    """``mean``, ``p99``, ..., or ``sent``: the number of requests."""
     reported: float
     truth: float
     low: float
-    """The least that is right."""
+    """The lowest right value."""
     high: float
-    """The most that is right."""
+    """The highest right value."""
 
     @property
     def right(self) -> bool:
@@ -225,7 +224,7 @@ class Finding:
 
     @property
     def judged(self) -> bool:
-        """Whether it rests on enough requests to be called wrong."""
+        """Whether enough requests support calling it wrong."""
         return self.high < math.inf
 
     @property
@@ -283,8 +282,8 @@ def judge_report(
 
     Requests that were under way at the end may be in the tool's figures or not, at most one for each connection: a
     percentile is right when it lies between the truth's at the ranks before and after by that many. One that fewer than
-    ``LEAST_BEYOND`` requests exceed is right whatever it is. ``truth`` is of the times that the tool claims to have
-    measured; ``sent`` and ``expected`` are given where it claims to keep a schedule.
+    ``LEAST_BEYOND`` requests exceed is right whatever it is. ``truth`` is the distribution of the times that the tool
+    claims to measure; ``sent`` and ``expected`` are given where it claims to keep a schedule.
     """
     findings = []
     if sent is not None and expected is not None:
@@ -305,7 +304,7 @@ def judge_report(
 
 def _percentile(name: str, share: float, reported: float, truth: Distribution, ranks: float) -> Finding:
     exact = truth.quantile_ns(share)
-    # Rounded: a thousand times one less 0.99 is a hair below ten.
+    # Rounded: 1000 * (1 - 0.99) is slightly below ten.
     if round((1 - share) * truth.count, 6) < LEAST_BEYOND:
         return Finding(name, reported, exact, 0.0, math.inf)
     return _finding(name, reported, exact, truth.quantile_ns(share - ranks), truth.quantile_ns(share + ranks))
@@ -332,7 +331,7 @@ MOST_LOST_SHARE: Final = 0.25
 what came meanwhile was late, with what waited behind it, and that is no generator's fault."""
 TOLD_SHARE: Final = 0.001
 """Less lost time than this may be the start of the program or the kernel's own work."""
-_TAKEN: Final = "other work, or this machine's host, had"
+_TAKEN: Final = "other work, or this machine's host, used"
 _REMEDY: Final = "end that work, use --cpus, or try again later"
 
 
@@ -342,7 +341,7 @@ def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
     ``foreign_share`` is the share of the time, 0 to 1, in which other programs used the generator's CPUs.
     """
     if record.answers == 0:
-        return "no answer was asked for"
+        return "no requests were sent"
     most_p99_ns = max(MOST_LATE_P99_NS, MOST_LATE_P99_SHARE * record.planned_p99_ns)
     for share, late_ns, most_ns in (
         ("half of its answers", record.lateness_p50_ns, MOST_LATE_P50_NS),
@@ -363,7 +362,7 @@ def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
 
 
 def why_not_usable(judgement: Judgement, record: ServerRecord, *, foreign_share: float) -> str | None:
-    """Describe why wrong figures prove nothing; None when none is wrong, or one proves something.
+    """Describe why wrong figures are inconclusive; None when none is wrong, or one is conclusive.
 
     ``foreign_share`` is as for ``why_not_judged``.
     """

@@ -1,4 +1,4 @@
-"""What limits a trial: concurrency, CPU time, origin, link or web; and the ceiling of the web."""
+"""Limits of a trial: concurrency, CPU time, origin, link or web; and the ceiling of the web."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from httpdyno.judge.validity import findings
+from httpdyno.judge.validity import Rule, findings
 from httpdyno.judge.validity.stretch import LEAST_TURNS, SHORTEST_NS, Stretch
 from httpdyno.model import CeilingLimit, Counters, Outcome, Trial, Validity
 
@@ -16,7 +16,7 @@ SATURATED_SHARE: Final = 0.85
 
 
 def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) -> bool:
-    """Return whether the client had no CPU time to spare while its list lasted.
+    """Return whether the client used up its CPU time while its list lasted.
 
     Processor time is known of the whole trial only; it counts evenly for each URL, so that what was spent on the last
     ``concurrency`` URLs, which end after the last start, is left out. A list no longer than that is never saturated.
@@ -33,24 +33,24 @@ def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) 
 
 
 AS_PLANNED: Final = 0.85
-"""A client that gets this share of what the delays of the web allow is held up by them, and by nothing else."""
+"""A client that reaches this share of the rate that the web's delays allow is limited by them alone."""
 
 
 class Limit(StrEnum):
-    """What limited a client."""
+    """Limit of a client."""
 
     CONCURRENCY = "concurrency"
-    """Its requests in flight, each of which waits as long as the web plans: with more of them it had got more."""
+    """Its requests in flight: each waits as long as the web plans; more of them would raise the rate."""
     CPU = "CPU"
     """Its own CPU time."""
     ORIGIN = "origin"
     LINK = "link"
     WEB = "web"
-    """It got as much as the fetcher got out of the same web."""
+    """The web: it reached the fetcher's rate on the same web."""
 
 
 def limited_by(trial: Trial) -> Limit | None:
-    """Return what limited the client of a trial; None where nothing that was counted did, or it is unknown."""
+    """Return the limit of the client in a trial; None if no counted resource limited it, or unknown."""
     if trial.validity is Validity.ORIGIN_LIMITED:
         return Limit.ORIGIN
     if trial.validity is Validity.LINK_LIMITED:
@@ -90,16 +90,16 @@ class Ceiling:
 
     right_per_s: float
     limit: CeilingLimit
-    """What kept it from getting more."""
+    """The limit of the fetcher."""
 
 
-def ceiling_of(trial: Trial, *, planned_per_s: float | None) -> Ceiling | None:
+def ceiling_of(trial: Trial, rules: Sequence[Rule], *, planned_per_s: float | None) -> Ceiling | None:
     """Return the ceiling that a trial of the fetcher found; None if it failed, was wrong or was too short.
 
-    What held it up is the first of these that is true: the origin's CPU time was used up; other programs took part;
-    the link was full; its own CPU time was used up; it was as fast as the delays of the web allow; the link has a
-    distance, a rate or losses, which the plan of the web knows nothing of. When none of them is, the instrument holds
-    clients up in a way that no counter shows.
+    The limit is the first of these that is true: the origin's CPU time was used up; other programs took part; the link
+    was full; its own CPU time was used up; it was as fast as the delays of the web allow; the link has a distance, a
+    rate or losses, which the plan of the web does not include. When none is true, the limit is the instrument, in a way
+    that no counter shows.
 
     ``planned_per_s`` are the URLs a second that the delays of the web allow at the concurrency of the trial; None where
     none is planned.
@@ -108,7 +108,7 @@ def ceiling_of(trial: Trial, *, planned_per_s: float | None) -> Ceiling | None:
     stretch = Stretch.of(trial)
     if trial.outcome is not Outcome.OK or not rate or stretch is None or stretch.length_ns < SHORTEST_NS:
         return None
-    broken = {finding.rule.name: finding.rule.verdict for finding in findings(trial) if finding.passed is False}
+    broken = {finding.rule.name: finding.rule.verdict for finding in findings(trial, rules) if finding.passed is False}
     if Validity.INCORRECT in broken.values() or Validity.UNVERIFIED in broken.values():
         return None
     return Ceiling(rate, _limit(trial, stretch, broken, rate / planned_per_s if planned_per_s else 0.0))
@@ -127,11 +127,11 @@ def ceiling_words(right_per_s: float, limit: CeilingLimit | None) -> str:
 
 
 def ceiling_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe the ceiling of a table's web, and how near the fastest subject came."""
+    """Describe the ceiling of a table's web, and the share of it that the fastest trial reached."""
     ceiling, limit = ceiling_over(trials)
     if ceiling is None:
         return ()
-    # Also of trials that cannot be believed: those that the instrument held up are the nearest to it.
+    # Invalid trials too: the ones that the instrument limited are the nearest to the ceiling.
     rates = [trial.summary.right_per_s or 0.0 for trial in trials if trial.summary and trial.outcome is Outcome.OK]
     fastest = f"; the fastest trial reached {100 * max(rates) / ceiling:.0f} % of it" if rates else ""
     return (f"{ceiling_words(ceiling, limit)}{fastest}",)
@@ -140,7 +140,7 @@ def ceiling_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 def _limit(trial: Trial, stretch: Stretch, broken: dict[str, Validity], of_plan: float) -> CeilingLimit:
     if "origin_cpu" in broken:
         return CeilingLimit.ORIGIN
-    # What is left of the origin's rules is that others had its CPU. A drift is the fetcher's own.
+    # Of the origin's rules, only the use of its CPU by others remains. A drift is the fetcher's own.
     if any(
         verdict in {Validity.ORIGIN_LIMITED, Validity.DISTURBED, Validity.UNSTEADY}
         for name, verdict in broken.items()

@@ -1,4 +1,4 @@
-"""The lines that a client printed, as the engine has read them; and those of clients that time their own calls."""
+"""Lines of a client, as read by the engine; and the line of a client that times its own calls."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +15,10 @@ from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
 def read_engine_csv(source: Path | BinaryIO, columns: dict[str, pl.DataType], what: str) -> pl.DataFrame:
     """Read some columns of a CSV file; an empty file has no rows."""
     try:
-        # In one piece: picking texts out of many pieces takes twenty times as long.
+        # In one chunk: selecting texts from many chunks takes twenty times as long.
         return pl.read_csv(source, columns=list(columns), schema_overrides=columns).rechunk()
     except pl.exceptions.NoDataError:
-        # Of no URL at all the engine writes nothing, not even a header.
+        # For an empty list the engine writes nothing, not even a header.
         return pl.DataFrame(schema=columns)
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -61,7 +61,7 @@ class Lines:
 def read_lines(source: Path | BinaryIO) -> Lines:
     """Read the CSV of ``engine lines``."""
     rows = read_engine_csv(source, LINE_COLUMNS, "lines")
-    # Behind the results are the first lines that are none, and then their count.
+    # After the results come the first unreadable lines, then their count.
     *examples, (count, _) = rows.tail(_GARBAGE_ROWS).filter(pl.col("start_ns").is_null()).select("line", "url").rows()
     frame = rows.head(len(rows) - len(examples) - 1)
     return Lines(frame, count, tuple(text for _, text in examples))

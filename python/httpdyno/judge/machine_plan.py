@@ -41,7 +41,7 @@ _SEVERAL_SIZES: Final = 2.0
 """Largest over smallest mean answer of a client's trials, from which on its cost is fitted over the size."""
 _CHECK_SHARES: Final = (1 / 10, 1 / 20, 1 / 50, 1 / 100, 1 / 1000)
 _CHECK_BUSY: Final = 0.7
-"""Share of the measured CPUs that a check may take: a client is to hold it easily."""
+"""Share of the measured CPUs that a check may take: a client should hold it easily."""
 _CHECK_SPARE: Final = 1.25
 """Requests in flight that a check allows, over those that Little's law asks for."""
 _HEAD_BYTES: Final = 190
@@ -122,7 +122,7 @@ class Machine:
     bandwidth_bits_per_s: float
     """Towards the machine."""
     addresses: int | None = None
-    """Addresses that answer; None: so many that ports do not run out."""
+    """Server addresses; None: enough that ports do not run out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def parse_load_rate(text: str) -> float:
     Raises
     ------
     InvalidValue
-        If it is none, or not above 0.
+        If it is not a rate, or not above 0.
     """
     match = _RATE.fullmatch(text.strip().replace(",", ""))
     unit_s = _UNIT_S.get(match["unit"]) if match else None
@@ -358,8 +358,8 @@ def check_of(plan: MachinePlan, load: Load, cpus: int) -> Check:
 def _answer_ns(trial: Trial) -> float | None:
     """Return the time of an answer when the client keeps up: the measured one where it did.
 
-    Where something else than the web's delays held it up, most of the measured time is waiting for a CPU, and says only
-    how many requests were in flight. What an answer takes then is the time that the web plans and its own CPU time.
+    Where another limit than the web's delays held it up, most of the measured time is waiting for a CPU, and depends
+    only on the concurrency. The time of an answer is then the time that the web plans plus its own CPU time.
     """
     summary = trial.summary
     if summary is None or summary.mean_ns is None:

@@ -1,4 +1,4 @@
-"""Notes on trials and tables: failures, validity, versions of HTTP, and where ranks are less certain than they look."""
+"""Notes on trials and tables: failures, validity, versions of HTTP, and uncertain ranks."""
 
 import re
 from collections import Counter
@@ -27,7 +27,7 @@ from httpdyno.stats import FEWEST_BLOCKS
 
 _APART: Final = 0.05
 """Shares of HTTP/2 that differ by no more count as equal: hosts offer all clients the same."""
-_ERRORS_DUE: Final = {"2": ": a host that does not speak it has to be reported as an error"}
+_ERRORS_DUE: Final = {"2": ": a host without it must be reported as an error"}
 
 
 def http_2_share(trial: Trial) -> float | None:
@@ -43,7 +43,7 @@ def http_2_share(trial: Trial) -> float | None:
 def asked_version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Describe the version of HTTP that the clients of a table were set to; empty if each used its default."""
     asked = sorted({trial.http_version for trial in trials if trial.http_version})
-    return tuple(f"HTTP/{version} alone was asked for{_ERRORS_DUE.get(version, '')}" for version in asked)
+    return tuple(f"clients were set to HTTP/{version}{_ERRORS_DUE.get(version, '')}" for version in asked)
 
 
 def version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ def version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
         return ()
     groups = _alike(medians)
     said = "; ".join(f"{_words(group, medians)} of {', '.join(group)}" for group in groups)
-    return (f"HTTP versions differ, and with them what a client has to do: the origin saw {said}",)
+    return (f"HTTP versions differ, and with them the work of a client: the origin saw {said}",)
 
 
 def _alike(shares: dict[str, float]) -> list[list[str]]:
@@ -102,7 +102,7 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     reasons: dict[str, list[str]] = {}
     for trial in trials:
         for label, reason in ((trial.outcome, trial.reason), (trial.validity, trial.validity_reason)):
-            # Why a trial was refused is the reason of its validity, too.
+            # The reason of a refused trial is also the reason of its validity.
             if reason and label not in {Validity.UNVERIFIED, Outcome.REFUSED}:
                 text = f"{label}: {reason}"
                 reasons.setdefault(_NUMBER.sub("0", text.partition(ALSO)[0]), []).append(text)
@@ -117,7 +117,7 @@ def unverified_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def missing_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe how to install what several subjects lack; each row says what."""
+    """Describe how to install the missing packages of several subjects; each row names its own."""
     lacking = {
         trial.subject
         for trial in trials
@@ -125,7 +125,7 @@ def missing_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     }
     if len(lacking) < 2:
         return ()
-    return (f"{len(lacking)} lack what a package has: the same command with --install brings it first",)
+    return (f"{len(lacking)} lack packages; to install them first, add --install",)
 
 
 def unlimited_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def _note(texts: Sequence[str], trials: int) -> str:
 
 
 def _explanations(trials: Sequence[Trial]) -> list[str]:
-    """One line for each known failure that explains wrong answers, with the most that it explains in one trial."""
+    """Return a line for each known failure that explains wrong answers, with the most that it explains in one trial."""
     cases = [case for trial in trials if trial.tally for case in trial.tally.explained_cases]
     most = {case.case: max(other.count for other in cases if other.case == case.case) for case in cases}
     reasons = {case.case: f"{case.reason} ({case.issue})" if case.issue else case.reason for case in cases}

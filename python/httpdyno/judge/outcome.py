@@ -1,4 +1,4 @@
-"""How a trial as a whole ended, in one word and one line: of a client, and of a load tool."""
+"""Outcome of a trial of a client or of a load tool: one word, and the reason in one line."""
 
 import signal as signals
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _SILENT_AT_LEAST_NS: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How the process of a subject ended, as the engine saw it.
+    """End of a subject's process, as reported by the engine.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Ending:
         ``exited``, ``signaled``, ``deadline``, ``interrupted``, ``failed_to_start``, ``link_limited``, ``origin_lost``,
         ``peer_failed``.
     reason : str | None
-        What the engine says about it.
+        The engine's reason.
     exit_code, signal : int | None
         One of them, when the subject ran.
     started_at_ns, ended_at_ns : int | None
@@ -40,9 +40,9 @@ class Ending:
     stderr : str
         The end of what the subject wrote to its standard error.
     withheld : str | None
-        Why it was not given the whole list, where hosts are spared and it owed answers.
+        Why it did not get the whole list, where requests per host are limited and it owed answers.
     owed : int | None
-        URLs that it was given and did not answer, where hosts are spared.
+        URLs that it got and did not answer, where requests per host are limited.
     """
 
     kind: str
@@ -63,7 +63,7 @@ class Ending:
 
     @property
     def refused(self) -> bool:
-        """Whether the instrument failed: its link was not what was asked, or its peer did not come up or was lost."""
+        """Whether the instrument failed: its link missed the settings, or its peer did not start or was lost."""
         return self.kind in {"link_limited", "origin_lost", "peer_failed"}
 
     @property
@@ -95,7 +95,7 @@ def outcome_of(ending: Ending, lines: Lines, judged: Judged, *, timeout_ns: int)
     The first that applies: ``interrupted``, ``crashed``, ``hung``, ``garbage``, ``foreign``, ``duplicate``,
     ``missing``. A deadline alone is no failure: a client that was still at work when it came has URLs that were
     ``not_reached``. It hung when it had printed nothing for two timeouts, nothing at all, or everything and did not
-    exit; not when it owed no answer, and waited for a host to be spared. What was withheld from it is ``missing``.
+    exit; not when it owed no answer and waited for the limit of a host. URLs withheld from it are ``missing``.
     """
     if ending.kind == "interrupted":
         return Outcome.INTERRUPTED, ending.reason or "stopped before it was done"
@@ -108,7 +108,7 @@ def outcome_of(ending: Ending, lines: Lines, judged: Judged, *, timeout_ns: int)
         return Outcome.CRASHED, _crash(ending)
     outcome, reason = _from_output(lines, judged, cut_short=ending.cut_short)
     if ending.withheld and outcome in {Outcome.OK, Outcome.MISSING}:
-        # It was not asked for what it lacks.
+        # The client never got these URLs, so it did not forget them.
         return Outcome.MISSING, ending.withheld
     return outcome, reason
 
@@ -189,7 +189,7 @@ class ToolArtifacts:
     report: Mapping[str, Any]
     """The engine's, version 1, parsed from JSON."""
     text: str
-    """What the tool printed to standard output: its report."""
+    """The tool's standard output: its report."""
     stderr: str
     arrivals: pl.DataFrame
     """As ``read_arrivals`` gives them."""
@@ -208,5 +208,5 @@ def tool_ending(plan: TrialPlan, ending: Ending, text: str) -> tuple[Outcome, st
     except UnreadableReport as error:
         said = " ".join(ending.stderr.split())[-_SAID:]
         if ending.exit_code:
-            return Outcome.CRASHED, f"exited with {ending.exit_code}: {said or 'it says nothing'}", None
+            return Outcome.CRASHED, f"exited with {ending.exit_code}: {said or 'no message'}", None
         return Outcome.GARBAGE, error.line, None

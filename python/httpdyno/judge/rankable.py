@@ -1,4 +1,4 @@
-"""Which trials of a subject count for a figure, which are only shown, and which were disturbed."""
+"""Trials of a subject that count for a figure, that are only shown, and that were disturbed."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -8,15 +8,15 @@ from httpdyno.judge.validity import findings, spoiled_aspects
 from httpdyno.model import Aspect, Metric, Outcome, Trial, Validity
 
 _ON_THE_CPU: Final = frozenset({"origin_waiting"})
-"""Rules that a trial breaks when something else has the origin's CPU: another program, or a client that shares it."""
+"""Rules about the use of the origin's CPU by another program, or by a client that shares it."""
 _BY_OTHERS: Final = frozenset({"throttling", "steal", "foreign_cpu", "memory_pressure", "io_pressure"})
-"""Rules that a trial breaks when something else runs on the machine."""
+"""Rules about other programs on the machine."""
 _CAUSES: Final = {"steal": "the hypervisor", "throttling": "a CPU quota"}
-"""What disturbed a trial that breaks such a rule, where it is no program."""
+"""Causes other than programs, by the rule that a trial breaks."""
 _DISTURBED: Final = frozenset({Validity.DISTURBED, Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
-"""What such a trial is called; the last two by version 0.1."""
+"""Validities of such a trial; the last two are those of version 0.1."""
 _FOLLOWS: Final = frozenset({"origin_cpu_busy", "origin_lateness", "drift"})
-"""What both may lead to, and may have another cause."""
+"""Validities that both can cause, as can other reasons."""
 
 
 def disturbed(trial: Trial) -> bool:
@@ -49,13 +49,13 @@ def _shares_a_cpu(trial: Trial) -> bool:
 
 
 _NOT_ITS_FAULT: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED})
-"""How a trial may end without its subject being at fault."""
+"""Outcomes of a trial that are not its subject's fault."""
 _AGAINST_ALL: Final = frozenset({Validity.INCORRECT, Validity.UNVERIFIED})
 """Validities of one trial that hold for all trials of the subject: wrong or unverifiable answers."""
 
 
 def rankable_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tuple[Trial, ...]:
-    """Return the trials that count for an aspect: they went well, and no broken rule spoils it.
+    """Return the trials that count for an aspect: successful ones, without a broken rule that affects it.
 
     A trial that was disturbed is repeated in its block: of several trials of one block and condition the last that
     counts is returned.
@@ -66,8 +66,8 @@ def rankable_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tu
 def rankable(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> bool:
     """Return whether enough trials of a subject count for it to be ranked.
 
-    It may not when one trial failed or was incorrect: to leave out what a subject did badly would flatter it. It may
-    when the machine spoiled some of its trials (a busy origin, a drifting speed, an interruption), as long as more than
+    It may not if one trial failed or was incorrect: leaving that trial out would flatter the subject. It may
+    if the machine spoiled some of its trials (a busy origin, a drifting speed, an interruption), as long as more than
     half of its blocks have one that counts. ``trials`` are all that it has under one condition.
     """
     return _blameless(trials) and _in_most_blocks(rankable_trials(trials, aspect), trials)
@@ -105,7 +105,7 @@ def counting_trials(
 
 
 def verdict_of(trials: Sequence[Trial], *, disturbed: bool = False) -> str:
-    """Return the failure of a subject's trials in one word, else the worst validity behind its rates.
+    """Return the failure of a subject's trials in one word, else the worst validity of its rates.
 
     Empty if there are none. ``disturbed``: as for ``counting_trials``.
     """

@@ -1,4 +1,4 @@
-"""Ranks of subjects by a metric, which differences are certain, and lower bounds where the origin set the pace."""
+"""Ranks of subjects by a metric, certain differences, and lower bounds where the origin set the pace."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What the claims of a client are compared with: the answer due for each URL, and the arrivals at the origin."""
+"""Reference for the claims of a client: the answer due for each URL, and the arrivals at the origin."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from httpdyno.stats import Int64Array
 WRONG_CONTENT: Final = "check_failed"
 """Cause of an honest answer whose content fails the check that the client makes."""
 CHECK_FAILED: Final = "CheckFailed"
-"""What it then has to report (``subjects/CONTRACT.md``): the one name of an error that is judged."""
+"""The error that it then has to report (``subjects/CONTRACT.md``): the only name of an error that is judged."""
 _STATUS_DIGITS: Final = 3
 _OF_TIME: Final = {
     Verdict.LATE: "past its timeout",
@@ -94,7 +94,7 @@ class TextIndex:
         self._shift: Final = np.uint64(_HASH_BITS - bits)
         self._places: Final = np.sort(self._hashes(self._texts) | np.arange(len(texts), dtype=np.uint64))
         counts = np.bincount((self._places >> self._shift).astype(np.int64), minlength=2**bits)
-        # Beyond the last place there is none to look at: the last hash is then smaller than the one sought.
+        # After the last place there is no hash: all hashes are then smaller than the one sought.
         begins = np.minimum(np.cumsum(counts) - counts, max(len(texts) - 1, 0))
         self._begins: Final = begins.astype(np.uint32)
         self.distinct: Final = self._are_distinct()
@@ -122,7 +122,7 @@ class TextIndex:
             candidates, rows = wanted[equal], (places[equal] & self._row).astype(np.uint32)
             same = (texts.gather(candidates) == self._texts.gather(rows)).to_numpy()
             found[candidates[same]] = rows[same]
-            # Hashes ascend: after a greater one comes no equal one.
+            # Hashes ascend: no equal hash follows a greater one.
             ahead = (here <= sought) & (found[wanted] < 0) & (begins + 1 < len(self))
             wanted, sought, begins = wanted[ahead], sought[ahead], begins[ahead] + 1
         return found

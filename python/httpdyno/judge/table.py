@@ -39,11 +39,12 @@ from httpdyno.model import (
     Standing,
     Table,
     Trial,
+    Validity,
 )
 from httpdyno.stats import median, median_interval
 
 Word = Callable[[Trial], str | None]
-"""Says something of a trial in a word."""
+"""Function that describes a trial in a word."""
 
 MAY_BE_CHANCE: Final = "may be chance"
 PROVISIONAL: Final = "provisional"
@@ -58,8 +59,8 @@ _RANKS: Final = (
         "trials, or too few blocks in common with others",
         shown=False,
     ),
-    Column("rank_best", ColumnKind.INTEGER, description="first rank that is possible", shown=False),
-    Column("rank_worst", ColumnKind.INTEGER, description="last rank that is possible", shown=False),
+    Column("rank_best", ColumnKind.INTEGER, description="first possible rank", shown=False),
+    Column("rank_worst", ColumnKind.INTEGER, description="last possible rank", shown=False),
 )
 _JUDGED: Final = (
     Column("wrong", ColumnKind.INTEGER, description="wrong answers that no known failure explains, in the worst trial"),
@@ -68,15 +69,18 @@ _JUDGED: Final = (
         "ceiling_per_s",
         ColumnKind.DECIMAL,
         "1/s",
-        "right answers a second that the fetcher native got out of the same web",
+        "right answers a second that the fetcher native reached on the same web",
         shown=False,
     ),
     Column(
         "ceiling_limit",
-        description="what kept it from more: web, fetcher, origin, link, instrument, machine",
+        description="limit of the fetcher: web, fetcher, origin, link, instrument, machine",
         shown=False,
     ),
 )
+PASSED: Final = "passed"
+_PASSED: Final = Column(PASSED, ColumnKind.BOOLEAN, description="whether no trial failed; empty: unknown")
+_NOT_TRIED: Final = frozenset({Outcome.INTERRUPTED, Outcome.UNAVAILABLE, Outcome.REFUSED})
 _LEVEL: Final = 0.95
 
 
@@ -88,13 +92,17 @@ class _Row:
     standing: Standing | None
     """None: it is not ranked."""
     alone: bool
-    """Whether no other one is ranked, so that a rank says nothing."""
+    """Whether it is the only ranked subject, so that a rank has no meaning."""
     disturbed: bool
     """Whether its figures may come from trials that other programs disturbed, where too few others count."""
 
     def counting(self, aspect: Aspect) -> Sequence[Trial]:
         """Return the trials behind its figures of an aspect."""
         return counting_trials(self.trials, aspect, disturbed=self.disturbed)
+
+    def figures(self, metric: Metric) -> list[float]:
+        """Return the figures of its trials that count."""
+        return [figure for trial in self.counting(metric.aspect) if (figure := metric.figure(trial)) is not None]
 
 
 def trial_table(
@@ -158,6 +166,50 @@ def trial_table(
     )
 
 
+def answers_right(trial: Trial) -> bool | None:
+    """Return whether a subject ended well without wrong answers; None: the trial does not show it."""
+    if trial.outcome is not Outcome.OK:
+        return None if trial.outcome in _NOT_TRIED else False
+    if trial.tally is None or trial.tally.unverified:
+        return None
+    if trial.tally.wrong == 0:
+        return True
+    return False if trial.validity in {Validity.VALID, Validity.INCORRECT} else None
+
+
+def passes_all(trials: Iterable[Trial], passes: Callable[[Trial], bool | None]) -> bool | None:
+    """Return whether a subject passed in all trials with a result; None: no trial has one."""
+    known = [passed for trial in trials if (passed := passes(trial)) is not None]
+    return all(known) if known else None
+
+
+def pass_table(
+    trials: Sequence[Trial],
+    metrics: Sequence[Metric],
+    identity: Sequence[Column],
+    passes: Callable[[Trial], bool | None],
+) -> Table:
+    """Put trials into one row for each subject and condition, with whether it passed, and without a rank.
+
+    Subjects that failed come first. Figures are medians, as in ``trial_table``; one failed trial is a failure.
+    """
+    groups = sorted(grouped(trials).items(), key=lambda one: (passes_all(one[1], passes) is not False, one[0]))
+    rows = [_Row(group, None, alone=True, disturbed=False) for _, group in groups]
+    return Table(
+        (*identity, _PASSED, *(metric.column for metric in metrics), *_JUDGED),
+        tuple(
+            (
+                *(getattr(row.trials[0], column.name) for column in identity),
+                passes_all(row.trials, passes),
+                *(metric.rounded(median(row.figures(metric))) for metric in metrics),
+                *_judged(row),
+            )
+            for row in rows
+        ),
+        notes=tuple(Note(text, index) for index, row in enumerate(rows) for text in trial_notes(row.trials)),
+    )
+
+
 def _rows(trials: Sequence[Trial], ranking: Ranking, metric: Metric, *, disturbed: bool) -> list[_Row]:
     """Return the rows of the trials of one condition, in their order."""
     places = {standing.subject: place for place, standing in enumerate(ranking.standings)}
@@ -216,7 +268,7 @@ def _cells(
     aspect = find_metric(metrics, ranked_by).aspect
     cells: list[Cell] = [getattr(row.trials[0], column.name) for column in identity]
     for metric in metrics:
-        figures = [figure for trial in row.counting(metric.aspect) if (figure := metric.figure(trial)) is not None]
+        figures = row.figures(metric)
         if metric.name == ranked_by:
             cells += _ranks(row)
         cells.append(metric.rounded(median(figures)))
@@ -224,12 +276,17 @@ def _cells(
             value = median_interval(np.array(figures), level=_LEVEL) if row.standing else None
             cells += [metric.rounded(value.low if value else None), metric.rounded(value.high if value else None)]
     cells += [_most_often(map(word, row.counting(aspect))) for _, word in words]
+    return (*cells, *_judged(row))
+
+
+def _judged(row: _Row) -> tuple[Cell, ...]:
+    """Return the cells of ``_JUDGED``."""
     well = (trial for trial in row.trials if trial.outcome is Outcome.OK)
     verified = [trial.tally.wrong for trial in well if trial.tally and not trial.tally.unverified]
     ceiling, limit = ceiling_over(row.trials)
     wrong = max(verified) if verified else None
     verdict = verdict_of(row.trials, disturbed=row.disturbed)
-    return (*cells, wrong, verdict, None if ceiling is None else round(ceiling, 1), limit.value if limit else None)
+    return (wrong, verdict, None if ceiling is None else round(ceiling, 1), limit.value if limit else None)
 
 
 def _ranks(row: _Row) -> tuple[Cell, ...]:

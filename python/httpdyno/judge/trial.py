@@ -1,4 +1,4 @@
-"""One trial from its artifacts to its record: the lines, their verdicts, the outcome, the figures."""
+"""Judge one trial, from its artifacts to its record: lines, verdicts, outcome, figures."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +13,7 @@ from httpdyno.judge.limit import Ceiling, is_saturated
 from httpdyno.judge.lines import Lines
 from httpdyno.judge.outcome import Ending, ending_from_report, outcome_of
 from httpdyno.judge.reference import Reference
-from httpdyno.judge.validity import RULES, Rule, with_validity
+from httpdyno.judge.validity import Rule, with_validity
 from httpdyno.judge.validity.stretch import LEAST_TURNS
 from httpdyno.judge.verdict import TIMED_OUT_OVER_LINK, VERDICTS, judge_samples, outlasts_plan
 from httpdyno.model import (
@@ -50,8 +50,8 @@ def summarise_crawl(
 
     ``right_per_s`` counts the right answers that had ended when the last URL was started, for each second from exec to
     that moment, or when the deadline came: one 5 s stall at the end then does not decide a 9 s trial. It is None where
-    the list is shorter than four times the concurrency, so that its end is most of the trial, and where nobody knows
-    which answers are right.
+    the list is shorter than four times the concurrency, so that its end is most of the trial, and where the right
+    answers are unknown.
     """
     printed = samples.select(_FIGURES).filter(samples["line"].is_not_null())
     durations = summarise_durations(printed["duration_ns"].to_numpy()) if len(printed) else None
@@ -111,7 +111,7 @@ def _right_rate(
         return None, None
     rated = long and not (samples["verdict"] == Verdict.UNVERIFIED.value).any()
     if ending.cut_short and samples["line"].null_count():
-        # A client without further answers until the deadline was as slow as that.
+        # A client without further answers until the deadline is that slow.
         lasted_ns = max(time_ns, min(_wall_ns(ending) or 0, round((deadline_s or 0) * 1e9)))
         return None, int(right.sum()) * 1e9 / lasted_ns if rated else None
     starts_ns = samples["start_ns"]
@@ -143,7 +143,7 @@ class TrialArtifacts:
     report : Mapping[str, Any]
         The engine's report, version 1, parsed from JSON.
     lines : Lines
-        What the client printed.
+        The client's lines.
     stderr : str
         The end of what the client wrote to its standard error.
     round_trip_ns : int | None
@@ -161,14 +161,14 @@ class TrialArtifacts:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """Facts about a trial that it did not leave itself; they are recorded, and the rules of validity read them."""
+    """Facts about a trial that are not among its artifacts; they are recorded, and the rules of validity read them."""
 
     version: str | None = None
     """Version of the subject."""
     cool_down_ns: int | None = None
-    """Time that the machine was given to become quiet before it."""
+    """Duration of the cool-down before it."""
     cool_down_reason: str | None = None
-    """Why it was not quiet."""
+    """Reason for the cool-down."""
     other_programs: tuple[ProgramUse, ...] | None = None
     """Other programs that used the CPU meanwhile; None: not recorded."""
     ceiling: Ceiling | None = None
@@ -199,7 +199,7 @@ def judge_crawl(
     reference: Reference,
     circumstances: Circumstances = NO_CIRCUMSTANCES,
     *,
-    rules: Sequence[Rule] = RULES,
+    rules: Sequence[Rule],
 ) -> JudgedTrial:
     """Judge one crawl of one client."""
     counters = counters_from_report(artifacts.report)
@@ -248,11 +248,11 @@ def judge_crawl(
 
 
 def trial_refused(plan: TrialPlan, report: Mapping[str, Any], circumstances: Circumstances = NO_CIRCUMSTANCES) -> Trial:
-    """Make the record of a trial whose instrument failed: its link was not what was asked, or its peer was lost."""
+    """Make the record of a trial whose instrument failed: its link missed the settings, or its peer was lost."""
     link = report.get("link") or {}
-    reason = str(link.get("reason") or report.get("reason") or "the link is not what was asked")
+    reason = str(link.get("reason") or report.get("reason") or "the link missed its settings")
     trial = trial_not_run(plan, Outcome.REFUSED, reason, circumstances)
-    # Of a subject that was not started, nothing was counted: a 0 would say that it was.
+    # Nothing was counted for a subject that was not started: a 0 would be a count.
     counters = counters_from_report({**report, "subject": None})
     lost = report.get("outcome") in {"origin_lost", "peer_failed"}
     validity = Validity.ORIGIN_LIMITED if lost else Validity.LINK_LIMITED
@@ -267,7 +267,7 @@ def trial_not_run(
     *,
     urls_given: int = 0,
 ) -> Trial:
-    """Make the record of a trial without results: all there is when the subject is not available."""
+    """Make the record of a trial without results, when the subject is not available."""
     condition, ceiling = plan.condition, circumstances.ceiling
     return Trial(
         trial=plan.number,

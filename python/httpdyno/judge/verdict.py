@@ -1,4 +1,4 @@
-"""A verdict for every sample: what the client printed, compared with what was served and what arrived."""
+"""A verdict for every sample: the client's line, compared with the answer served and the requests that arrived."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from httpdyno.stats import BoolArray, Int64Array
 
 TIMED_OUT_OVER_LINK: Final = KnownFailure(
     case="timeout_over_link",
-    reason="the link may take longer than what the web's answers leave of the timeout; a longer --timeout tells",
+    reason="the link may take longer than what the web's answers leave of the timeout; try a longer --timeout",
     issue="",
 )
 """Explains honest answers that a client gave up at its timeout, over a link for which that may be right."""
@@ -84,7 +84,7 @@ def seen_within(claims: Claims, requests: Requests) -> BoolArray:
     place[requests.group] = np.arange(len(requests.group))
     request = place[claims.group]
     inside = (claims.begin_ns <= requests.at_ns[request]) & (requests.last_ns()[request] <= claims.end_ns)
-    # Nearly every URL is requested once: then one comparison says it all.
+    # Nearly every URL is requested once: then one comparison is enough.
     seen: BoolArray = inside & (logged == 1)
     often = np.flatnonzero(logged > 1)
     if len(often):

@@ -1,4 +1,4 @@
-"""A server with known behaviour, as a process beside a generator."""
+"""A server with known behaviour, as a process of its own."""
 
 import contextlib
 import select
@@ -15,10 +15,9 @@ from urllib.parse import urlsplit
 from httpdyno.errors import EngineFailed
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.generator import ServerRecord, read_server_record
+from httpdyno.lab.cpus import kept_awake, pinned
 from httpdyno.lab.engine import engine_refusal
-from httpdyno.lab.pinning import pinned
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.wakefulness import kept_awake
 
 __all__ = ["Calibrator", "measure_overhead_ns"]
 
@@ -97,7 +96,7 @@ class Calibrator:
 
 
 def measure_overhead_ns(engine: Path, *, server_cpus: Collection[int], client_cpus: Collection[int]) -> int:
-    """Measure what a round trip takes beside the server's own time: the median, of one request at a time."""
+    """Measure the part of a round trip that is not the server's own time: the median, of one request at a time."""
     with (
         Calibrator(engine, ("law", "--constant", "0"), server_cpus) as calibrator,
         kept_awake(client_cpus),

@@ -26,11 +26,11 @@ class Pause:
     waited_ns: int
     """The time that looking takes included."""
     reason: str | None = None
-    """What disturbed last; None when it was quiet at once."""
+    """The last disturbance; None when the machine was quiet at once."""
 
 
 def disturbance(use: MachineUse, usual: MachineUse) -> str | None:
-    """Describe what there is on the machine beside the usual; None when it is quiet.
+    """Describe the unusual work on the machine; None when it is quiet.
 
     Quiet is a CPU that is busy, or a resource that is waited for, for at most 20 % of the time more than usual, and no
     more sockets without a process than usual. Sockets in TIME_WAIT do not count: they die with the namespaces of the
@@ -59,7 +59,7 @@ def quieter(one: MachineUse, other: MachineUse) -> MachineUse:
 
 
 class CoolDown:
-    """Watches the machine between trials; learns what is usual on it."""
+    """Watcher of the machine between trials; learns its usual load."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class CoolDown:
         self._left = False
 
     def before_trial(self) -> Pause | None:
-        """Wait for what the last trial has left behind; before the first one, watch what is usual here."""
+        """Wait for the effects of the last trial to end; before the first one, learn the usual load."""
         if self._first:
             self._first = False
             self._usual = self._watch(self._read())[1]

@@ -11,10 +11,10 @@ from httpdyno.errors import EngineFailed, HttpdynoError
 from httpdyno.installation import renew_engine
 from httpdyno.judge.wording import some_of
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.location import find_engine
 from httpdyno.model import Fact, Fitness, format_size
 from httpdyno.subjects.cache import cache_folder
 from httpdyno.subjects.catalogue import read_catalogue
+from httpdyno.subjects.engine_program import find_engine
 from httpdyno.subjects.needs import check_needs, find_need, install_line
 
 __all__ = ["Conclusion", "conclude", "diagnose"]

@@ -1,4 +1,4 @@
-"""What the engine is asked beside trials: expectations, URLs, facts of this machine."""
+"""Questions to the engine apart from trials: expectations, URLs, facts of this machine."""
 
 import errno
 import hashlib
@@ -13,10 +13,10 @@ from typing import IO, Any
 
 from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.lab.location import ENGINE_NAME
 from httpdyno.model import Fact, Fitness, format_exact
 from httpdyno.storage import storage_errors
 from httpdyno.store import EngineIdentity
+from httpdyno.subjects.engine_program import ENGINE_NAME
 
 __all__ = ["Engine", "Reached", "ServedWeb", "engine_refusal"]
 
@@ -48,7 +48,7 @@ class ServedWeb:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """An origin on another machine that has said who it is."""
+    """An origin on another machine that has identified itself."""
 
     url: str
     web: str
@@ -80,10 +80,10 @@ class Engine:
         http_version: str = "",
         against: str | None = None,
     ) -> None:
-        """Write what a correct client must report for each URL, as CSV: one row for each line that is not empty.
+        """Write the expected answer of each URL as CSV: one row for each line that is not empty.
 
-        ``check`` (``json``) and ``http_version`` are what clients are told; empty: nothing. What fails the check is an
-        error, and so is a host without version ``2`` where that is told, and what leads away from ``against``, the one
+        ``check`` (``json``) and ``http_version`` are settings of clients; empty: none. What fails the check is an
+        error, and so is a host without version ``2`` where that is set, and what leads away from ``against``, the one
         origin that plays the web on another machine.
         """
         with urls.open("rb") as lines:
@@ -118,7 +118,7 @@ class Engine:
             raise EngineFailed(f"{self.path} web: the answer is no web's identity; {RENEW_ENGINE}") from error
 
     def reach(self, against: str) -> Reached:
-        """Ask another machine's origin who it is."""
+        """Identify the origin on another machine."""
         answer = self._ask(["reach", "--", against])
         try:
             there = json.loads(answer)
@@ -133,7 +133,7 @@ class Engine:
         self._copy(["urls", "--web", web, *_seeded(seed), *limited], into)
 
     def doctor(self) -> list[Fact]:
-        """Ask what the kernel of this machine can and cannot do."""
+        """Query the capabilities of this machine's kernel."""
         answer = self._ask(["doctor"])
         try:
             facts = json.loads(answer)
@@ -163,7 +163,7 @@ class Engine:
             raise EngineFailed(f"{self.path} doctor: {error} in a fact; {RENEW_ENGINE}") from error
 
     def _copy(self, arguments: Sequence[str], into: IO[bytes], stdin: IO[bytes] | int = subprocess.DEVNULL) -> None:
-        """Run a verb and write what it prints: here and not by the engine, so that a full disk is known as one."""
+        """Run a verb and write its output: here and not by the engine, so that a full disk is detected."""
         with self._started(arguments, stdin) as process:
             assert process.stdout is not None
             assert process.stderr is not None

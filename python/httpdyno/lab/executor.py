@@ -1,13 +1,18 @@
 """Executes trials on this machine: builds, CPUs, rooms, and what the web answers to the lists of a run."""
 
+import json
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
+from urllib.parse import urlsplit
 
 import polars as pl
 
+from httpdyno.errors import EngineFailed
 from httpdyno.judge import Circumstances, JudgedTrial, trial_not_run
 from httpdyno.judge.validity import RULES, Rule
 from httpdyno.lab.engine import Engine
@@ -15,17 +20,74 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.observer import Observer
 from httpdyno.lab.peer import peer_command
 from httpdyno.lab.planned_time import PlannedTime
-from httpdyno.lab.room import Command, Pinning, RoomSpec
+from httpdyno.lab.room import Command, Pinning, RoomSpec, Web
 from httpdyno.lab.run_room import run_room
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import NotRun, TrialFiles
 from httpdyno.lab.web_answers import WebAnswers
-from httpdyno.lab.wire import Wire
 from httpdyno.model import Condition, Outcome, TrialPlan, UrlSeries, Workload
 from httpdyno.storage import storage_errors
 from httpdyno.subjects.build import Build, BuildOutcome
 
-__all__ = ["Execute", "JudgeFiles", "LocalExecutor", "TrialKind", "judge_trial"]
+_TIMES: Final = 300
+_ENOUGH_S: Final = 5.0
+"""Over a long way fewer will do."""
+_DEADLINE_S: Final = 20.0
+_HTTP_PORT: Final = 80
+_HERE: Final = "http://wire.example"
+_PROBE: Final = f"""
+import json, socket, sys, time
+times, enough = [], time.monotonic() + {_ENOUGH_S}
+family, kind, _, _, address = min(socket.getaddrinfo(sys.argv[1], int(sys.argv[2]), type=socket.SOCK_STREAM))
+while len(times) < {_TIMES} and time.monotonic() < enough:
+    one = socket.socket(family, kind)
+    begin = time.perf_counter_ns()
+    one.connect(address)
+    times.append(time.perf_counter_ns() - begin)
+    one.close()
+print(json.dumps(sorted(times)[len(times) // 2]))
+"""
+"""Connects: the peer's kernel answers that by itself, so that it takes the wire's round trip and a system call."""
+
+
+@dataclass(slots=True)
+class Wire:
+    """Round trip of a packet, measured once for each link: the same CPUs and kernel carry all packets of a run."""
+
+    engine: Engine
+    pinning: Pinning
+    interruption: Interruption
+    _known: dict[str, int | None] = field(default_factory=dict)
+
+    def round_trip_ns(self, condition: Condition) -> int | None:
+        """Return the median of some hundred TCP connects in such a room; None where they cannot be made."""
+        if condition.link_name not in self._known:
+            self._known[condition.link_name] = self._measured(condition)
+        return self._known[condition.link_name]
+
+    def _measured(self, condition: Condition) -> int | None:
+        # The network is the same for every peer, and our origin starts at once. A remote origin serves its own web.
+        web = Web("plain" if condition.against is None else condition.web, condition.seed, condition.against)
+        path = os.environ.get("PATH", os.defpath)
+        there = urlsplit(condition.against or _HERE)
+        argv = (sys.executable, "-I", "-c", _PROBE, there.hostname or "", str(there.port or _HTTP_PORT))
+        spec = RoomSpec(
+            Command(argv, Path("/"), {"PATH": path}),
+            web,
+            deadline_s=_DEADLINE_S,
+            link=condition.link,
+            link_seed=condition.link_seed,
+            pinning=self.pinning,
+            receive_steering=condition.receive_steering,
+        )
+        try:
+            with (
+                ScratchFile() as nothing,
+                run_room(self.engine.path, spec, nothing, self.interruption) as left,
+            ):
+                return int(json.loads(left.stdout.read_text()))
+        except (EngineFailed, ValueError):
+            return None
 
 
 class Execute(Protocol):
@@ -64,7 +126,7 @@ def judge_trial(
     kind: TrialKind,
     circumstances: Circumstances | None = None,
     *,
-    rules: Sequence[Rule] = RULES,
+    rules: Sequence[Rule],
 ) -> JudgedTrial:
     """Make the record of a trial from the files that it left, or from the reason why it left none."""
     circumstances = replace(circumstances or Circumstances(), version=left.version)

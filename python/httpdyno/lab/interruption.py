@@ -1,4 +1,4 @@
-"""The wish of the user or the system to stop: noticed between steps, or at once while somebody else is waited for."""
+"""Interruption by the user or the system: noticed between steps, or at once during a wait."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def interrupted_exit_code() -> int:
 class Interruption:
     """While the block lasts, SIGINT, SIGTERM and SIGHUP are noted instead of ending the process.
 
-    A trial that is under way is then ended by whoever runs it, finished trials are kept, and the room is taken down.
+    A running trial is then ended, finished trials are kept, and the room is taken down.
     Must be entered in the main thread; may be entered again while it lasts.
     """
 
@@ -48,7 +48,7 @@ class Interruption:
 
     @property
     def urgent(self) -> bool:
-        """Whether a second one came: whoever waits for a tidy end must not wait any longer."""
+        """Whether a second signal came: then no clean end is waited for."""
         return self._count > 1
 
     def request(self) -> None:

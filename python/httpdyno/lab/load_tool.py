@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import Interrupted, NothingMeasured
-from httpdyno.lab.idle import without_program_s
+from httpdyno.lab.cpus import kept_awake, pinned, without_program_s
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.pinning import pinned
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.wakefulness import kept_awake
 from httpdyno.subjects import supervisor
 
 __all__ = ["LoadToolRun", "run_load_tool"]
@@ -31,7 +29,7 @@ class LoadToolRun:
     text: str
     """All of standard output, whatever the exit status: whether it is a report is for its parser to say."""
     foreign_share: float
-    """Of the time of its CPUs, 0 to 1, that somebody else had."""
+    """The share of the time of its CPUs, 0 to 1, that other programs had."""
 
 
 def run_load_tool(

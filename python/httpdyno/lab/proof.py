@@ -1,18 +1,22 @@
-"""Lets nobody be measured whose claims do not hold: each build is probed once, and what came out is kept beside it."""
+"""Proof of the claims of subjects: each build is tried once, and the results are kept with it."""
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
 from httpdyno.errors import SubjectUnavailable
+from httpdyno.judge.client_cases import contract_cases
+from httpdyno.lab.conformance import Room, claims_of, results_of, try_cases, try_claims
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.prober import probe_subject
 from httpdyno.lab.room import Pinning
-from httpdyno.model import Subject, SubjectKind
+from httpdyno.model import CaseOutcome, CaseResult, Cases, Subject, SubjectKind, Trial, flatten, restore
 from httpdyno.storage import storage_errors
 from httpdyno.subjects.build import BuildOutcome
-from httpdyno.subjects.probe import ProbeResult, claims_anything, read_proof, write_proof
+from httpdyno.subjects.cache import BuildPlace
 
-__all__ = ["prove", "prove_all"]
+_FILE: Final = "probe.json"
 
 
 def prove_all(
@@ -28,7 +32,7 @@ def prove_all(
     Builds are by the id of the subject, and stay in their order; one whose claims fail has an error that names them.
     ``tell`` gets each subject that has to be probed now: it was not before with this build and this engine.
     """
-    claiming = [name for name, outcome in builds.items() if _claims(outcome)]
+    claiming = [name for name, outcome in builds.items() if outcome.build and claims_anything(outcome.subject)]
     digest = engine.identity().sha256 if claiming else ""
 
     def proven(outcome: BuildOutcome) -> BuildOutcome:
@@ -36,48 +40,54 @@ def prove_all(
         results = read_proof(outcome.build.place, digest)
         if results is None:
             tell(outcome.subject)
-            results = _prove(outcome, engine, digest, pinning, interruption)
+            results = results_of(prove(Room(engine, outcome.build, pinning, interruption)))
         return _held_against(outcome, results)
 
     return {name: proven(outcome) if name in claiming else outcome for name, outcome in builds.items()}
 
 
-def prove(
-    outcome: BuildOutcome, engine: Engine, pinning: Pinning, interruption: Interruption
-) -> tuple[ProbeResult, ...]:
-    """Probe a built client or server now, and keep what came out.
+def prove(room: Room) -> Sequence[Trial]:
+    """Try the claims of a built client or server now, and keep the results with the build.
 
     A case that fails is tried a second time, and that alone counts for it: on a busy machine a client can miss its
     timeout, but not twice in a row. No case knows of another, so those that held need not hold again.
     """
-    return _prove(outcome, engine, engine.identity().sha256, pinning, interruption)
-
-
-def _prove(
-    outcome: BuildOutcome, engine: Engine, digest: str, pinning: Pinning, interruption: Interruption
-) -> tuple[ProbeResult, ...]:
-    assert outcome.build is not None
-    results = probe_subject(engine, outcome.subject, outcome, pinning, interruption)
-    if failed := frozenset(result.claim for result in results if not result.honest):
-        again = probe_subject(engine, outcome.subject, outcome, pinning, interruption, only=failed)
-        second = {result.claim: result for result in again}
-        results = tuple(second.get(result.claim, result) for result in results)
+    trials = list(try_claims(room))
+    if failed := [result.title for result in results_of(trials) if not result.is_right]:
+        right = [[result for result in trial[Cases].cases if result.is_right] for trial in trials]
+        trials = [trial.having(Cases(tuple(some))) for trial, some in zip(trials, right, strict=True) if some]
+        for trial in try_claims(room, only=failed):
+            again = (replace(result, attempts=result.attempts + 1) for result in trial[Cases].cases)
+            trials.append(trial.having(Cases(tuple(again))))
+    order = [case.title for case in claims_of(room.build.subject)]
+    trials.sort(key=lambda trial: order.index(trial[Cases].cases[0].title))
     with storage_errors("keeping what a probe found: cannot write"):
-        write_proof(outcome.build.place, digest, results)
-    return results
+        write_proof(room.build.place, room.engine.identity().sha256, results_of(trials))
+    return trials
 
 
-def _claims(outcome: BuildOutcome) -> bool:
-    """Return whether a build was made of a subject that claims something."""
-    subject = outcome.subject
-    return outcome.build is not None and subject.kind is not SubjectKind.TOOL and claims_anything(subject)
+def check(room: Room) -> Iterator[Trial]:
+    """Try each clause of the contract of clients, and the claims if every clause was tried."""
+    is_whole = True
+    for trial in try_cases(room, contract_cases(room.build.subject)):
+        is_whole &= all(result.outcome is not CaseOutcome.NOT_TRIED for result in trial[Cases].cases)
+        yield trial
+    if is_whole:
+        yield from prove(room)
 
 
-def _held_against(outcome: BuildOutcome, results: Sequence[ProbeResult]) -> BuildOutcome:
+def claims_anything(subject: Subject) -> bool:
+    """Return whether a subject claims any capability; adapters for other purposes claim none."""
+    if subject.kind is SubjectKind.TOOL:
+        return False
+    return bool(subject.capabilities.endpoints) or any(case.claimed for case in claims_of(subject))
+
+
+def _held_against(outcome: BuildOutcome, results: Sequence[CaseResult]) -> BuildOutcome:
     """Remove the build from a subject one of whose claims does not hold."""
     subject = outcome.subject
-    # What works though nobody claims it is the folder's mistake, which the contract test finds; it spoils no figure.
-    broken = [str(result) for result in results if result.claimed and not result.honest]
+    # A capability that works without a claim spoils no figure; the contract test reports it.
+    broken = [str(result) for result in results if result.claimed and not result.is_right]
     if not broken:
         return outcome
     return BuildOutcome(
@@ -87,3 +97,21 @@ def _held_against(outcome: BuildOutcome, results: Sequence[ProbeResult]) -> Buil
             f"look closer with: httpdyno subjects probe {subject.id}"
         ),
     )
+
+
+def read_proof(place: BuildPlace, engine: str) -> tuple[CaseResult, ...] | None:
+    """Read the results of a probe; None when this build was not probed with this engine, or the file is unreadable."""
+    try:
+        values = json.loads((place.path / _FILE).read_text(encoding="utf-8"))
+        results = tuple(restore(CaseResult, result) for result in values["results"])
+        return results if values["engine"] == engine else None
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def write_proof(place: BuildPlace, engine: str, results: Sequence[CaseResult]) -> None:
+    """Write the results of a probe atomically."""
+    text = json.dumps({"engine": engine, "results": [flatten(result) for result in results]}, indent=2)
+    written = place.path / f"{_FILE}.new"
+    written.write_text(f"{text}\n", encoding="utf-8")
+    written.replace(place.path / _FILE)

@@ -1,4 +1,4 @@
-"""What a room is made of, and the engine's command line that makes it: pure, from a plan to an argv."""
+"""Specification of a room, and the engine's command line for it: a pure function from plan to argv."""
 
 import shlex
 from collections.abc import Collection, Mapping, Sequence
@@ -36,10 +36,9 @@ class Pinning:
         return frozenset(parse_cpus(self.subject_cpus) | parse_cpus(self.engine_cpus))
 
     def with_subject_on(self, count: int | None, available: Collection[int]) -> "Pinning":
-        """Reserve the last CPUs for a subject that is to have a number of them, and the first one for the engine.
+        """Reserve the last ``count`` CPUs for the subject, and the first one for the engine.
 
-        None: nobody counts, and nothing is changed. Who gets all that are ``available`` shares the first one with the
-        engine.
+        None: nothing is changed. A subject that gets all ``available`` CPUs shares the first one with the engine.
         """
         if count is None:
             return self
@@ -99,11 +98,11 @@ class HostNetwork:
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """How a subject is given its lines; unless it says more, all at once."""
+    """Feed of lines to a subject; by default all at once."""
 
     rate_per_s: float | None = None
     grace_s: float | None = None
-    """Time after the last line to finish what is open; None: as long as the deadline allows."""
+    """Time after the last line to finish open requests; None: until the deadline."""
     batch: int | None = None
     """Lines at once; the next ones when those are answered."""
     per_host: int | None = None
@@ -124,15 +123,15 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class RoomSpec:
-    """All that a room is made of; the engine refuses what it cannot have, in one line."""
+    """Specification of a room; the engine reports what it cannot provide in one line."""
 
     command: Command
     """The subject."""
     peer: Web | Command | Driver | HostNetwork
-    """Who plays the peer: a web of ours, a server, the real internet; nobody where a driver has the subject sent to."""
+    """The subject's peer: a web of the engine, a server, a driver of a subject that serves, or the real internet."""
     deadline_s: float
     timeout_s: float | None = None
-    """What a client is told to give a URL."""
+    """The timeout of one URL that a client gets."""
     feed: Feed = field(default_factory=Feed)
     link: Link = field(default_factory=Link)
     link_seed: int = 1

@@ -1,4 +1,4 @@
-"""A server subject that runs on this machine's loopback: to look at what it answers, not to measure it."""
+"""A server of the contract as a process on this machine's loopback, and the requests that it is sent."""
 
 import contextlib
 import os
@@ -14,12 +14,10 @@ from types import TracebackType
 from typing import IO, Final, Self
 
 from httpdyno.errors import Interrupted
+from httpdyno.judge.conformance import Answer, Ask
 from httpdyno.lab.interruption import Interruption
 from httpdyno.subjects.build import Build
 from httpdyno.subjects.cache import program_path
-from httpdyno.subjects.probe import Answer, Ask
-
-__all__ = ["ServerProcess"]
 
 _HOST: Final = "127.0.0.1"
 _LONGEST_START_S: Final = 120.0
@@ -132,7 +130,7 @@ class ServerProcess:
 
 
 def _reserved_place() -> socket.socket:
-    """Bind a free port and listen nowhere: a server may share it, as all set SO_REUSEADDR, and nobody is given it."""
+    """Bind a free port without listening: no other program gets it; the server shares it, as all set SO_REUSEADDR."""
     place = socket.socket()
     place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     place.bind((_HOST, 0))

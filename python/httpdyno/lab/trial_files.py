@@ -1,18 +1,25 @@
 """Files that a trial left: what the engine and the subject wrote, before anything is judged."""
 
+import os
+import re
+import shutil
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.web_answers import Answers
+from httpdyno.storage import storage_errors
 
-__all__ = ["NotRun", "TrialFiles"]
+_PREFIX: Final = "httpdyno-trial-"
+_NAME: Final = re.compile(rf"{_PREFIX}([0-9]+)-.+")
 
 
 @dataclass(frozen=True, slots=True)
 class NotRun:
-    """A trial that could not be run, and why."""
+    """A trial that could not be run, and the reason."""
 
     reason: str
     version: str | None = None
@@ -58,3 +65,32 @@ class TrialFiles:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class TrialFolder:
+    """A folder below ``$TMPDIR`` that is gone when its context ends.
+
+    Its name has the process that made it: after SIGKILL the next folder that is made removes it.
+    """
+
+    def __init__(self) -> None:
+        with storage_errors("the files of a trial: cannot be made"):
+            sweep(Path(tempfile.gettempdir()))
+            self._folder = tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-")
+        self.path: Final = Path(self._folder.name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._folder.cleanup()
+
+
+def sweep(among: Path) -> None:
+    """Remove the folders whose process has ended."""
+    for folder in among.glob(f"{_PREFIX}*"):
+        owner = _NAME.fullmatch(folder.name)
+        if owner and not Path("/proc", owner[1]).exists():
+            shutil.rmtree(folder, ignore_errors=True)

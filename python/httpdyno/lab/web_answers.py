@@ -1,4 +1,4 @@
-"""What a web answers to lists of URLs: the engine is asked once for each list, web and timeout."""
+"""Answers of a web to lists of URLs: the engine computes them once for each list, web and timeout."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ _PREFIX: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What the web answers to a list."""
+    """Answers of the web to a list."""
 
     expectations: Expectations
     planned: PlannedTime
@@ -63,7 +63,7 @@ class WebAnswers:
     _known: dict[_Question, Answers] = field(default_factory=dict)
 
     def of(self, condition: Condition, urls: ScratchFile) -> Answers:
-        """Return what the web of a condition answers to its list, asked for once.
+        """Return the answers of a condition's web to its list, computed once.
 
         Of a series that was asked for with more URLs the first are taken.
         """
@@ -81,8 +81,8 @@ class WebAnswers:
         )
         known = self._known.pop(question, None)
         if known is None or (series and len(known.expectations) < series.count):
-            # Of millions of URLs that takes a minute, which nobody who wants to stop should have to wait.
-            with self.interruption.at_once("the web was being asked what each URL answers"):
+            # For millions of URLs this takes a minute: an interruption ends it at once.
+            with self.interruption.at_once("the answers of the web were being computed"):
                 known = self._ask(condition, urls)
             for old in _oldest_series(self._known):
                 del self._known[old]

@@ -27,16 +27,16 @@ def key_value(part: str) -> tuple[str, int]:
     """Read one ``KEY=VALUE``: a time in nanoseconds, a rate in bits a second, a loss in billionths, or bytes."""
     key, equals, value = part.partition("=")
     if not equals:
-        raise LinkTextError(f"{quoted(part)} must be KEY=VALUE: a preset stands first")
+        raise LinkTextError(f"{quoted(part)} must be KEY=VALUE: a preset must come first")
     end, _, name = key.rpartition(".")
     if end in _ENDS and name in ("rtt", "mtu"):
         instead = "write up.delay or down.delay" if name == "rtt" else "write mtu"
-        raise LinkTextError(f"{key} is of both directions; {instead}")
+        raise LinkTextError(f"{key} applies to both directions; {instead}")
     if key == "mtu":
         return key, _mtu(value)
     if key not in ("rtt", *_KEYS) and not (end in _ENDS and name in _KEYS):
         raise LinkTextError(
-            f"unknown key {quoted(key)}; there are rtt, delay, rate, queue, loss, mtu, and up. or down. before all "
+            f"unknown key {quoted(key)}; known: rtt, delay, rate, queue, loss, mtu, and up. or down. before all "
             "but rtt and mtu"
         )
     read = {"rate": _rate, "loss": _loss}.get(name, _time)
@@ -82,7 +82,7 @@ def _rate(key: str, text: str) -> int:
     value = _scale(text.lower() if text.isascii() else text, _RATES)
     if value is None or value not in RATES_BITS_PER_S:
         raise LinkTextError(
-            f"{key}: {quoted(text)} is no rate; write 1gbit, 20mbit or 1.5mbit, from 1kbit to 1tbit a second"
+            f"{key}: {quoted(text)} is no rate; write 1gbit, 20mbit or 1.5mbit, from 1kbit to 1tbit per second"
         )
     return value
 
@@ -97,7 +97,7 @@ def _loss(key: str, text: str) -> int:
 def _mtu(text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) not in MTUS:
         raise LinkTextError(
-            f"mtu: {quoted(text)} is no packet length; write 1280 (the least that IPv6 works with) to 65535 bytes"
+            f"mtu: {quoted(text)} is no packet length; write 1280 (the minimum for IPv6) to 65535 bytes"
         )
     return int(text)
 
@@ -262,15 +262,13 @@ class Link:
             given[key] = value
         if "rtt" in given:
             if given.keys() & {"delay", "up.delay", "down.delay"}:
-                raise LinkTextError("say the distance once: rtt (both ways together), or delay (each way)")
+                raise LinkTextError("give the distance once: rtt (both ways together) or delay (each way)")
             half = given["rtt"] // 2
             given |= {"up.delay": half, "down.delay": given["rtt"] - half}
         up, down = _over(base.up, given, "up"), _over(base.down, given, "down")
         for key, limited in (("up.", up), ("down.", down), ("", up if up.rate_bits_per_s else down)):
             if f"{key}queue" in given and limited.rate_bits_per_s is None:
-                raise LinkTextError(
-                    f"{key}queue needs a rate to wait for; add {key}rate=100mbit, or leave the queue out"
-                )
+                raise LinkTextError(f"{key}queue needs a rate to wait for; add {key}rate=100mbit, or remove the queue")
         return cls(up, down, given.get("mtu", base.mtu_bytes))
 
     @classmethod
@@ -280,7 +278,7 @@ class Link:
         for preset in LINK_PRESETS:
             if preset.name == name:
                 return cls._read(preset.spec)
-        raise LinkTextError(f"there is no preset {quoted(name)}; there are direct, {_names()}; else write KEY=VALUE")
+        raise LinkTextError(f"there is no preset {quoted(name)}; known: direct, {_names()}; otherwise write KEY=VALUE")
 
     @property
     def direct(self) -> bool:

@@ -8,8 +8,24 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import InvalidValue, suggestion
-from httpdyno.model.tool_report import check_parser
+from httpdyno.model.counters import Count
 
+REPORT_PARSERS: Final = (
+    "ab",
+    "fortio",
+    "h2load",
+    "hey",
+    "httpdyno-load",
+    "httperf",
+    "k6",
+    "oha",
+    "rewrk",
+    "vegeta",
+    "wrk",
+)
+"""Names of the parsers that ``report.parser`` of a tool's ``subject.toml`` may have."""
+WITHOUT_P99: Final = frozenset({"h2load", "httperf", "rewrk"})
+"""Those of tools that print no 99th percentile."""
 FAULTS: Final = (
     "nxdomain",
     "servfail",
@@ -69,17 +85,67 @@ HABITS: Final = ("memory_growth",)
 CASES: Final = (*FAULTS, *WEB_CAUSES, *HAZARDS, *JUDGED_CAUSES, *CLAIMS, *SERVER_CLAIMS, *HABITS)
 """All of them."""
 _LISTED: Final = "docs/concepts/web.md and subjects/CONTRACT.md list those that there are"
+INSTALL_WITH: Final = "install it with"
+"""Stands before what installs a missing need, in the reason of a subject that is not available."""
+_IDENTIFIER: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLatency:
+    """Response times by the tool's own clock; None for what it does not report.
+
+    docs/reference/tools.md tells for each tool from when to when it measures.
+    """
+
+    mean_ns: int | None = None
+    stdev_ns: int | None = None
+    min_ns: int | None = None
+    max_ns: int | None = None
+    percentiles_ns: Mapping[float, int] = field(default_factory=dict)
+    """By percent: ``{50.0: 1_200_000, 99.9: ...}``; empty when the tool has none, or had no answer to measure."""
+    slowest_means_ns: Mapping[float, int] = field(default_factory=dict)
+    """Means of the slowest, by the percentage that they are of all: ``{5.0: ...}`` of the slowest 5 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReport:
+    """Figures of one run of a tool; None for what it does not report."""
+
+    requests: int
+    """Requests that were answered, whatever the status."""
+    duration_ns: int
+    """How long the tool says it ran; of a tool that does not say it, what its rate makes of its requests."""
+    stated_per_s: float | None = None
+    """The rate that the tool itself states: some count requests that failed, see ``requests_per_s``."""
+    errors: tuple[Count, ...] = ()
+    """Requests and connections that failed, by the tool's name for the kind; a kind that never happened is left out."""
+    non_2xx: int | None = None
+    """Answers with another status than 200 to 299; some tools count 3xx among the good ones."""
+    received_bytes: int | None = None
+    """What was read, heads included where the tool counts them."""
+    latency: ToolLatency | None = None
+
+    @property
+    def requests_per_s(self) -> float | None:
+        """Answers a second, counted alike for all tools; None for a run that took no time."""
+        return self.requests * 1e9 / self.duration_ns if self.duration_ns else None
+
+    @property
+    def error_count(self) -> int:
+        """All errors together."""
+        return sum(error.count for error in self.errors)
+
+
+def check_parser(name: str) -> None:
+    """Raise ``InvalidValue`` for an unknown parser."""
+    if name not in REPORT_PARSERS:
+        raise InvalidValue(f"report.parser: unknown parser {name!r}; {suggestion(name, REPORT_PARSERS)}")
 
 
 def check_case(case: str) -> None:
     """Raise ``InvalidValue`` for an unknown case."""
     if case not in CASES:
         raise InvalidValue(f"known_failure.case: unknown case {case!r}; {suggestion(case, CASES, otherwise=_LISTED)}")
-
-
-INSTALL_WITH: Final = "install it with"
-"""Stands before what installs a missing need, in the reason of a subject that is not available."""
-_IDENTIFIER: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 class SubjectKind(StrEnum):
@@ -134,7 +200,7 @@ class KnownFailure:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a subject claims to be able to do; the probe proves each claim before the subject is measured."""
+    """Claims of a subject; the probe proves each claim before the subject is measured."""
 
     http: tuple[str, ...] = ()
     keepalive: tuple[bool, ...] = ()
@@ -167,7 +233,7 @@ class Subject:
     known_failures: tuple[KnownFailure, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     unavailable: str = ""
-    """Why it can be had nowhere; empty when it can."""
+    """Why it is available nowhere; empty when it is available."""
     report_parser: str = ""
     """Which parser reads the report of a tool, one of ``REPORT_PARSERS``; empty for clients and servers."""
     content_argv: tuple[str, ...] = ()

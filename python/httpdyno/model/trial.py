@@ -51,19 +51,19 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"
     UNAVAILABLE = "unavailable"
     REFUSED = "refused"
-    """The room was not what was asked for (its link missed), so that the subject was not started."""
+    """The room missed its settings (its link), so that the subject was not started."""
     NEVER_LISTENED = "never_listened"
     """A server accepted no connection."""
     DIED = "died"
     """A server ended, or stopped answering, while requests came."""
     WRONG_ANSWERS = "wrong_answers"
-    """A server does not answer what its contract says."""
+    """A server breaks its contract."""
     LEAKED = "leaked"
     """A server opened more and more descriptors, though no more requests came at once."""
 
 
 class Validity(StrEnum):
-    """Whether a trial's numbers say something about its subject; what is not valid is shown, and not ranked."""
+    """Whether a trial's figures represent its subject; invalid trials are shown, and not ranked."""
 
     VALID = "VALID"
     GENERATOR_LIMITED = "GENERATOR_LIMITED"
@@ -88,17 +88,17 @@ class Sample:
     line: Annotated[
         int | None, Recorded("line of the client's output, from 1; null when the URL has no line", type="int32")
     ]
-    url: Annotated[str, Recorded("the URL as it was given to the client")]
+    url: Annotated[str, Recorded("the URL as given to the client")]
     code: Annotated[str | None, Recorded("the second field of the line as the client printed it")]
     status: Annotated[int | None, Recorded("status code, when the code is one", type="int16")]
     error: Annotated[str | None, Recorded("error name, when the code is no status code")]
     start_ns: Annotated[
-        int | None, Recorded("when the client says that it took the slot, since the Unix epoch", unit="ns")
+        int | None, Recorded("time at which the client claims to have taken the slot, since the Unix epoch", unit="ns")
     ]
-    duration_ns: Annotated[int | None, Recorded("how long the client says that it took, redirects included", unit="ns")]
+    duration_ns: Annotated[int | None, Recorded("duration that the client claims, redirects included", unit="ns")]
     body_length: Annotated[int | None, Recorded("content after decoding content codings", unit="bytes")]
     cause: Annotated[str | None, Recorded("the fault of the web that decides the answer; null for an honest answer")]
-    verdict: Annotated[Verdict, Recorded("what the line is worth beside what the web serves")]
+    verdict: Annotated[Verdict, Recorded("verdict on the line, compared with what the web serves")]
     served_status: Annotated[
         int | None, Recorded("status that was due; null where neither code nor length is wrong", type="int16")
     ]
@@ -118,7 +118,7 @@ class ExplainedCase:
     """A known failure of the subject that explains wrong samples of a trial."""
 
     case: Annotated[str, Recorded("name of the case")]
-    reason: Annotated[str, Recorded("what the subject's definition says about it")]
+    reason: Annotated[str, Recorded("reason in the subject's definition")]
     issue: Annotated[str, Recorded("where it is discussed; empty when nowhere")]
     count: Annotated[int, Recorded("wrong samples that it explains")]
 
@@ -158,7 +158,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class LinesSummary(FigureRecord):
-    """What the lines of a client come to. A figure without a sample to rest on is None."""
+    """Summary of a client's lines. A figure without samples is None."""
 
     prefix: ClassVar[str] = ""
 
@@ -206,34 +206,36 @@ class Trial:
     """One trial: one fresh process of one subject under one condition, with its outcome."""
 
     trial: Annotated[int, Recorded("number of the trial in its run, from 0; -1: that of the ceiling", type="int32")]
-    block: Annotated[int, Recorded("block of trials that shared what the machine was like, from 0", type="int32")]
+    block: Annotated[int, Recorded("block of trials under the same state of the machine, from 0", type="int32")]
     position: Annotated[int, Recorded("place within the block, from 0", type="int32")]
     experiment: Annotated[str, Recorded("name of the experiment")]
     condition: Annotated[str, Recorded("name of the point in the experiment's grid; empty when there is one")]
     subject: Annotated[str, Recorded("name of the subject's folder")]
     language: Annotated[str, Recorded("language of the subject")]
-    method: Annotated[str, Recorded("library or program, by the name people know it by")]
+    method: Annotated[str, Recorded("library or program, by its usual name")]
     version: Annotated[str | None, Recorded("version of the library or program")]
     concurrency: Annotated[int, Recorded("requests that may be in flight at once", type="int32")]
     web: Annotated[str, Recorded("name of the web")]
     seed: Annotated[int, Recorded("seed of the web", type="uint64")]
     link: Annotated[str, Recorded("the path between subject and web; `direct` when nothing is added")]
-    timeout_ns: Annotated[int, Recorded("what the client was told to give each URL", unit="ns")]
-    keepalive: Annotated[bool, Recorded("whether the client was told to reuse connections")]
-    check: Annotated[str, Recorded("what the client was told to check in the content; empty when nothing")]
-    http_version: Annotated[str, Recorded("HTTP version that the client was told to use; empty: its default")]
+    timeout_ns: Annotated[int, Recorded("timeout of each URL, as set for the client", unit="ns")]
+    keepalive: Annotated[bool, Recorded("whether the client was set to reuse connections")]
+    check: Annotated[str, Recorded("check of the content that the client was set to do; empty: none")]
+    http_version: Annotated[str, Recorded("HTTP version that the client was set to use; empty: its default")]
     urls_given: Annotated[int, Recorded("URLs that the client was given")]
     outcome: Annotated[Outcome, Recorded("how the trial as a whole ended")]
     reason: Annotated[str | None, Recorded("why the outcome is not `ok`, in one line")] = None
-    validity: Annotated[
-        Validity | None, Recorded("whether the figures say something about the subject; null when it failed")
-    ] = None
+    validity: Annotated[Validity | None, Recorded("whether the figures represent the subject; null when it failed")] = (
+        None
+    )
     validity_reason: Annotated[str | None, Recorded("why the trial is not `VALID`, in one line")] = None
     garbage_lines: Annotated[int, Recorded("lines that are no result")] = 0
     cool_down_ns: Annotated[
         int | None, Recorded("how long was waited before the trial for the machine to be quiet", unit="ns")
     ] = None
-    cool_down_reason: Annotated[str | None, Recorded("what was waited for; null when it was quiet at once")] = None
+    cool_down_reason: Annotated[
+        str | None, Recorded("reason for the cool-down; null when the machine was quiet at once")
+    ] = None
     other_programs: Annotated[
         tuple[ProgramUse, ...] | None,
         Recorded("other programs that used the most CPU time during the trial, the busiest first; null: not recorded"),
@@ -257,11 +259,11 @@ class Trial:
         str | None, Recorded("`timeit` when the client timed its own calls; empty when it printed a line a URL")
     ] = ""
     receive_steering: Annotated[
-        bool | None, Recorded("whether each side was asked to receive its packets on its own CPUs")
+        bool | None, Recorded("whether each side was set to receive its packets on its own CPUs")
     ] = False
 
     figures: Annotated[Mapping[str, Figure], StoredApart()] = field(default_factory=dict)
-    """What its experiment asked for and found, by name; ``get`` and ``[]`` read those of one record."""
+    """Settings and figures of its experiment, by name; ``get`` and ``[]`` read those of one record."""
     _read: dict[type[FigureRecord], FigureRecord | None] = field(
         default_factory=dict, init=False, compare=False, repr=False
     )

@@ -90,7 +90,7 @@ def right_aligned(column: Column) -> bool:
 
 
 def note_lines(table: Table) -> list[str]:
-    """Write the notes for people, each with the name of the row that it explains."""
+    """Return the notes as lines, each with the name of its row."""
     return [f"{_row_name(table, note)}{without_controls(note.text)}" for note in table.notes]
 
 

@@ -17,14 +17,14 @@ STREAMED: Final = ("csv", "json")
 """The formats that can be written piece by piece: they need to know no width before the first line."""
 
 _ROWS_AT_ONCE: Final = 1000
-# Whatever `without_controls` replaces: it is asked only for columns in which there is any of it.
+# The characters that `without_controls` replaces: it is called only for columns that contain any.
 _CONTROL: Final = r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
 
 
 def stream(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame], name: str) -> Iterator[str]:
     """Write rows as CSV or JSON, by the name of the format, in pieces that end with a line feed.
 
-    CSV is that of RFC 4180: nothing where a value is not known, ``""`` for a text of no length, lists and structures as
+    CSV is that of RFC 4180: an unknown value is empty, an empty text is ``""``, lists and structures as
     JSON; the names of the columns are written also when there are no rows. JSON is a list of objects, one a line; what
     is not a finite number is null.
     """

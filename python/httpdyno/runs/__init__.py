@@ -1,1 +1,1 @@
-"""Runs: made trial after trial, resumed, compared with others, and shown."""
+"""Runs: make, resume, compare and print them."""

@@ -1,13 +1,18 @@
-"""Artifacts of a run: kept while it is made, and judged again later."""
+"""Artifacts of a run: keep them during the run, and judge them again later."""
 
+import gzip
+import hashlib
 import json
+import shutil
+import zipfile
+import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, BinaryIO, Final
 
 import polars as pl
 from pydantic import TypeAdapter, ValidationError
@@ -38,30 +43,97 @@ from httpdyno.model import (
 from httpdyno.model.record import read_figures
 from httpdyno.storage import storage_errors
 from httpdyno.store import Run
-from httpdyno.store.artifacts import (
-    artifacts_bytes,
-    has_artifacts,
-    keep_artifacts,
-    keep_truth,
-    open_artifacts,
-    read_truth,
-    remove_artifacts,
-)
+from httpdyno.store.files import storing, write_whole
+from httpdyno.store.folder import ARTIFACTS, artifacts_of
 from httpdyno.store.writer import replace_records
 
-__all__ = ["KEPT", "ArtifactKeeper", "Rejudged", "changes_table", "check_artifacts", "judge_again", "write_again"]
-
+_FASTEST: Final = 1
+_PIECE: Final = 1 << 20
 KEPT: Final = ("all", "failed", "none")
 """Trials whose artifacts a run keeps."""
 _MOST_BYTES: Final = 64 << 20
-_PIECE: Final = 1 << 20
 _PACKED: Final = 8
-"""What is larger than so many times the space that is left does not fit when it is compressed."""
+"""Files larger than this multiple of the space left do not fit, even compressed."""
 _PLAN, _VALUES, _REPORT = "plan.json", "values.json", "report.json"
 _STREAMS: Final = ("stdout", "stderr", "arrivals", "driver_output")
 _LINES: Final = "lines"
-"""A file of a trial that follows from its standard output."""
+"""A file of a trial that can be derived from its standard output."""
 _NAMES: Final = ("version", "parser", "round_trip_ns", "said")
+
+
+def keep_artifacts(folder: Path, number: int, files: Mapping[str, Path], values: Mapping[str, bytes]) -> int:
+    """Keep the files of a trial, and a few values as files; return their size in bytes."""
+
+    def archive(file: IO[bytes]) -> None:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=_FASTEST) as kept:
+            for name, content in values.items():
+                kept.writestr(name, content)
+            for name, path in files.items():
+                with path.open("rb") as source, kept.open(name, "w", force_zip64=True) as target:
+                    shutil.copyfileobj(source, target)
+
+    return _write(folder, artifacts_of(number), archive)
+
+
+def keep_truth(folder: Path, source: Path) -> tuple[str, int]:
+    """Keep the answers of a web to a list, once; return the file's name and the number of bytes written."""
+    with source.open("rb") as content:
+        name = f"truth-{hashlib.file_digest(content, 'sha256').hexdigest()[:16]}.gz"
+    if (folder / ARTIFACTS / name).exists():
+        return name, 0
+
+    def compress(file: IO[bytes]) -> None:
+        with source.open("rb") as content, gzip.GzipFile(fileobj=file, mode="wb", compresslevel=_FASTEST) as kept:
+            shutil.copyfileobj(content, kept)
+
+    return name, _write(folder, f"{ARTIFACTS}/{name}", compress)
+
+
+def remove_artifacts(folder: Path, number: int) -> None:
+    """Remove the artifacts of a trial."""
+    (folder / artifacts_of(number)).unlink()
+
+
+def has_artifacts(folder: Path, number: int) -> bool:
+    """Return whether the artifacts of a trial are in the folder of its run."""
+    return (folder / artifacts_of(number)).is_file()
+
+
+def artifacts_bytes(folder: Path) -> int:
+    """Return the size of a run's artifacts in bytes."""
+    return sum(file.stat().st_size for file in (folder / ARTIFACTS).glob("*"))
+
+
+@contextmanager
+def open_artifacts(folder: Path, number: int) -> Iterator[zipfile.ZipFile]:
+    """Open the archive of a trial; raise ``UnreadableRun`` if it is damaged."""
+    path = folder / artifacts_of(number)
+    try:
+        with zipfile.ZipFile(path) as kept:
+            yield kept
+    except (OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise UnreadableRun(f"{path}: the artifacts are damaged: {error}; remove the file") from error
+
+
+def read_truth(folder: Path, name: str, into: IO[bytes]) -> None:
+    """Write the answers that ``keep_truth`` has kept under a name."""
+    path = folder / ARTIFACTS / name
+    try:
+        with gzip.open(path) as kept:
+            while piece := kept.read(_PIECE):
+                with storage_errors("temporary files: cannot write"):
+                    into.write(piece)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UnreadableRun(f"{path}: the truth of the run is damaged: {error}; remove {path.parent}") from error
+    into.flush()
+
+
+def _write(folder: Path, name: str, write: Callable[[BinaryIO], object]) -> int:
+    path = folder / name
+    with storing(folder):
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, write)
+        return path.stat().st_size
 
 
 @cache
@@ -76,7 +148,7 @@ def _circumstances() -> TypeAdapter[Circumstances]:
 
 @dataclass(slots=True)
 class ArtifactKeeper:
-    """Keeps artifacts in the folder of a run, up to 64 MiB of them."""
+    """Keeper of artifacts in the folder of a run, up to 64 MiB."""
 
     folder: Path
     kept: str = "all"
@@ -85,7 +157,7 @@ class ArtifactKeeper:
     """Space for further ones; less than 0 before the first one."""
 
     def truth(self, source: Path) -> str | None:
-        """Keep what a web answers to a list; None if there is no space for it."""
+        """Keep the answers of a web to a list and return their name; None if there is no space."""
         if self.kept == "none" or not self._fits(source.stat().st_size):
             return None
         name, written = keep_truth(self.folder, source)
@@ -93,7 +165,7 @@ class ArtifactKeeper:
         return name
 
     def keep(self, plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, trial: Trial) -> None:
-        """Keep what a trial left, if it is one of those to keep and fits."""
+        """Keep the artifacts of a trial if they are to be kept and fit."""
         failed = trial.outcome is not Outcome.OK or trial.validity is not Validity.VALID
         if self.kept == "none" or (self.kept == "failed" and not failed):
             return
@@ -138,7 +210,7 @@ def _plan_from_json(text: bytes) -> TrialPlan:
     plan = _plans().validate_json(json.dumps(stored))
     if point is None:
         return plan
-    kinds = {kind.__name__: kind for kind in definition_of(plan.condition.experiment).figures}
+    kinds = {kind.__name__: kind for kind in definition_of(plan.condition.experiment).judging.figures}
     return replace(plan, condition=replace(plan.condition, point=read_figures(kinds[point["kind"]], point["figures"])))
 
 
@@ -177,7 +249,7 @@ def _verdicts(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_artifacts(kept: str) -> None:
-    """Refuse what is not one of ``KEPT``."""
+    """Raise ``UnknownName`` unless ``kept`` is one of ``KEPT``."""
     if kept not in KEPT:
         raise UnknownName(f"--artifacts: there is no {kept!r}; {suggestion(kept, KEPT)}")
 
@@ -193,20 +265,20 @@ def judge_again(run: Run, engine: Engine) -> Iterator[Rejudged]:
         raise NothingMeasured(
             f"{run.folder} has no artifacts to judge again: measure with --artifacts all, which keeps them"
         )
-    definition = definition_of(run.manifest.experiment)
+    judging = definition_of(run.manifest.experiment).judging
     samples = run.samples()
     for trial in kept:
         with ExitStack() as files:
             plan, left, circumstances = files.enter_context(_restored(run.folder, trial.trial, engine))
-            kind = definition.trials[plan.subject.kind]
-            after = judge_trial(plan, left, kind, circumstances, rules=definition.rules)
+            kind = judging.trials[plan.subject.kind]
+            after = judge_trial(plan, left, kind, circumstances, rules=judging.rules)
         if plan.purpose is Purpose.CEILING:
             after = replace(after, samples=after.samples.clear())
         yield Rejudged(trial, samples.filter(pl.col("trial") == trial.trial).collect(), after)
 
 
 def write_again(run: Run, judged: Sequence[Rejudged]) -> None:
-    """Put the new records of trials in the place of those that the run has; the others stay."""
+    """Replace records of trials by their new ones; the other records stay."""
     new = {one.before.trial: one.after for one in judged}
     trials = [*run.restored(run.ceilings), *run.records()]
     old_samples = run.samples().filter(~pl.col("trial").is_in(list(new))).collect()
@@ -219,7 +291,7 @@ def write_again(run: Run, judged: Sequence[Rejudged]) -> None:
 
 
 def changes_table(judged: Iterable[Rejudged]) -> Table:
-    """List what judging again has changed: a row for each column of a record, and for each change of verdicts."""
+    """Return the changes: a row for each changed column of a record and for each change of verdicts."""
     columns = (
         Column("trial", ColumnKind.INTEGER, description="number of the trial"),
         Column("subject"),
@@ -242,7 +314,7 @@ def _text(value: object) -> str | None:
 
 @contextmanager
 def _restored(folder: Path, number: int, engine: Engine) -> Iterator[tuple[TrialPlan, TrialFiles, Circumstances]]:
-    """Make the files of a trial again."""
+    """Restore the files of a trial."""
     with ExitStack() as made, open_artifacts(folder, number) as kept:
         try:
             values: Mapping[str, Any] = json.loads(kept.read(_VALUES))

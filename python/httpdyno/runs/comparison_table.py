@@ -1,4 +1,4 @@
-"""The table of comparisons, those of two runs and those inside one: a row a comparison, none left out."""
+"""Table of the comparisons of two runs, or within one: a row for each comparison."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from httpdyno.stats import FEWEST_BLOCKS, median
 __all__ = ["Compared", "ComparedRow", "Side", "compared", "row_of"]
 
 _DIGITS: Final = 4
-"""Significant digits of a value that people read: enough for its quotient to be the change that stands after it."""
+"""Significant digits of a printed value: enough for the quotient to match the printed change."""
 _DIGITS_KEPT: Final = 6
 
 _LEVEL_NOTE: Final = (
@@ -34,7 +34,7 @@ _HIDDEN: Final = (
     Column("broken", description="the thresholds that the change is beyond", shown=False),
 )
 _WITH_UNITS: Final = frozenset({ColumnKind.SIZE, ColumnKind.TIME})
-"""Of which each value is written with a unit of its own."""
+"""Kinds of columns whose values each have a unit of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,43 +42,43 @@ class Side:
     """The trials of one side of a comparison: of one subject under one condition, in one run."""
 
     name: str
-    """What messages call it: ``A``, or the id of a subject."""
+    """Name in messages: ``A``, or the id of a subject."""
     trials: Sequence[Trial]
 
     @property
     def caveat(self) -> str | None:
-        """Why it may not be judged: how its trials failed, else their worst validity; None when it may."""
+        """Reason not to judge it: the failure of its trials, else their worst validity; None: it can be judged."""
         if rankable(self.trials):
             return None
         failed = Counter(trial.outcome.value for trial in self.trials if trial.outcome is not Outcome.OK)
         return failed.most_common(1)[0][0] if failed else worst_validity(self.trials) or "not measured"
 
     def value(self, metric: Metric) -> float | None:
-        """Return the median over the trials that count, else over those that went well: shown without a ratio."""
+        """Return the median over the trials that count, else over the successful ones; shown without a ratio."""
         return median(map(metric.figure, counting_trials(self.trials)))
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """One row: what is compared, the values of either side, and what may be said."""
+    """One row: the two sides, their values and the verdict."""
 
     label: str
-    """What messages call it."""
+    """Name in messages."""
     names: tuple[Cell, ...]
     metric: Metric
     values: tuple[float | None, float | None]
     """Of baseline and subject: the geometric means whose quotient is the ratio; medians where there is no ratio."""
     verdict: str
     comparison: Comparison | None = None
-    """None where there is nothing to compare with."""
+    """None without a baseline."""
     broken: tuple[Threshold, ...] = ()
     notes: tuple[str, ...] = ()
     sides: tuple[str, str] = ("", "")
-    """What a sentence calls subject and baseline; empty where there is nothing to compare with."""
+    """Names of subject and baseline in a sentence; empty without a baseline."""
 
     @property
     def judged(self) -> bool:
-        """Whether anything can be said, be it that no difference shows."""
+        """Whether there is a verdict, be it that no difference shows."""
         return self.comparison is not None and self.comparison.p is not None
 
     @property
@@ -94,26 +94,26 @@ class ComparedRow:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """The thresholds that are broken, each in one line that says by what."""
+        """The broken thresholds, each in one line with the change."""
         return tuple(f"{self.sentence()}, beyond {threshold.text!r}" for threshold in self.broken)
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a comparison gives."""
+    """Result of a comparison."""
 
     table: Table
     """All of it, for programs."""
     views: tuple[Table, ...]
     """The same for people, a table for each metric: one column of values has one unit."""
     judged: frozenset[str]
-    """The metrics by which anything could be said, be it that no difference shows."""
+    """The metrics with a verdict, be it that no difference shows."""
     failures: tuple[str, ...]
-    """The thresholds that are broken, each in one line."""
+    """The broken thresholds, each in one line."""
     unjudged: tuple[str, ...]
-    """The rows of which nothing can be said, each in one line with the reason."""
+    """The rows without a verdict, each in one line with the reason."""
     verdict: str
-    """The answer in words: the first line of what people read."""
+    """The answer in words: the first printed line."""
 
 
 def row_of(
@@ -127,7 +127,7 @@ def row_of(
     notes: Sequence[str] = (),
     sides: tuple[str, str] | None = None,
 ) -> ComparedRow:
-    """Make the row of a comparison of two sides that are both there; ``sides`` are their names in a sentence."""
+    """Return the row of a comparison of two existing sides; ``sides`` are their names in a sentence."""
     of_metric = [threshold for threshold in thresholds if threshold.metric.name == metric.name]
     return ComparedRow(
         label,
@@ -182,7 +182,7 @@ def compared(
 
 
 def _verdict_on_all(rows: Sequence[ComparedRow], thresholds: Sequence[Threshold]) -> str:
-    """Say in one line what the comparisons show: the broken thresholds, else the differences, else that none shows."""
+    """Summarise the comparisons in one line: broken thresholds, else differences, else no difference."""
     judged = [row for row in rows if row.judged]
     failures = [failure for row in rows for failure in row.failures]
     if failures:
@@ -230,7 +230,7 @@ def _columns(names: Sequence[Column], values: tuple[str, str], rows: Sequence[Co
         *(Column(name, kind) for name in values),
         Column("unit", shown=kind not in _WITH_UNITS and any(column.unit for column in metrics.values())),
         Column("change", description="the change from the baseline, with its interval"),
-        Column("verdict", description="what may be said after the doubt is taken off"),
+        Column("verdict", description="better, worse or undecided; or the reason why it is not judged"),
         *_HIDDEN,
     )
 

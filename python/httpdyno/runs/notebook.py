@@ -1,4 +1,4 @@
-"""A run for notebooks: its records as frames, its table, ranking and comparisons as the commands print them."""
+"""A run for notebooks: its records as frames, and the table, ranking and comparisons of the commands."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,13 +8,12 @@ from typing import Final
 
 import polars as pl
 
-from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.definition import Presentation
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import rank, rank_note
 from httpdyno.judge.comparison import find_rankable
 from httpdyno.model import ColumnKind, Metric, Ranking, Table, Trial
-from httpdyno.runs.pair_comparison import compare_within_run
-from httpdyno.runs.run_comparison import compare_two_runs
+from httpdyno.runs.comparison import compare_two_runs, compare_within_run
 from httpdyno.runs.showing import reserved_table
 from httpdyno.store import Manifest, Run, find_run, open_run
 
@@ -39,7 +38,7 @@ _STANDING: Final[dict[str, pl.DataType]] = {
     "condition": pl.String(),
 }
 _FOR_PEOPLE: Final = ("change", "broken")
-"""Columns of a comparison that say nothing that the others do not."""
+"""Redundant columns of a comparison."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -51,13 +50,13 @@ class LoadedRun:
     Attributes
     ----------
     folder : Path
-        Where it lies.
+        The folder of the run.
     manifest : Manifest
-        What was run, where and with what: ``manifest.machine``, ``manifest.webs``, ``manifest.settings``, ...
+        Machine, webs and settings of the run: ``manifest.machine``, ``manifest.webs``, ``manifest.settings``, ...
     trials : pl.DataFrame
         One row for each trial of a subject: ``docs/reference/records.md``.
     ceilings : pl.DataFrame
-        The trial that asked what the web can give at all, with the same columns; no row where none was made.
+        The trial that measured the web's ceiling, with the same columns; empty without one.
     """
 
     folder: Path
@@ -84,18 +83,18 @@ class LoadedRun:
         Raises
         ------
         UnreadableRun
-            If a trial lacks a value that no trial can be without.
+            If a trial lacks a required value.
         """
         return self._run.records()
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of the figures that each trial has: the columns of ``figures`` and of ``table``."""
-        return tuple(metric.name for metric in self._definition.metrics)
+        return tuple(metric.name for metric in self._presentation.metrics)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What stands under the table: why a trial failed or is not valid, and with what reservations it is read."""
+        """The notes under the table: failures, invalid trials and reservations."""
         return tuple(note.text for note in self._table.notes)
 
     def table(self) -> pl.DataFrame:
@@ -109,30 +108,30 @@ class LoadedRun:
         """
         records = self.records
         columns: dict[str, pl.Series] = {}
-        for metric in self._definition.metrics:
+        for metric in self._presentation.metrics:
             values = [metric.figure(trial) for trial in records]
             columns[metric.name] = pl.Series(metric.name, values, pl.Float64(), strict=False)
         names = self.trials.sort("trial").select("trial", "block", "condition", "subject", "outcome", "validity")
         return names.with_columns(**columns)
 
     def ranking(self, metric: str | None = None) -> pl.DataFrame:
-        """Rank the subjects that can be believed: a row each, the best first, those of each condition together.
+        """Rank the valid subjects: a row each, the best first, grouped by condition.
 
         ``rank`` is the place by the median; ``rank_note`` says where it may be chance or is provisional, ``best`` and
-        ``worst`` are the first and the last rank that are possible. ``median`` is given with the interval from ``low``
+        ``worst`` are the first and the last possible rank. ``median`` is given with the interval from ``low``
         to ``high`` that holds it with the confidence ``level``. With fewer than two trials these are null.
 
         Parameters
         ----------
         metric : str, optional
-            By what; None: what the experiment ranks by.
+            The metric; None: the one that the experiment ranks by.
 
         Raises
         ------
         UnknownName
-            If there is no such metric; the message names those that there are.
+            If there is no such metric; the message lists them.
         InvalidValue
-            If it has no better and worse.
+            If it has no direction.
         """
         by = self._metric(metric)
         rows = [row for condition, ranking in self._rankings(by) for row in _standings(condition, ranking)]
@@ -144,7 +143,7 @@ class LoadedRun:
         Parameters
         ----------
         metric : str, optional
-            By what; None: what the experiment ranks by.
+            The metric; None: the one that the experiment ranks by.
         baseline : str, optional
             Compare all others with this subject; None: each pair.
 
@@ -153,7 +152,7 @@ class LoadedRun:
         UnknownName
             If there is no such metric or subject.
         InvalidValue
-            If the metric has no better and worse.
+            If the metric has no direction.
         """
         compared = compare_within_run(self._run, [self._metric(metric)], (), baseline=baseline)
         return _frame(compared.table).drop(_FOR_PEOPLE)
@@ -166,18 +165,18 @@ class LoadedRun:
         baseline : LoadedRun
             The run that this one is compared with.
         metric : str, optional
-            By what; None: what the experiment ranks by.
+            The metric; None: the one that the experiment ranks by.
         anyway : bool
             Compare also when machines, webs or settings differ.
 
         Raises
         ------
         UsageError
-            If the two are one run, or of different experiments; without ``anyway`` if they are not alike.
+            If the two are one run, or of different experiments; without ``anyway`` if they are not comparable.
         UnknownName
             If there is no such metric.
         InvalidValue
-            If the metric has no better and worse.
+            If the metric has no direction.
         """
         compared = compare_two_runs(baseline._run, self._run, [self._metric(metric)], (), anyway=anyway)
         return _frame(compared.table).drop(_FOR_PEOPLE)
@@ -197,16 +196,16 @@ class LoadedRun:
         return Run(self.folder, self.manifest, self.trials, self.ceilings)
 
     @property
-    def _definition(self) -> Definition:
-        return definition_of(self.manifest.experiment).for_run(self.manifest.settings)
+    def _presentation(self) -> Presentation:
+        return definition_of(self.manifest.experiment).presentation.for_run(self.manifest.settings)
 
     @property
     def _table(self) -> Table:
         return reserved_table(self.manifest, self.records)
 
     def _metric(self, name: str | None) -> Metric:
-        definition = self._definition
-        return definition.ranking_metric if name is None else find_rankable(definition.metrics, name)
+        of = self._presentation
+        return of.ranking_metric if name is None else find_rankable(of.metrics, name)
 
     def _rankings(self, metric: Metric) -> list[tuple[str, Ranking]]:
         records = self.records

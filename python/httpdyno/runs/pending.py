@@ -1,4 +1,4 @@
-"""A run that is being made: what it consists of, what of it is there already, and where it is kept."""
+"""A run that is being made: its parts, its finished trials, and its writer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -7,6 +7,8 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import polars as pl
 
 import httpdyno
 from httpdyno.errors import NotResumable
@@ -39,21 +41,21 @@ class PendingRun:
     Attributes
     ----------
     experiment : Experiment
-        What is asked.
+        The experiment of the run.
     subjects : tuple of Subject
-        Who is asked.
+        The subjects to measure.
     plan : Plan
         All trials, those that are finished included.
     urls : ScratchFile | None
-        What every subject is given; None: each condition has a list of its own.
+        The list of every subject; None: each condition has a list of its own.
     place : Place
-        Where it is made.
+        Engine, CPUs and cache of the run.
     writer : RunWriter | None
         Keeps the run; None: it is not kept.
     trials : list of Trial
-        Those that are there: what was measured before, and what is added as it is measured.
+        The finished trials; each new trial is added when it ends.
     ceiling : Trial | None
-        What asked what the web can give at all; None: not asked yet.
+        The trial that measured the web's ceiling; None: not measured yet.
     """
 
     def __init__(
@@ -72,8 +74,8 @@ class PendingRun:
     ) -> None:
         """Use ``begin_run`` or ``resume_run``.
 
-        ``announced`` means that somebody was told where the run lies: then its folder stays, whatever happens.
-        ``write_if_stopped`` makes the folder of a run that is not kept, unless somebody stops it in a trial.
+        ``announced`` means that the folder of the run was printed: then it stays in any case.
+        ``write_if_stopped`` makes the folder of a run that is not kept, unless it is stopped within a trial.
         """
         self.experiment = experiment
         self.subjects = tuple(subjects)
@@ -90,33 +92,33 @@ class PendingRun:
 
     @property
     def live(self) -> bool:
-        """Whether it asks the real internet."""
+        """Whether it sends to the real internet."""
         return any(condition.live for condition in self.experiment.conditions())
 
     @property
     def kept_if_stopped(self) -> bool:
-        """Whether what had ended of a trial is kept when somebody stops it."""
+        """Whether a stopped trial's finished requests are kept."""
         return self._write_if_stopped is not None
 
     @property
     def folder(self) -> Path | None:
-        """Where the run lies; None when it is not kept."""
+        """The folder of the run; None when it is not kept."""
         return self.writer.folder if self.writer else None
 
     @property
     def manifest(self) -> Manifest | None:
-        """What the run consists of; None when it is not kept."""
+        """The manifest of the run; None when it is not kept."""
         return self.writer.manifest if self.writer else None
 
     @property
     def settled(self) -> bool:
-        """Whether it is known, and written down, which trials the run consists of."""
+        """Whether the run's trials are known and recorded."""
         return self.manifest is None or all(subject.fingerprint for subject in self.manifest.subjects)
 
     def settle(self, builds: Mapping[str, BuildOutcome]) -> None:
-        """Write down whom the run has measured, now that it is known what became of their builds.
+        """Write the measured subjects into the manifest, once their builds have ended.
 
-        Raises ``NotResumable`` if a subject is not what it was, or a finished trial is not in the plan.
+        Raises ``NotResumable`` if a subject has changed, or a finished trial is not in the plan.
         """
         self._builds = builds
         if self.writer is None:
@@ -140,8 +142,15 @@ class PendingRun:
         if self.writer:
             self.writer.add(judged.trial, judged.samples if judged.samples.width else None)
 
+    def keep_unsampled(self, trial: Trial) -> None:
+        """Keep a trial that was made outside of the plan, without samples; give it the next number."""
+        number = len(self.trials)
+        own = replace(trial, trial=number, block=number, experiment=self.experiment.name)
+        self.keep(JudgedTrial(own, pl.DataFrame()))
+        self.trials.append(own)
+
     def made(self) -> Run | None:
-        """Return the run as far as it was made; None when it is not kept."""
+        """Return the run with its finished trials; None when it is not kept."""
         if self.writer is None:
             return None
         trials = sorted(self.trials, key=lambda trial: trial.trial)
@@ -173,7 +182,7 @@ class PendingRun:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self.writer and self._open and not self.settled and not self._announced:
-            # Nothing but its options would be lost, and they stand on the command line.
+            # Only its options would be lost, and the command line has them.
             self._open = False
             self.writer.discard()
         self.close(whole=False)
@@ -185,7 +194,9 @@ class PendingRun:
                 raise NotResumable(f"{writer.folder}: {now.id}: {change.changed}; begin a new run")
         if trial := self.plan.unplanned(self.trials):
             number = trial.trial + 1
-            raise NotResumable(f"{writer.folder}: trial {number} is not what its settings plan; begin a new run")
+            raise NotResumable(
+                f"{writer.folder}: trial {number} does not match the plan of its settings; begin a new run"
+            )
 
 
 def begin_run(
@@ -196,11 +207,11 @@ def begin_run(
     *,
     runs_if_stopped: Path | None = None,
 ) -> PendingRun:
-    """Begin a run: make its folder, with all that is needed to go on with it.
+    """Begin a run: make its folder, with all that resuming needs.
 
-    ``urls`` is the list that every subject is given; None: each condition has a list of its own. A folder of runs that
-    cannot be written is found out here, before minutes of building. A run that is not to be kept has a folder in
-    ``runs_if_stopped`` once somebody has stopped it in a trial.
+    ``urls`` is the list of every subject; None: each condition has a list of its own. An unwritable folder of runs is
+    an error here, before minutes of building. A run that is not kept gets a folder in ``runs_if_stopped`` if it is
+    stopped within a trial.
     """
     plan, started_at = experiment.plan(subjects), datetime.now(UTC)
 
@@ -260,7 +271,7 @@ def _begin_writing(
 def describe_subject(
     subject: Subject, cache: Path | None = None, outcome: BuildOutcome | None = None
 ) -> SubjectVersion:
-    """Return which version of a subject is measured, as far as that is known.
+    """Return the version of a subject, as far as known.
 
     With ``cache``, the user's cache folder, the subject's files and its toolchain are hashed.
     """

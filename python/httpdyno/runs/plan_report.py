@@ -1,4 +1,4 @@
-"""What a load takes of the clients of a run, as a table with its answer in words, and which command checks it."""
+"""Plan of a load for the clients of a run: a table, its answer in words, and the command that checks it."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ _NEARLY_FULL: Final = 0.8
 _INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
 _SHOWN: Final = (
     Column("client"),
-    # Quantities are written out with their interval, but stand at the right, as numbers do.
+    # Quantities are texts with their interval, but right-aligned, like numbers.
     Column("cores", _DECIMAL),
     Column("machines", _INTEGER),
     Column("in_flight", _INTEGER),
@@ -63,12 +63,12 @@ class PlannedClient:
 
 @dataclass(frozen=True, slots=True)
 class PlanSource:
-    """Where the figures of a plan come from."""
+    """Source of the figures of a plan."""
 
     run: str
     """The run's folder or, for the one that ships with httpdyno, ``the shipped example run``."""
     origin: str
-    """When, on which CPU and of which web it was measured."""
+    """Date, CPU and webs of the measurement."""
     clients: tuple[PlannedClient, ...]
     shipped: bool = False
 
@@ -232,7 +232,7 @@ def _notes(
 
 
 def _model(plan: MachinePlan, load: Load) -> str:
-    """Describe an answer as it is planned: its size, its time, the round trips of the distance."""
+    """Describe the planned answer: its size, its time, its round trips."""
     text = f"an answer: {format_size(plan.answer_bytes.value)} received in {_number(plan.answer_ms.value)} ms"
     if load.round_trip_ms:
         trips = f"{_number(plan.round_trips.value)} round trips of {load.round_trip_ms:g} ms"
@@ -263,7 +263,7 @@ def _size_note(planned: Sequence[tuple[PlannedClient, MachinePlan]], load: Load)
 
 
 def _full_note(plan: MachinePlan) -> list[str]:
-    """Warn where the bandwidth is nearly used up: answers then wait in its queue, which the plan knows nothing of."""
+    """Warn where the bandwidth is nearly used up: answers then queue, which the plan does not model."""
     share = plan.shares[Resource.BANDWIDTH].value / plan.machines
     if share <= _NEARLY_FULL:
         return []
@@ -271,7 +271,7 @@ def _full_note(plan: MachinePlan) -> list[str]:
 
 
 def _busy_note(client: PlannedClient, plan: MachinePlan) -> list[str]:
-    """Warn where the planned processes have much less to do than the measured one: their answers cost more each."""
+    """Warn where the planned processes are much less busy than the measured one: each answer then costs more."""
     shares = [trial.busy_share for trial in client.trials if trial.busy_share is not None]
     if not shares:
         return []
@@ -349,13 +349,13 @@ def _spread(estimate: Estimate, unit: float = 1.0) -> str:
 
 
 def _range(estimate: Estimate) -> str:
-    """Write an interval as people read it: ``2.7 (2.6 to 3.3)``."""
+    """Write a value with its interval: ``2.7 (2.6 to 3.3)``."""
     value, low, high = (_number(number) for number in (estimate.value, estimate.low, estimate.high))
     return value if low == high else f"{value} ({low} to {high})"
 
 
 def _number(value: float) -> str:
-    """Write a number with three digits that matter, or all before the point: ``0.0324``, ``2.72``, ``132,000``."""
+    """Write a number with three significant digits, or all before the point: ``0.0324``, ``2.72``, ``132,000``."""
     if value >= 1000:
         return f"{float(f'{value:.4g}'):,.0f}"
     return f"{value:.3g}"

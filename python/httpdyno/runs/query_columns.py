@@ -1,19 +1,19 @@
-"""The tables and columns that ``httpdyno query`` knows, as a table."""
+"""Columns of the tables for SQL queries: their list, and the figures of trials."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
-from httpdyno.experiments.registry import figure_columns
-from httpdyno.model import Column, Field, Sample, Table, Trial, schema
-from httpdyno.runs.trial_figures import figure_descriptions
+from httpdyno.experiments.definition import Presentation
+from httpdyno.experiments.registry import definition_of, experiment_names, figure_columns
+from httpdyno.model import FORMER_NAMES, CaseResult, Column, Field, Sample, Table, Trial, schema
 from httpdyno.store import Run
-from httpdyno.store.query import RUN_COLUMNS, SETTING, runs_frame
+from httpdyno.store.query import RUN_COLUMNS, SETTING, TRIAL_OF_CASE, ComputedFigures, runs_frame
 from httpdyno.store.reader import polars_types
 
-__all__ = ["columns_table"]
-
+_Compute = Callable[[Trial], str | float | None]
+_CURRENT: Final = {former: name for name, former in FORMER_NAMES.items()}
 _COLUMNS: Final = (
     Column("table"),
     Column("column"),
@@ -22,22 +22,6 @@ _COLUMNS: Final = (
     Column("meaning"),
 )
 _Row = tuple[str, str, str, str, str]
-
-
-def columns_table(runs: Mapping[str, Run]) -> Table:
-    """List each column of each table: of ``runs`` with the settings that any of these runs has."""
-    return Table(
-        _COLUMNS,
-        (
-            *_of_runs(runs),
-            *_of_trials("trials"),
-            *_of_trials("ceilings"),
-            ("samples", "run", "text", "", _RUN),
-            *_of_records("samples", schema(Sample)),
-        ),
-    )
-
-
 _RUN: Final = "name of the run's folder"
 _OF_A_RUN: Final = {
     "run": _RUN,
@@ -49,12 +33,12 @@ _OF_A_RUN: Final = {
     "version": "of httpdyno",
     "engine_version": "of the engine",
     "record_version": "of the records",
-    "trials_planned": "how many trials were planned",
-    "trials_finished": "how many trials are there",
-    "git_commit": "the checkout of httpdyno that it was started from",
+    "trials_planned": "number of planned trials",
+    "trials_finished": "number of finished trials",
+    "git_commit": "commit of the httpdyno checkout",
     "git_modified": "whether that checkout had changes",
-    "urls_source": "the file that the list came from; null when a web made it",
-    "urls": "how many URLs the list has",
+    "urls_source": "file of the list; null when a web made it",
+    "urls": "number of URLs in the list",
     "sysctls": "settings of the kernel: name, value",
     "webs": "name, seed, digest",
     "subjects": "id, language, method, version, unavailable",
@@ -75,6 +59,59 @@ _OF_A_RUN: Final = {
 }
 
 
+def trial_figures() -> ComputedFigures:
+    """Return the figures of one trial in each experiment's table, as columns for queries.
+
+    Former names of columns are columns too, as long as other options accept them.
+    """
+    types: dict[str, pl.DataType] = {}
+    for name in experiment_names():
+        presentation = definition_of(name).presentation
+        types |= dict.fromkeys((metric.name for metric in presentation.metrics), pl.Float64())
+        types |= dict.fromkeys((column.name for column, _ in presentation.words), pl.String())
+    types |= {FORMER_NAMES[name]: type_ for name, type_ in types.items() if name in FORMER_NAMES}
+    return ComputedFigures(types, _values)
+
+
+def figure_descriptions() -> dict[str, tuple[Column, tuple[str, ...]]]:
+    """Return the figures by name, each with its column and the experiments whose trials have it."""
+    found: dict[str, tuple[Column, tuple[str, ...]]] = {}
+    for name in experiment_names():
+        presentation = definition_of(name).presentation
+        columns = (*(metric.column for metric in presentation.metrics), *(column for column, _ in presentation.words))
+        for column in columns:
+            first, experiments = found.get(column.name, (column, ()))
+            found[column.name] = first, (*experiments, name)
+    return found
+
+
+def _values(experiment: str, trials: Sequence[Trial], name: str) -> list[str | float | None]:
+    """Compute one figure of each trial; None where the trials of the experiment do not have it."""
+    computations = _computations(definition_of(experiment).presentation) if experiment in experiment_names() else {}
+    compute = computations.get(name) or computations.get(_CURRENT.get(name, name))
+    return [compute(trial) if compute else None for trial in trials]
+
+
+def _computations(presentation: Presentation) -> dict[str, _Compute]:
+    computations: dict[str, _Compute] = {metric.name: metric.figure for metric in presentation.metrics}
+    return computations | {column.name: word for column, word in presentation.words}
+
+
+def columns_table(runs: Mapping[str, Run]) -> Table:
+    """List each column of each table: the table ``runs`` has the settings of all runs."""
+    return Table(
+        _COLUMNS,
+        (
+            *_of_runs(runs),
+            *_of_trials("trials"),
+            *_of_trials("ceilings"),
+            ("samples", "run", "text", "", _RUN),
+            *_of_records("samples", schema(Sample)),
+            *_of_cases(),
+        ),
+    )
+
+
 def _of_runs(runs: Mapping[str, Run]) -> Iterator[_Row]:
     types = dict(runs_frame(runs).schema) if runs else RUN_COLUMNS
     for name, type_ in types.items():
@@ -82,10 +119,16 @@ def _of_runs(runs: Mapping[str, Run]) -> Iterator[_Row]:
         yield "runs", name, _type_name(type_), "", _OF_A_RUN.get(name, meaning)
 
 
+def _of_cases() -> Iterator[_Row]:
+    yield "cases", "run", "text", "", _RUN
+    own = [field for field in schema(Trial) if field.name in TRIAL_OF_CASE]
+    yield from _of_records("cases", [*own, *schema(CaseResult)])
+
+
 def _of_trials(table: str) -> Iterator[_Row]:
     records = {field.name: field for field in (*schema(Trial), *figure_columns().values())}
     yield table, "run", "text", "", _RUN
-    # What people look for stands first: the figures that tables print.
+    # The figures that tables print come first.
     for name, (column, experiments) in figure_descriptions().items():
         kind = "text" if column.kind == "text" else "number"
         field = records.pop(name, None)

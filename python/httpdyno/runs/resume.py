@@ -1,4 +1,4 @@
-"""Goes on with a run that was stopped: with the same plan, on the same machine, with the same programs."""
+"""Resume a stopped run: with the same plan, machine and programs."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -33,7 +33,7 @@ __all__ = ["Resumed", "resume_run"]
 
 
 class Resumed(NamedTuple):
-    """A run that goes on."""
+    """A resumed run."""
 
     run: PendingRun
     urls: UrlFile | None
@@ -41,11 +41,11 @@ class Resumed(NamedTuple):
 
 
 def resume_run(folder: Path, place: Place, *, inherited: int | None = None) -> Resumed:
-    """Reopen a run that is ``partial``, and make again what it was made with.
+    """Reopen a ``partial`` run, and restore its settings.
 
     The CPUs and the folder of runs are the run's own, whatever ``place`` says; ``inherited`` is a descriptor of its
     lock with which this process may have been started. Raises ``NotResumable`` if it is complete or still running, or
-    something is not what it was: what would be measured now could not be compared with what is there.
+    something has changed: new trials would not be comparable with the finished ones.
     """
     writer = RunWriter.reopen(folder, inherited)
     with ExitStack() as failed:
@@ -70,7 +70,7 @@ def _reopened(writer: RunWriter, place: Place) -> Resumed:
         pinning = Pinning(_text(settings.get("subject_cpus")), _text(settings.get("engine_cpus")))
         kept = _text(settings.get("artifacts")) or "none"
         place = replace(place, pinning=pinning, runs=writer.folder.parent, command=manifest.command, artifacts=kept)
-        # What was stopped in the middle is made again.
+        # A trial that was stopped in the middle is run again.
         finished = [trial for trial in there.records() if trial.outcome is not Outcome.INTERRUPTED]
         ceiling = there.ceiling()
         plan = experiment.plan(subjects)
@@ -84,16 +84,16 @@ def _reopened(writer: RunWriter, place: Place) -> Resumed:
 
 
 def _check_surroundings(folder: Path, manifest: Manifest, engine: Engine) -> None:
-    definition = definition_of(manifest.experiment)
-    if not (manifest.webs or not definition.asks_web) or manifest.engine is None:
+    judging = definition_of(manifest.experiment).judging
+    if not (manifest.webs or not judging.asks_web) or manifest.engine is None:
         raise NotResumable(f"{folder} was made by a version of httpdyno that could not resume runs; begin a new run")
     now = replace(manifest, version=httpdyno.__version__, engine=engine.identity(), machine=describe_machine())
     change = next(differences(manifest, now), None)
     if change is None:
-        # Asked last: another engine need not know the web.
+        # Checked last: another engine may not have the web.
         change = next(web_differences(manifest.webs, [_as_now(web, engine) for web in manifest.webs]), None)
     if change:
-        of_machine = "this is not the machine that it was begun on: " if change.part == "machine" else ""
+        of_machine = "the run began on another machine: " if change.part == "machine" else ""
         raise NotResumable(f"{folder}: {of_machine}{change.changed}; begin a new run")
 
 
@@ -105,10 +105,10 @@ def _subjects(folder: Path, recorded: Sequence[SubjectVersion], cache: Path) -> 
     subjects = []
     for then in recorded:
         if then.folder is None or then.concurrency is None:
-            raise NotResumable(f"{folder}: where {then.id} lies was not recorded; begin a new run")
+            raise NotResumable(f"{folder}: the folder of {then.id} was not recorded; begin a new run")
         subject = replace(read_subject(Path(then.folder)), concurrency=then.concurrency)
         for change in subject_differences(then, describe_subject(subject, cache)):
-            # Before it is built nobody knows whether it is available.
+            # Only the build shows whether it is available.
             if change.name != "availability":
                 raise NotResumable(f"{folder}: {then.id}: {change.changed}; begin a new run")
         subjects.append(subject)

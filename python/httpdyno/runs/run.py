@@ -1,56 +1,92 @@
-"""A run from its subjects to its end: builds, then trial after trial, each judged and kept before the next."""
+"""Make a run: build the subjects, then execute, judge and keep trial after trial."""
 
 import os
 import time
-from collections.abc import Callable, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from httpdyno.errors import Interrupted
-from httpdyno.experiments.companion import restored_companions
+from httpdyno.errors import Interrupted, SubjectUnavailable
+from httpdyno.experiments.participants import restored_companions
 from httpdyno.experiments.plan import ListedPlan, Plan, total_s
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import Ceiling, Circumstances, JudgedTrial, ceiling_of
-from httpdyno.judge.validity import RULES, Rule
+from httpdyno.judge.validity import Rule
+from httpdyno.judge.validity.stretch import LEAST_TURNS
 from httpdyno.lab.cool_down import LONGEST_S, CoolDown, Pause
 from httpdyno.lab.executor import LocalExecutor, TrialKind, judge_trial
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.machine_use import take_snapshot
+from httpdyno.lab.machine_use import busiest, read_processes, take_snapshot
 from httpdyno.lab.observer import Observer
-from httpdyno.lab.other_programs import busiest, read_processes
 from httpdyno.lab.planned_time import OVERHEAD_S, guess_s
 from httpdyno.lab.proof import prove_all
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.trial_files import NotRun
-from httpdyno.model import Condition, Outcome, Purpose, Subject, SubjectKind, Trial, TrialPlan
+from httpdyno.model import CEILING_TRIAL, Condition, Outcome, Purpose, Subject, SubjectKind, Trial, TrialPlan
 from httpdyno.runs.artifacts import ArtifactKeeper
-from httpdyno.runs.ceiling import ceiling_plan
-from httpdyno.runs.earlier import earlier_durations
-from httpdyno.runs.estimate import Forecast, Key
+from httpdyno.runs.estimate import Forecast, Key, earlier_durations
 from httpdyno.runs.pending import PendingRun
-from httpdyno.runs.spoken_version import not_speaking
 from httpdyno.stats import median
 from httpdyno.store import Run
 from httpdyno.subjects.build import BuildEvent, BuildOutcome, build_subjects
 
-__all__ = ["Measured", "RunObserver", "TrialRunner", "foreseen_s", "measure", "run_trials"]
-
+FETCHER: Final = "native"
+"""The engine's own fetcher as a subject: the best known client."""
+_MOST_IN_FLIGHT: Final = 1024
+"""The most that ``tune`` tries."""
+_FETCHER_LONGEST_S: Final = 10.0
+"""Time of the fetcher in addition to one timeout, which the first stalled slots need."""
 _COOLED_BY: Final = 4
-"""A trial that is known to be short leaves less behind than takes a quarter of it to end."""
+"""The effects of a short trial end within this share of its duration."""
+
+
+def ceiling_plan(fetcher: Subject, condition: Condition, subjects: Iterable[Subject], *, urls: int) -> TrialPlan:
+    """Plan the trial that measures the ceiling of a web.
+
+    It has as many requests in flight as the list allows, because with few of them the web's delays set the rate;
+    never fewer than any subject has.
+    """
+    asked_of_subjects = (condition.concurrency or subject.concurrency for subject in subjects)
+    in_flight = max(min(urls // LEAST_TURNS, _MOST_IN_FLIGHT), *asked_of_subjects, 1)
+    deadline_s = min(condition.deadline_s, _FETCHER_LONGEST_S + condition.workload.timeout_s)
+    asked = replace(condition, concurrency=in_flight, deadline_s=deadline_s, name="")
+    return TrialPlan(CEILING_TRIAL, CEILING_TRIAL, 0, fetcher, asked, purpose=Purpose.CEILING)
+
+
+def not_speaking(subjects: Iterable[Subject], conditions: Iterable[Condition]) -> dict[str, BuildOutcome]:
+    """Return the clients without the HTTP version of a condition, each with the reason; they need not be built.
+
+    With that setting they would end at once, or speak another version. The outcomes are by id, in the order of
+    ``subjects``, each without a build.
+    """
+    asked = sorted({condition.workload.http_version for condition in conditions} - {""})
+    refused = {}
+    for subject in subjects:
+        lacking = [version for version in asked if version not in subject.capabilities.http]
+        if lacking and not subject.unavailable:
+            error = SubjectUnavailable(_reason(subject, lacking[0]))
+            refused[subject.id] = BuildOutcome(subject, error=error)
+    return refused
+
+
+def _reason(subject: Subject, version: str) -> str:
+    has = " and ".join(subject.capabilities.http)
+    claims = f"it claims HTTP/{has} alone" if has else "its subject.toml claims no version"
+    return f"{subject.id}: not measured: it cannot be set to HTTP/{version}: {claims}"
 
 
 class RunObserver(Observer, Protocol):
-    """Whoever is shown what a run is doing."""
+    """Observer of a run."""
 
     def build(self, event: BuildEvent) -> None:
         """Handle news of a build."""
 
     def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
-        """Handle what became of all builds."""
+        """Handle the outcomes of all builds."""
 
     def probing(self, subject: Subject) -> None:
-        """Handle a subject whose claims are put to the test, before it is measured for the first time."""
+        """Handle a subject whose claims are probed, before it is measured for the first time."""
 
     def planned(
         self,
@@ -61,25 +97,25 @@ class RunObserver(Observer, Protocol):
         at_most: bool = False,
         blocks: int | None = None,
     ) -> None:
-        """Handle the number of trials, how many of them are there, and how long the others will take.
+        """Handle the number of trials, of finished trials, and the time that the others will take.
 
         ``at_most``: a search may need fewer; ``blocks``: the number of blocks where each has several trials.
         Trials that are ``added`` come on top.
         """
 
     def cooling_down(self, reason: str) -> None:
-        """Handle what is waited for between two trials."""
+        """Handle the reason for a wait between two trials."""
 
     def trial_begins(self, plan: TrialPlan) -> None:
         """Handle the trial that begins."""
 
     def trial_ends(self, trial: Trial, *, left_s: float | None) -> None:
-        """Handle what became of a trial, and how long the others will take; None when nobody can tell."""
+        """Handle the end of a trial, and the time that the others will take; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What came out of a run."""
+    """Result of a run."""
 
     experiment: str
     """Its name, which is its verb."""
@@ -92,7 +128,7 @@ class Measured:
     @property
     def anything(self) -> bool:
         """Whether there is at least one trial that has figures."""
-        return any(map(definition_of(self.experiment).found, self.trials))
+        return any(map(definition_of(self.experiment).judging.found, self.trials))
 
 
 def measure(
@@ -103,13 +139,13 @@ def measure(
     fetcher: Subject | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Measured:
-    """Build the subjects, prove their claims, run the trials that are not there yet, keep each as soon as it has ended.
+    """Build the subjects, prove their claims, run the missing trials, keep each as soon as it ends.
 
     Must be called in the main thread. The run is closed at the end; when an error ends it, by its own context: finished
     trials are on disk, in a run marked ``partial``. ``Interrupted`` is raised only before the first trial begins.
 
-    ``fetcher`` asks before all trials what the web can give at all, once in a run; None, or where no subject has a
-    build: nobody does.
+    ``fetcher`` measures before all trials the most that the web can give, once in a run; None, or where no subject has
+    a build: that is not measured.
     """
     place = run.place
     builds = _proven_builds(run, observer, stop)
@@ -118,15 +154,15 @@ def measure(
     measurable = any(outcome.build for outcome in builds.values())
     asking = build_subjects([fetcher], place.cache) if fetcher and measurable and not run.live else {}
     companions = restored_companions(run.experiment.settings())
-    beside = build_subjects(companions, place.cache, tell=observer.build, stop=lambda: stop.requested)
+    built_companions = build_subjects(companions, place.cache, tell=observer.build, stop=lambda: stop.requested)
     keeper = None if run.folder is None else ArtifactKeeper(run.folder, place.artifacts)
     executor = LocalExecutor(
-        *(place.engine, place.pinning, stop, observer, {**asking, **builds}, beside, run.urls),
+        *(place.engine, place.pinning, stop, observer, {**asking, **builds}, built_companions, run.urls),
         keep_stopped=run.kept_if_stopped,
         keep_truth=keeper.truth if keeper else lambda _: None,
     )
-    definition = definition_of(run.experiment.name)
-    runner = TrialRunner(executor, definition.trials, definition.rules, keeper)
+    judging = definition_of(run.experiment.name).judging
+    runner = TrialRunner(executor, judging.trials, judging.rules, keeper)
     first = _asks_ceiling(run, asking, runner)
     coming = [*first, *run.plan.left(run.trials)]
     forecast = Forecast(_earlier(run), lambda one: _foresee_s(one, executor, search=run.plan.open), clock)
@@ -148,7 +184,7 @@ def measure(
         forecast.ended((trial.subject, trial.condition, trial.concurrency))
         observer.trial_ends(trial, left_s=run.plan.left_s([*run.trials, *of_plan], forecast.expected_s))
 
-    # What the web can give at all is asked first, and is no trial of the plan.
+    # The trial that measures the web's ceiling comes first, and is not in the plan.
     whole = all(
         run_trials(
             *(plan, there, runner.run, observer.trial_begins, keep),
@@ -164,20 +200,20 @@ def measure(
 
 @dataclass(slots=True)
 class TrialRunner:
-    """Executes and judges the trials of a run, one by one; each is judged once, with all that is known of it."""
+    """Runner of the trials of a run: executes them one by one, and judges each once."""
 
     executor: LocalExecutor
     kinds: Mapping[SubjectKind, TrialKind]
     """How the trials of each kind of subject are executed and judged."""
-    rules: Sequence[Rule] = RULES
+    rules: Sequence[Rule]
     """Rules of validity of the experiment."""
     keeper: ArtifactKeeper | None = None
-    """Keeps what trials leave; None: they are not judged again."""
+    """Keeper of the trials' artifacts; None: they are not kept."""
     ceiling: Ceiling | None = None
     """Highest rate that the fetcher got from the web of this run."""
 
     def run(self, planned: TrialPlan, pause: Pause | None = None) -> JudgedTrial:
-        """Execute a trial and judge it; ``pause`` is how long the machine was given to become quiet before it."""
+        """Execute a trial and judge it; ``pause`` is the cool-down before it."""
         kind = self.kinds[planned.subject.kind]
         before = read_processes()
         left = self.executor.execute(planned, kind)
@@ -190,7 +226,7 @@ class TrialRunner:
             )
             judged = judge_trial(planned, left, kind, circumstances, rules=self.rules)
             if self.keeper and not isinstance(left, NotRun):
-                # Before its record: a trial that is there has its artifacts.
+                # Before its record: every recorded trial then has its artifacts.
                 self.keeper.keep(planned, left, circumstances, judged.trial)
         if planned.purpose is Purpose.CEILING:
             self.learn(judged.trial, planned.condition)
@@ -202,11 +238,11 @@ class TrialRunner:
         """Learn the ceiling from the trial that measured it."""
         planned = self.executor.planned_time(condition)
         per_s = planned and condition.concurrency and planned.per_s(condition.concurrency)
-        self.ceiling = ceiling_of(trial, planned_per_s=per_s or None)
+        self.ceiling = ceiling_of(trial, self.rules, planned_per_s=per_s or None)
 
 
 def foreseen_s(run: PendingRun, stop: Interruption) -> float | None:
-    """Return how long the trials of a run will take if all of its subjects can be built; None when that is unknown."""
+    """Return the seconds that the trials of a run will take if all subjects can be built; None if unknown."""
     executor = LocalExecutor(run.place.engine, run.place.pinning, stop, urls=run.urls)
     forecast = Forecast(_earlier(run), lambda one: _foresee_s(one, executor, search=run.plan.open), time.monotonic)
     return run.plan.left_s(run.trials, forecast.expected_s)
@@ -222,7 +258,7 @@ def run_trials(
     stop: Callable[[], bool],
     cool_down: CoolDown | None = None,
 ) -> bool:
-    """Run the trials of a plan that are not there yet, one after the other; return False when somebody has stopped it.
+    """Run the missing trials of a plan, one after the other; return False when stopped.
 
     Each that ends is given to ``keep`` and added to ``trials``; ``cool_down`` waits between one that ran and the next.
     """
@@ -253,7 +289,7 @@ def _blocks_of_several(plan: Plan) -> int | None:
 
 
 def _proven_builds(run: PendingRun, observer: RunObserver, stop: Interruption) -> dict[str, BuildOutcome]:
-    """Build who can do what is asked, and put their claims to the test; of the others say why there is no build."""
+    """Build the subjects that support the conditions, and probe their claims; give the others a reason instead."""
     place = run.place
     refused = not_speaking(run.subjects, run.experiment.conditions())
     asked = [subject for subject in run.subjects if subject.id not in refused]
@@ -263,7 +299,7 @@ def _proven_builds(run: PendingRun, observer: RunObserver, stop: Interruption) -
 
 
 def _asks_ceiling(run: PendingRun, asking: Mapping[str, BuildOutcome], runner: TrialRunner) -> tuple[TrialPlan, ...]:
-    """Plan the trial that asks what the web can give at all; none where it was asked before, or nobody can ask."""
+    """Plan the trial that measures the web's ceiling; empty if it was measured or there is no fetcher."""
     fetchers = [outcome.subject for outcome in asking.values() if outcome.build]
     if not fetchers:
         return ()
@@ -271,7 +307,7 @@ def _asks_ceiling(run: PendingRun, asking: Mapping[str, BuildOutcome], runner: T
     planned = runner.executor.planned_time(condition)
     plan = ceiling_plan(fetchers[0], condition, run.subjects, urls=planned.urls if planned else 0)
     if run.ceiling is None:
-        # Trials that were made without it are not compared with those that are made now.
+        # Trials made without the ceiling are not comparable with trials made with it.
         return () if run.trials else (plan,)
     runner.learn(run.ceiling, plan.condition)
     return ()
@@ -282,7 +318,7 @@ def _earlier(run: PendingRun) -> dict[Key, float]:
 
 
 def _foresee_s(planned: TrialPlan, executor: LocalExecutor, *, search: bool) -> float | None:
-    """Return how long a trial takes of which nothing is known yet; None when nobody can say."""
+    """Estimate the seconds of a trial without an earlier one; None if unknown."""
     condition = planned.condition
     outcome = executor.builds.get(planned.subject.id)
     if outcome is not None and outcome.build is None:
@@ -290,7 +326,7 @@ def _foresee_s(planned: TrialPlan, executor: LocalExecutor, *, search: bool) -> 
     if condition.foreseen_s is not None:
         return condition.foreseen_s + OVERHEAD_S
     if search:
-        # Its list is longer than any of its trials.
+        # The list of a search is longer than any of its trials.
         return condition.deadline_s + OVERHEAD_S
     return None if (time_in_web := executor.planned_time(condition)) is None else guess_s(planned, time_in_web)
 
@@ -303,7 +339,7 @@ def _cool_down(pinning: Pinning, observer: RunObserver, stop: Interruption, long
 
 
 def _patience_s(coming: Sequence[TrialPlan]) -> float:
-    """Return how long to wait at most for a machine to cool down: a quarter of what trials take, if known."""
+    """Return the longest cool-down in seconds: a quarter of the trials' duration, if known."""
     foreseen = [plan.condition.foreseen_s for plan in coming]
     usual = median([seconds for seconds in foreseen if seconds is not None])
     return LONGEST_S if usual is None or None in foreseen else min(LONGEST_S, usual / _COOLED_BY)

@@ -1,4 +1,4 @@
-"""SQL over runs on disk: ``runs``, ``trials``, ``ceilings`` and ``samples``, read as far as a query needs them."""
+"""SQL over runs on disk: their trials, ceilings, samples and cases, read as far as a query needs them."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.errors import InvalidValue, UnknownName, UnreadableRun, suggestion
-from httpdyno.model import Sample, Trial
+from httpdyno.model import CaseResult, Cases, Sample, Trial, flatten
 from httpdyno.store.folder import holder_of
 from httpdyno.store.manifest import CURE, Manifest
 from httpdyno.store.reader import Run, open_run, polars_schema
@@ -158,7 +158,15 @@ _NO_COMPUTED: Final = ComputedFigures({}, lambda _experiment, trials, _name: [No
 _Tables = Mapping[str, Callable[[], pl.LazyFrame]]
 
 _RECORDS: Final = {"trials": Trial, "ceilings": Trial, "samples": Sample}
-TABLES: Final = ("runs", "trials", "ceilings", "samples")
+TABLES: Final = ("runs", "trials", "ceilings", "samples", "cases")
+TRIAL_OF_CASE: Final = ("trial", "experiment", "subject", "version")
+"""Columns of a trial that each of its cases has."""
+CASE_COLUMNS: Final = {
+    "run": _TEXT,
+    **{name: polars_schema(Trial)[name] for name in TRIAL_OF_CASE},
+    **polars_schema(CaseResult),
+}
+"""The columns of ``cases``: a row for each case of conformance that a trial has shown."""
 _READING: Final = frozenset({"select", "with", "from", "values", "show", "explain"})
 _FIRST_WORD: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*(?P<word>\w*)", re.DOTALL)
 _NO_COLUMN: Final = re.compile(r'unable to find column "(?P<name>.*?)"; valid columns: \[(?P<known>.*?)\]')
@@ -166,6 +174,7 @@ _NO_COLUMN_IN: Final = re.compile(r"no column named '(?P<name>.*?)' found in tab
 _LIKE: Final = "write it like: select subject, right_per_s from trials"
 _NAMED: Final = 20
 """Of more columns only so many are named: trials have hundreds."""
+_CASES: Final = "cases"
 _TRIALS_ONLY: Final = "block"
 """A column that trials have and no other table."""
 _NO_SQL: Final = "sql parser error: "
@@ -215,7 +224,7 @@ def table_columns(runs: Mapping[str, Run], figures: Figures) -> dict[str, list[s
         ("ceilings", [run.ceilings for run in runs.values()]),
     ):
         with_run[name] = list(dict.fromkeys([*with_run[name], *(column for one in frames for column in one.columns)]))
-    return {"runs": runs_frame(runs).columns if runs else list(RUN_COLUMNS), **with_run}
+    return {"runs": runs_frame(runs).columns if runs else list(RUN_COLUMNS), **with_run, "cases": list(CASE_COLUMNS)}
 
 
 def ask(
@@ -241,6 +250,7 @@ def ask(
         "trials": lambda: _trials({name: run.trials for name, run in runs.items()}, runs, figures, wanted),
         "ceilings": lambda: _trials({name: run.ceilings for name, run in runs.items()}, runs, figures, wanted),
         "samples": lambda: _concatenate({name: run.samples() for name, run in runs.items()}, Sample, {}),
+        "cases": lambda: _cases(runs),
     }
     mentioned = {name: make() for name, make in tables.items() if re.search(rf"\b{name}\b", text, re.IGNORECASE)}
     with _refusals(runs, {**figures, **computed.types}):
@@ -249,6 +259,18 @@ def ask(
         answer = pl.SQLContext(frames=frames, eager=False).execute(text)
         columns = dict(answer.collect_schema())
     return Answer(columns, _batches(answer, runs, {**figures, **computed.types}))
+
+
+def _cases(runs: Mapping[str, Run]) -> pl.LazyFrame:
+    rows = [
+        {"run": name, **{column: getattr(trial, column) for column in TRIAL_OF_CASE}, **flatten(result)}
+        for name, run in runs.items()
+        if _CASES in run.trials.columns
+        for trial in run.records()
+        if (shown := trial.get(Cases))
+        for result in shown.cases
+    ]
+    return pl.LazyFrame(rows, schema=CASE_COLUMNS)
 
 
 def _trials(

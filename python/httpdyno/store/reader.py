@@ -12,7 +12,6 @@ import polars as pl
 
 from httpdyno.errors import StorageFailed, UnreadableRun
 from httpdyno.model import Field, Figure, Purpose, Sample, Trial, flatten, restore, schema
-from httpdyno.record_makers import RECORD_MAKERS
 from httpdyno.store.files import storing, write_whole
 from httpdyno.store.folder import (
     FIGURES,
@@ -36,6 +35,19 @@ _SCALARS: Final[dict[str, pl.DataType]] = {
     "float64": pl.Float64(),
     "text": pl.String(),
 }
+_KINDS: Final[dict[type, str]] = {bool: "boolean", int: "integer", float: "number", str: "text", list: "series"}
+FIGURES_SCHEMA: Final[dict[str, pl.DataType]] = {
+    "trial": pl.Int32(),
+    "figure": pl.String(),
+    "integer": pl.Int64(),
+    "number": pl.Float64(),
+    "boolean": pl.Boolean(),
+    "text": pl.String(),
+    "series": pl.String(),
+}
+"""One row for each figure of a trial; one of the last five has its value, a series as JSON."""
+_FIGURES_APART: Final = 2
+"""The version of the records from which on figures lie in a file of their own."""
 
 
 def polars_schema(record: type[Any]) -> dict[str, pl.DataType]:
@@ -54,19 +66,6 @@ def _type(field: Field) -> pl.DataType:
     if field.type == "category":
         return pl.Enum(field.categories)
     return _SCALARS[str(field.type)]
-
-
-_KINDS: Final[dict[type, str]] = {bool: "boolean", int: "integer", float: "number", str: "text", list: "series"}
-FIGURES_SCHEMA: Final[dict[str, pl.DataType]] = {
-    "trial": pl.Int32(),
-    "figure": pl.String(),
-    "integer": pl.Int64(),
-    "number": pl.Float64(),
-    "boolean": pl.Boolean(),
-    "text": pl.String(),
-    "series": pl.String(),
-}
-"""One row for each figure of a trial; one of the last five has its value, a series as JSON."""
 
 
 def figure_rows(trial: int, figures: Mapping[str, Figure]) -> pl.DataFrame:
@@ -92,7 +91,8 @@ def with_figures(trials: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
         columns = some.pivot(on="figure", index="trial", values=kind)
         if kind == "series":
             columns = columns.with_columns(
-                pl.Series(name, [None if text is None else json.loads(text) for text in columns[name]])
+                # A list within may be empty in the first trials: its type is that of the others.
+                pl.Series(name, [None if text is None else json.loads(text) for text in columns[name]], strict=False)
                 for name in columns.columns[1:]
             )
         # A figure may be whole in one trial and a decimal number in another.
@@ -102,10 +102,6 @@ def with_figures(trials: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
             columns = columns.drop(name)
         joined = joined.join(columns, on="trial", how="left", maintain_order="left")
     return trials.join(joined.select("trial", *order), on="trial", how="left", maintain_order="left")
-
-
-_FIGURES_APART: Final = 2
-"""The version of the records from which on figures lie in a file of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +117,7 @@ class Run:
     trials : pl.DataFrame
         Those of subjects, with the columns of ``model.Trial`` and one for each figure that one of them has.
     ceilings : pl.DataFrame
-        Those that asked what the web can give at all: none, or one.
+        The trial that measured the web's ceiling: none, or one.
     """
 
     folder: Path
@@ -154,8 +150,8 @@ class Run:
 
     def samples(self) -> pl.LazyFrame:
         """Return the samples of all trials, with the columns of ``model.Sample``; read when collected."""
-        if _lacks_records(self.folder, self.manifest):
-            return _record_maker(self.manifest).samples(self.folder).lazy()
+        if maker := _missing_records(self.folder, self.manifest):
+            return maker.samples(self.folder).lazy()
         finished = (self.folder / TRIALS).exists()
         files = [self.folder / SAMPLES] if finished else _parts(self.folder, self.trials["trial"].to_list())
         return _scan(self.folder, files, Sample)
@@ -171,25 +167,33 @@ class RecordMaker(Protocol):
         """Return the samples of all trials, with the columns of ``model.Sample``."""
 
 
-def _lacks_records(folder: Path, manifest: Manifest) -> bool:
-    """Return whether the records of a run have to be made of its reports."""
+def _missing_records(folder: Path, manifest: Manifest) -> RecordMaker | None:
+    """Return the maker of a run's records where they have to be made from its reports."""
     recorded = (folder / TRIALS).exists() or (folder / PARTS).exists()
-    return manifest.experiment in RECORD_MAKERS and not recorded
+    return None if recorded else _record_maker(manifest)
 
 
-def _record_maker(manifest: Manifest) -> RecordMaker:
-    """Return what makes the records of a run that lacks them."""
-    return cast(RecordMaker, import_module(RECORD_MAKERS[manifest.experiment]).MAKER)
+def _record_maker(manifest: Manifest) -> RecordMaker | None:
+    """Return ``MAKER`` of the experiment's module ``records``, which makes records from the reports of another program.
+
+    None for an experiment without that module. It is imported by name: experiments lie above the store.
+    """
+    if not manifest.experiment.isidentifier():
+        return None
+    try:
+        module = import_module(f"httpdyno.experiments.{manifest.experiment}.records")
+    except ModuleNotFoundError:
+        return None
+    return cast(RecordMaker, module.MAKER)
 
 
-def _keep_records(folder: Path, manifest: Manifest) -> bool:
+def _keep_records(folder: Path, manifest: Manifest, maker: RecordMaker) -> bool:
     """Make the records of a run and write them into its folder; return whether they were written.
 
     They are not while the run is being made, and where the folder cannot be written.
     """
     if holder_of(folder) is not None:
         return False
-    maker = _record_maker(manifest)
     trials = maker.trials(folder, manifest)
     if not trials:
         return False
@@ -231,8 +235,9 @@ def open_run(folder: Path) -> Run:
     Raises ``UnreadableRun`` if the folder is no run, is damaged, or was written by a newer version.
     """
     manifest = read_manifest(folder)
-    if _lacks_records(folder, manifest) and not _keep_records(folder, manifest):
-        return Run.of(folder, manifest, _record_maker(manifest).trials(folder, manifest))
+    maker = _missing_records(folder, manifest)
+    if maker and not _keep_records(folder, manifest, maker):
+        return Run.of(folder, manifest, maker.trials(folder, manifest))
     merged = folder / TRIALS
     gathered = manifest.state == "complete" or merged.exists()
     files = [merged] if gathered else sorted((folder / PARTS).glob(trial_part("*")))

@@ -1,6 +1,6 @@
 """The place of the engine's program, which is a subject, too: ``{engine}`` in a ``subject.toml``.
 
-Imports nothing before it is needed: ``httpdyno room`` must start at once.
+Imports nothing before it is needed, neither ``pathlib`` nor ``typing``: ``httpdyno room`` must start at once.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from httpdyno.installation import CHECKOUT
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 ENGINE_VARIABLE = "HTTPDYNO_ENGINE"
@@ -40,3 +41,19 @@ def engine_places() -> list[str]:
     if CHECKOUT is not None:
         folders.append(os.path.join(CHECKOUT, "target", "release"))  # noqa: PTH118
     return [os.path.join(folder, ENGINE_NAME) for folder in dict.fromkeys(folders)]  # noqa: PTH118
+
+
+def find_engine(environment: Mapping[str, str] | None = None) -> Path:
+    """Find the engine as ``usable_engine`` does."""
+    from pathlib import Path
+
+    from httpdyno.errors import EngineFailed
+    from httpdyno.installation import renew_engine
+
+    variables = os.environ if environment is None else environment
+    if engine := usable_engine(variables):
+        return Path(engine)
+    if named := variables.get(ENGINE_VARIABLE):
+        raise EngineFailed(f"{ENGINE_VARIABLE}={named} is no program that can be run; unset it to use the usual one")
+    looked_for = " and ".join(engine_places())
+    raise EngineFailed(f"the engine is missing (looked for {looked_for}); bring it with: {renew_engine()}")

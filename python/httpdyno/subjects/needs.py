@@ -1,4 +1,4 @@
-"""What a subject needs before it can be built: programs and libraries, their versions, and how each is installed."""
+"""Needs of a subject's build: programs and libraries, their versions, and how each is installed."""
 
 import json
 import os
@@ -28,7 +28,7 @@ class AptRecipe:
 
     @property
     def line(self) -> str:
-        """What a person types."""
+        """The command to type."""
         return f"apt-get install {' '.join(self.packages)}"
 
 
@@ -43,7 +43,7 @@ class WheelRecipe:
 
     @property
     def line(self) -> str:
-        """What a person types."""
+        """The command to type."""
         return "httpdyno subjects install"
 
 
@@ -175,7 +175,7 @@ _VERSION_ARGUMENTS: Final[Mapping[str, str]] = {
     "nginx": "-v",
     "wrk": "-v",
 }
-"""How a program is asked for its version, where it is not ``--version``."""
+"""Arguments that print a program's version, where it is not ``--version``."""
 _FAILING_WHEN_ASKED: Final = frozenset({"certutil", "hey", "wrk"})
 """Programs that end with an error whichever way they are asked for their version; wrk says it all the same."""
 

@@ -63,7 +63,7 @@ class ProvisionEvent:
     """Progress of one step."""
 
     name: str
-    """What is brought: ``go``, or ``system packages``."""
+    """What is installed: ``go``, or ``system packages``."""
     state: ProvisionState
     log: Path
 

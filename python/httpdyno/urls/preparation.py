@@ -285,9 +285,8 @@ class _NoUrls:
 
 def _unknown(source: str, first: str) -> str:
     return (
-        f"{name_of_list(source)}: its first line, {_quote(first)}, is neither a URL nor a domain, and no table of"
-        " domains that is known; give it a heading, such as rank,domain, or a rank beside each domain, or one domain a"
-        " line"
+        f"{name_of_list(source)}: its first line, {_quote(first)}, is neither a URL nor a domain, nor the header of a"
+        " known table; use a header row such as rank,domain, or lines of the form rank,domain, or one domain a line"
     )
 
 

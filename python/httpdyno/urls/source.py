@@ -18,7 +18,7 @@ from httpdyno.store import UrlList, WebIdentity, has_list, restore_list
 
 STANDARD_INPUT: Final = "-"
 DEFAULT_WEB_LIMIT: Final = 2000
-"""A web has no end: this is how many of its URLs are taken unless another number is asked for."""
+"""Number of URLs of a web by default: a web is endless."""
 QUICK_LIMIT: Final = 500
 """How many URLs a first look takes, of a web or of a list."""
 
@@ -80,9 +80,7 @@ def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlLis
         if kept:
             restore_list(folder, urls.file.file)
         if urls.identity() != recorded:
-            raise NotResumable(
-                f"{folder}: the list of URLs is not the one that the run was begun with; begin a new run"
-            )
+            raise NotResumable(f"{folder}: the list of URLs has changed since the run began; begin a new run")
     except BaseException:
         urls.file.close()
         raise

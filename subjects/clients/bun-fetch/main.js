@@ -19,20 +19,20 @@ const options = { session, maxRedirects: 10, headers: {} };
 if (settings.userAgent) options.headers["user-agent"] = settings.userAgent;
 if (settings.httpVersion) options.protocol = { 1.1: "http1.1", 2: "http2" }[settings.httpVersion];
 
-process.stdout.on("error", () => process.exit(1)); // the reader went away
+process.stdout.on("error", () => process.exit(1)); // the reader closed the pipe
 
 await crawl();
-// Name lookups that were given up are not waited for.
+// Abandoned name lookups are not awaited.
 process.exit(0);
 
 async function crawl() {
-  // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+  // Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
   process.stdin.setEncoding("latin1");
   const lines = readline.createInterface({ input: process.stdin, crlfDelay: Infinity })[Symbol.asyncIterator]();
   await Promise.all(Array.from({ length: settings.concurrency }, () => work(lines)));
 }
 
-// One of CONCURRENCY workers; they share one iterator, which reads on only as they take lines.
+// One of CONCURRENCY workers; they share one iterator, which reads a line only when a worker takes it.
 async function work(lines) {
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     if (next.value) process.stdout.write(await row(next.value), "latin1");
@@ -56,7 +56,7 @@ async function row(line) {
 
 // The final status and the bytes of content after decoding. The signal bounds all of it.
 async function fetchURL(url) {
-  // URL alone would mend blanks and tabs, and fetch knows more schemes than these.
+  // URL alone would repair blanks and tabs, and fetch accepts other schemes, too.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url)) return { code: "InvalidURL", bodyLength: 0 };
   const signal = AbortSignal.timeout(settings.requestTimeout * 1000);
   const response = await fetch(url, { ...options, signal });

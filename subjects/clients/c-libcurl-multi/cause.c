@@ -1,4 +1,4 @@
-// The name of an error: what its innermost cause is called by the system or by libcurl.
+// The name of an error: the system's or libcurl's name of its innermost cause.
 #include "cause.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ const char *cause_name(CURL *easy, CURLcode result)
         if (system_name != NULL)
             return system_name;
     }
-    // What can happen to a GET, of the table in libcurl-errors(3); what has no name here is known by its number.
+    // The errors of a GET, from the table in libcurl-errors(3); an error without a name here is printed as its number.
     switch (result) {
         NAME(CURLE_UNSUPPORTED_PROTOCOL);
         NAME(CURLE_URL_MALFORMAT);

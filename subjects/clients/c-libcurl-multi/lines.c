@@ -1,4 +1,4 @@
-// The lines of a file descriptor, without ever waiting for one.
+// The lines of a file descriptor, without blocking.
 #include "lines.h"
 
 #include <errno.h>

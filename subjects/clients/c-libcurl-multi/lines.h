@@ -1,4 +1,4 @@
-// The lines of a file descriptor, without ever waiting for one.
+// The lines of a file descriptor, without blocking.
 #pragma once
 
 #include <stdbool.h>
@@ -6,15 +6,16 @@
 
 typedef struct {
     char *bytes;
-    size_t begin;    // of what has not been taken
-    size_t searched; // from here on a line feed is looked for
+    size_t begin;    // of the lines not yet taken
+    size_t searched; // the search for a line feed begins here
     size_t end;
     size_t capacity;
-    bool at_end; // nothing more can be read
+    bool at_end; // at the end of the input
 } Lines;
 
 // Reads once, up to 64 KiB; waits when there is nothing to read yet. False when reading fails.
 bool lines_read(Lines *lines, int descriptor);
 
-// The next line that is not empty, without its line end, in memory that the caller frees; NULL when more must be read first.
+// The next line that is not empty, without its line end, in memory that the caller frees; NULL if more input must be
+// read first.
 char *lines_next(Lines *lines);

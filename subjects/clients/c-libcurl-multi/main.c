@@ -18,7 +18,7 @@
 // How long an idle connection, and the address of a name, wait for the next URL of their host: a crawl rarely returns to one.
 static const long IDLE_SECONDS = 1;
 static const long REDIRECT_LIMIT = 10;
-// The longest wait for news; libcurl wakes up earlier for its own timeouts.
+// The longest wait for an event; libcurl wakes up earlier for its own timeouts.
 static const int POLL_MS = 1000;
 
 // A slot: one URL at a time, always with the same easy handle.
@@ -72,15 +72,16 @@ static CURL *new_easy(Slot *slot, const Settings *settings)
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, settings->request_timeout_ms);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, settings->user_agent);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, settings->http_version);
-    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); // all that this libcurl decodes
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); // all codings that this libcurl decodes
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(easy, CURLOPT_MAXREDIRS, REDIRECT_LIMIT);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    // The lookup of a name cannot be interrupted: without this, giving one up waits for its thread, and all slots with it.
+    // The lookup of a name cannot be interrupted: without this, abandoning one waits for its thread, and so do all
+    // slots.
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
-    // libcurl reads the bundle of certificates once, and not for each connection, when there is no folder beside it.
+    // Without a folder of certificates, libcurl reads the bundle once, and not for each connection.
     curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
     curl_easy_setopt(easy, CURLOPT_MAXAGE_CONN, IDLE_SECONDS);
     curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, IDLE_SECONDS);
@@ -113,14 +114,14 @@ static void print_row(Slot *slot, const char *code, size_t body_length)
     strftime(seconds, sizeof seconds, "%Y-%m-%dT%H:%M:%S", gmtime_r(&slot->start_time.tv_sec, &date));
     printf("%s,%s,%s.%06ldZ,%.3f,%zu\n", slot->line, code, seconds, slot->start_time.tv_nsec / 1000, duration_ms, body_length);
     if (fflush(stdout) != 0)
-        _exit(1); // the reader went away
+        _exit(1); // the reader closed the pipe
     free(slot->line);
     free(slot->content);
     slot->line = NULL;
     slot->content = NULL;
 }
 
-// Gives a slot its next line. True if a transfer has begun; what is no URL is a row at once.
+// Gives a slot its next line. True if a transfer has begun; a line that is not a URL gets its row at once.
 static bool begin(CURLM *multi, Slot *slot, char *line)
 {
     slot->line = line;
@@ -149,7 +150,7 @@ static void finish(Slot *slot, CURLcode result, const Settings *settings)
     }
     curl_easy_getinfo(slot->easy, CURLINFO_HTTP_VERSION, &http_version);
     if (settings->http_version == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE && http_version != CURL_HTTP_VERSION_2_0) {
-        print_row(slot, "NotHTTP2", 0); // over TLS, libcurl falls back to what the server speaks
+        print_row(slot, "NotHTTP2", 0); // over TLS, libcurl falls back to the server's version
         return;
     }
     if (slot->check_json && !is_expected(slot)) {
@@ -184,8 +185,8 @@ static void crawl(CURLM *multi, Slot **idle, const Settings *settings)
             idle[idle_count++] = slot;
         }
         if (idle_count > idle_before && lines.begin < lines.end)
-            continue; // slots came free: perhaps there is a line for them
-        // stdin is read when there is a slot for what it brings.
+            continue; // slots are free: perhaps there is a line for them
+        // stdin is read when a slot is free for its next line.
         struct curl_waitfd input = {.fd = STDIN_FILENO, .events = CURL_WAIT_POLLIN};
         unsigned inputs = !lines.at_end && idle_count > 0;
         if ((inputs || running > 0) && curl_multi_poll(multi, &input, inputs, POLL_MS, NULL) != CURLM_OK)
@@ -208,7 +209,7 @@ int main(int count, char **arguments)
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
-    // Writing to a connection that the peer has closed is an error of that transfer, and no end of the program.
+    // Writing to a connection that the peer has closed is an error of that transfer, and must not end the program.
     signal(SIGPIPE, SIG_IGN);
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         fail("curl_global_init failed");
@@ -224,6 +225,6 @@ int main(int count, char **arguments)
         idle[number] = &slots[number];
     }
     crawl(multi, idle, &settings);
-    // Cleaning up would wait for name lookups that nobody needs any more.
+    // Cleaning up would wait for abandoned name lookups.
     _exit(0);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// A variable that is set; an empty one counts as missing.
+// The value of a variable; an empty one counts as missing.
 static const char *variable(const char *name, const char *otherwise)
 {
     const char *value = getenv(name);
@@ -40,7 +40,7 @@ static long request_timeout_ms(void)
     double seconds = strtod(text, &end);
     if (end == text || *end != '\0' || !(seconds > 0) || seconds * 1000 > INT_MAX)
         refuse("REQUEST_TIMEOUT", "a number of seconds above 0", text);
-    return (long)ceil(seconds * 1000); // 0 would be no timeout
+    return (long)ceil(seconds * 1000); // 0 would disable the timeout
 }
 
 static bool keepalive(void)

@@ -6,11 +6,11 @@
 typedef struct {
     long concurrency;
     long request_timeout_ms;
-    const char *user_agent; // NULL: none is sent, as is libcurl's way
+    const char *user_agent; // NULL: none is sent, as is libcurl's default
     bool keepalive;
     bool check_json;
-    long http_version; // CURL_HTTP_VERSION_NONE (HTTP/2 where TLS agrees on it), _1_1 or _2_PRIOR_KNOWLEDGE
+    long http_version; // CURL_HTTP_VERSION_NONE (HTTP/2 where TLS negotiates it), _1_1 or _2_PRIOR_KNOWLEDGE
 } Settings;
 
-// Reads the settings; ends the program with status 127 and one line that names the variable when one cannot be honoured.
+// Reads the settings; ends the program with status 127 and one line that names the variable if a value cannot be used.
 Settings read_settings(void);

@@ -1,4 +1,4 @@
-"""The name of an error: what libcurl calls the exit status of curl."""
+"""The name of an error: libcurl's name of the exit status of curl."""
 
 NAMES = {
     1: "CURLE_UNSUPPORTED_PROTOCOL",
@@ -22,7 +22,7 @@ NAMES = {
     77: "CURLE_SSL_CACERT_BADFILE",
     92: "CURLE_HTTP2_STREAM",
 }
-"""What can happen to a GET, of the table in libcurl-errors(3); what has no name there is known by its number."""
+"""The errors of a GET, from the table in libcurl-errors(3); an error without a name there is printed as its number."""
 
 
 def cause_name(exit_status: int) -> str:

@@ -39,7 +39,7 @@ def main() -> int:
 
 
 class Lines:
-    """The lines of stdin that are not empty, for many threads; one is read when a thread asks for it."""
+    """The lines of stdin that are not empty, for many threads; one is read when a thread takes it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -58,33 +58,33 @@ def work(lines: Lines, settings: Settings) -> None:
     """Fetch one URL after the other."""
     for line in lines:
         try:
-            # One write a row, so that rows never mix.
+            # One write a row, so that rows do not interleave.
             os.write(1, row(line, settings))
         except BrokenPipeError:
-            os._exit(1)  # the reader went away
+            os._exit(1)  # the reader closed the pipe
 
 
 def row(line: bytes, settings: Settings) -> bytes:
-    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
+    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was read."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
     try:
         code, body_length = fetch(line.strip(), settings)
-    except OSError as error:  # no process to be had: this URL's row, and no other's
+    except OSError as error:  # no process could be started: only this URL's row has the error
         code, body_length = type(error).__name__, 0
     duration_ms = (time.perf_counter() - start) * 1e3
     return line + f",{code},{start_time},{duration_ms:.3f},{body_length}\n".encode()
 
 
 def fetch(url: bytes, settings: Settings) -> tuple[str, int]:
-    """Give the final status and the bytes of content after decoding."""
+    """Return the final status and the decoded length of the content."""
     if not URL.fullmatch(url):  # curl would guess the scheme
         return "InvalidURL", 0
     deadline = time.monotonic() + settings.request_timeout
     argv = [*curl_argv(settings), b"--url", url]
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe) as curl:
-        # curl itself counts content before it is decoded: the pipe is where its length can be known.
+        # curl itself counts content before it is decoded: its decoded length is only known from the pipe.
         chunks, body_length = [], 0
         output = select.poll()
         output.register(curl.stdout, select.POLLIN)
@@ -100,25 +100,25 @@ def fetch(url: bytes, settings: Settings) -> tuple[str, int]:
             body_length += len(chunk)
             if settings.check_json:
                 chunks.append(chunk)
-        told = curl.stderr.read().split()
+        fields = curl.stderr.read().split()
     if curl.returncode != 0:
         return cause_name(curl.returncode), 0
-    status, http_version = os.fsdecode(told[0]), os.fsdecode(told[1])
+    status, http_version = os.fsdecode(fields[0]), os.fsdecode(fields[1])
     if settings.http_version == "2" and http_version != "2":
-        return "NotHTTP2", 0  # over TLS, curl falls back to what the server speaks
+        return "NotHTTP2", 0  # over TLS, curl falls back to the server's version
     if settings.check_json and not is_expected(b"".join(chunks)):
         return "CheckFailed", body_length
     return status, body_length
 
 
 def curl_argv(settings: Settings) -> list[str]:
-    """Give the command but for its URL."""
+    """Return the command without its URL."""
     argv = ["curl", "--disable"]  # which must come first: no .curlrc
     argv += ["--silent", "--write-out", "%{stderr}%{http_code} %{http_version}"]
-    # Brackets and braces are part of the URL. A redirect to what is not HTTP is an error.
+    # Brackets and braces are part of the URL. A redirect to another scheme than HTTP is an error.
     argv += ["--globoff", "--proto", "=http,https", "--proto-redir", "=http,https"]
     argv += ["--location", "--max-redirs", "10", "--compressed"]
-    argv += ["--max-time", f"{max(settings.request_timeout, 0.001):.3f}"]  # 0 would be no limit
+    argv += ["--max-time", f"{max(settings.request_timeout, 0.001):.3f}"]  # 0 would disable the limit
     argv += HTTP_VERSIONS[settings.http_version]
     if settings.user_agent:
         argv += ["--user-agent", settings.user_agent]
@@ -128,7 +128,7 @@ def curl_argv(settings: Settings) -> list[str]:
 
 
 def is_expected(content: bytes) -> bool:
-    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    """Whether the content is a JSON list whose first document has the required number."""
     try:
         return bool(json.loads(content)[0]["numbers"] == 123123)
     except (ValueError, LookupError, TypeError):

@@ -1,8 +1,8 @@
-// The name of an error: what its innermost cause is called by Deno.
+// The name of an error: Deno's name of its innermost cause.
 
-// An error class where it tells (`TimeoutError`), else the message of the cause as one word: its last part without what
-// differs from host to host, so that "client error (Connect): tcp connect error: Connection refused (os error 111)" is
-// `ConnectionRefused`.
+// An error class where it is specific (`TimeoutError`), else the message of the cause as one word: its last part
+// without details of the host, so that "client error (Connect): tcp connect error: Connection refused (os error 111)"
+// is `ConnectionRefused`.
 export function causeName(error) {
   if (!["Error", "TypeError"].includes(error.name)) return error.name;
   const parts = (error.cause ?? error).message.replace(/ \([^)]*\)/g, "").split(": ");

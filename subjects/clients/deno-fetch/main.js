@@ -20,7 +20,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 await crawl();
-// Name lookups that were given up are not waited for.
+// Abandoned name lookups are not awaited.
 Deno.exit(0);
 
 async function crawl() {
@@ -28,7 +28,7 @@ async function crawl() {
   await Promise.all(Array.from({ length: settings.concurrency }, () => work(lines)));
 }
 
-// The lines of a stream, as bytes: a URL is printed as it was given, whatever its encoding.
+// The lines of a stream, as bytes: a URL is printed as it was read, whatever its encoding.
 async function* readLines(stream) {
   let pieces = [];
   for await (let chunk of stream) {
@@ -52,7 +52,7 @@ function joined(...pieces) {
   return whole;
 }
 
-// One of CONCURRENCY workers; they share one generator, which reads on only as they take lines.
+// One of CONCURRENCY workers; they share one generator, which reads a line only when a worker takes it.
 async function work(lines) {
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     const line = next.value.at(-1) === 13 ? next.value.subarray(0, -1) : next.value;
@@ -64,7 +64,7 @@ async function print(bytes) {
   try {
     await output.write(bytes);
   } catch {
-    Deno.exit(1); // the reader went away
+    Deno.exit(1); // the reader closed the pipe
   }
 }
 
@@ -85,7 +85,7 @@ async function row(line) {
 
 // The final status and the bytes of content after decoding. The signal bounds all of it.
 async function fetchURL(url) {
-  // URL alone would mend blanks and tabs, and fetch knows more schemes than these.
+  // URL alone would repair blanks and tabs, and fetch accepts other schemes, too.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url)) return { code: "InvalidURL", bodyLength: 0 };
   const signal = AbortSignal.timeout(settings.requestTimeout * 1000);
   const response = await fetch(url, { client, headers, signal });

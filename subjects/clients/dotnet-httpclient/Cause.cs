@@ -1,11 +1,11 @@
-// The name of an error: what its innermost cause is called by .NET or the system.
+// The name of an error: .NET's or the system's name of its innermost cause.
 using System;
 using System.Net.Sockets;
 using System.Text.RegularExpressions;
 
 internal static class Cause
 {
-    // The word that .NET puts behind some messages: "(ResponseEnded)", "in the certificate chain: NotTimeValid".
+    // The word at the end of some messages of .NET: "(ResponseEnded)", "in the certificate chain: NotTimeValid".
     private static readonly Regex LastWord = new Regex(@"(?:\((?<word>[A-Z]\w+)\)|: (?<word>[A-Z]\w+)(?:, \w+)*)$");
 
     /// <summary>

@@ -20,10 +20,10 @@ internal static class Program
     // How long an idle connection waits for the next URL of its host: a crawl rarely returns to one.
     private static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(1);
 
-    // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    // Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     private static readonly Encoding Bytes = Encoding.GetEncoding("iso-8859-1");
 
-    // Uri alone would mend blanks.
+    // Uri alone would repair blanks.
     private static readonly Regex Url = new Regex(@"^https?://[^\s/?#]\S*$", RegexOptions.IgnoreCase);
 
     public static int Main(string[] arguments)
@@ -47,8 +47,8 @@ internal static class Program
 
     private static void Crawl(Settings settings)
     {
-        // A name is looked up by a thread that blocks. The pool is slow to grow beyond its minimum, which is the number of
-        // processors: a few silent names would hold up all else, the timers too.
+        // A name is looked up by a thread that blocks. The pool is slow to grow beyond its minimum, which is the number
+        // of processors: a few silent name servers would block all other work, the timers too.
         ThreadPool.GetMinThreads(out int workers, out int completions);
         ThreadPool.SetMinThreads(Math.Max(workers, settings.Concurrency), completions);
 
@@ -93,10 +93,10 @@ internal static class Program
         var handler = new SocketsHttpHandler
         {
             AutomaticDecompression = DecompressionMethods.All,
-            // HttpClient follows no redirect from https to http, whatever it is told: Fetch follows all of them.
+            // HttpClient follows no redirect from https to http, with any setting: Fetch follows all redirects.
             AllowAutoRedirect = false,
             UseCookies = false,
-            // An attempt to connect lives on when its request is given up.
+            // An attempt to connect continues when its request is abandoned.
             ConnectTimeout = settings.RequestTimeout,
             PooledConnectionIdleTimeout = IdleTime,
         };
@@ -109,7 +109,7 @@ internal static class Program
         if (!settings.KeepAlive)
         {
             client.DefaultRequestHeaders.ConnectionClose = true;
-            handler.PooledConnectionLifetime = TimeSpan.Zero; // HTTP/2 knows no such header
+            handler.PooledConnectionLifetime = TimeSpan.Zero; // HTTP/2 has no such header
         }
         return client;
     }
@@ -127,7 +127,7 @@ internal static class Program
             string url = Encoding.UTF8.GetString(Bytes.GetBytes(line)).Trim();
             (code, bodyLength) = await Fetch(client, settings, url, timeout.Token);
         }
-        catch (Exception error) // whatever a server provokes is this URL's row, and no other's
+        catch (Exception error) // any error that a server causes affects only this URL's row
         {
             code = timeout.IsCancellationRequested ? "TimeoutException" : Cause.Name(error);
         }
@@ -153,7 +153,7 @@ internal static class Program
                 await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead, timeout);
             if (response.Version.Major < settings.HttpVersion.Major)
             {
-                return ("VersionNegotiationError", 0); // a request asks for a version, it does not insist on it
+                return ("VersionNegotiationError", 0); // a request names a version, but accepts others
             }
             if (Location(response) is Uri location)
             {
@@ -167,7 +167,7 @@ internal static class Program
         return ("TooManyRedirects", 0);
     }
 
-    // Where a redirect leads; null for any other answer.
+    // The target of a redirect; null for any other answer.
     private static Uri? Location(HttpResponseMessage response)
     {
         switch ((int)response.StatusCode)
@@ -209,7 +209,7 @@ internal static class Program
         }
     }
 
-    // Whether the content is a JSON list whose first document has the number that is looked for.
+    // Whether the content is a JSON list whose first document has the required number.
     private static bool IsExpected(byte[] content)
     {
         try

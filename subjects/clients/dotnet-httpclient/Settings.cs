@@ -2,7 +2,7 @@
 using System;
 using System.Globalization;
 
-/// <summary>A variable has a value that cannot be honoured; the message is one line that names it.</summary>
+/// <summary>A variable has an invalid value; the message is one line that names it.</summary>
 internal sealed class SettingException : Exception
 {
     public SettingException(string name, string wanted, string found)
@@ -13,7 +13,7 @@ internal sealed class SettingException : Exception
 
 internal sealed class Settings
 {
-    // What a CancellationTokenSource can wait for: 2^31 - 1 milliseconds.
+    // The longest wait of a CancellationTokenSource: 2^31 - 1 milliseconds.
     private const double LongestSeconds = 2147483;
 
     public int Concurrency { get; } = ReadConcurrency();
@@ -26,7 +26,7 @@ internal sealed class Settings
 
     public bool CheckJson { get; } = OneOf("CHECK", "", "empty or json", "", "json") == "json";
 
-    /// <summary>HTTP/1.1 unless told otherwise: what HttpClient speaks by default.</summary>
+    /// <summary>HTTP/1.1 by default, as in HttpClient.</summary>
     public Version HttpVersion { get; } =
         OneOf("HTTP_VERSION", "1.1", "empty, 1.1 or 2", "1.1", "2") == "2" ? new Version(2, 0) : new Version(1, 1);
 

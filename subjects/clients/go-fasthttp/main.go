@@ -28,7 +28,7 @@ const (
 	idleTimeout = time.Second
 	// The longest head of an answer: on the open web fasthttp's 4096 bytes are too few.
 	headBytes = 65536
-	// What fasthttp decodes; it asks for nothing by itself.
+	// The codings that fasthttp decodes; it sends no Accept-Encoding by default.
 	acceptEncoding = "gzip, deflate, br, zstd"
 )
 
@@ -62,7 +62,7 @@ func crawl(settings Settings) error {
 		go func() {
 			defer workers.Done()
 			for line := range lines {
-				// One write a row, so that rows never mix. A reader that went away ends the crawl.
+				// One write a row, so that rows do not interleave. A closed pipe ends the crawl.
 				if _, err := os.Stdout.WriteString(row(client, line, settings)); err != nil {
 					os.Exit(1)
 				}
@@ -99,13 +99,14 @@ func newClient(settings Settings) *fasthttp.Client {
 		MaxConnsPerHost:        settings.Concurrency,
 		MaxIdleConnDuration:    idleTimeout,
 		ReadBufferSize:         headBytes,
-		DisablePathNormalizing: true, // a URL is fetched as it was given
+		DisablePathNormalizing: true, // a URL is fetched as it was read
 		ConfigureClient:        configureDialing(),
 	}
 }
 
-// configureDialing makes the timeout of a request bound the TLS handshake too. By itself fasthttp shakes hands without
-// any, or within WriteTimeout, which starts anew with every redirect. It also reaches hosts that have IPv6 alone.
+// configureDialing makes the timeout of a request bound the TLS handshake too. By default fasthttp's handshake has no
+// timeout, or WriteTimeout, which starts again with every redirect. This function also reaches hosts that have IPv6
+// only.
 func configureDialing() func(*fasthttp.HostClient) error {
 	dialer := &fasthttp.TCPDialer{DNSCacheDuration: idleTimeout}
 	return func(host *fasthttp.HostClient) error {
@@ -137,7 +138,7 @@ func dialTLS(dialer *fasthttp.TCPDialer, address string, deadline time.Time) (ne
 	return connection, nil
 }
 
-// row fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was given.
+// row fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was read.
 func row(client *fasthttp.Client, line string, settings Settings) string {
 	start := time.Now()
 	code, bodyLength, err := fetch(client, line, settings)
@@ -177,7 +178,8 @@ func fetch(client *fasthttp.Client, line string, settings Settings) (code string
 	return strconv.Itoa(response.StatusCode()), len(content), nil
 }
 
-// follow is fasthttp's DoRedirects with one deadline for all the way; there each redirect has the whole timeout again.
+// follow is fasthttp's DoRedirects with one deadline for all redirects; in DoRedirects each redirect gets the whole
+// timeout again.
 func follow(client *fasthttp.Client, request *fasthttp.Request, response *fasthttp.Response, deadline time.Time) error {
 	for redirects := 0; ; redirects++ {
 		if err := client.DoDeadline(request, response, deadline); err != nil {
@@ -194,7 +196,7 @@ func follow(client *fasthttp.Client, request *fasthttp.Request, response *fastht
 	}
 }
 
-// isURL tells an absolute http or https URL. fasthttp would send a blank in the path.
+// isURL reports whether a text is an absolute http or https URL. fasthttp would send a blank in the path.
 func isURL(target string) bool {
 	if strings.ContainsFunc(target, unicode.IsSpace) {
 		return false

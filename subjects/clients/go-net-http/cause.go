@@ -1,4 +1,4 @@
-// The name of an error: what Go calls its innermost cause.
+// The name of an error: Go's name of its innermost cause.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// errnoNames holds the system errors a client meets; package syscall knows their numbers and texts, not their names.
+// errnoNames holds the system errors that a client meets; package syscall has their numbers and texts, not their names.
 var errnoNames = map[syscall.Errno]string{
 	syscall.EADDRNOTAVAIL: "EADDRNOTAVAIL",
 	syscall.ECONNABORTED:  "ECONNABORTED",
@@ -90,7 +90,7 @@ func typeName(err error) string {
 	if name != "errors.errorString" && name != "fmt.wrapError" {
 		return name
 	}
-	text, _, _ := strings.Cut(err.Error(), `"`) // what follows is the server's words
+	text, _, _ := strings.Cut(err.Error(), `"`) // the rest is the server's text
 	text, _, _ = strings.Cut(text, ";")
 	var word strings.Builder
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool {

@@ -12,7 +12,7 @@ import (
 
 const (
 	timedRuns = 7
-	// How long the warm-up takes, and a run at the least: timeit's own choice.
+	// The duration of the warm-up, and the minimum of a run: timeit's own choice.
 	longEnough = 200 * time.Millisecond
 )
 
@@ -23,10 +23,10 @@ type answer struct {
 	failed     bool
 }
 
-// timedRun is what some loops took, one after the other.
+// timedRun is the time of some loops, one after the other.
 type timedRun struct{ wall, user, system time.Duration }
 
-// harness times a call; a loop is one of them, or several in goroutines of their own that are waited for.
+// harness times a call; a loop is one call, or several in their own goroutines, awaited together.
 type harness struct {
 	call    func() answer
 	atOnce  int
@@ -52,7 +52,7 @@ type timedLine struct {
 	Answers      []timedAnswer `json:"answers"`
 }
 
-// timeCalls measures, and writes the line that says what came out.
+// timeCalls measures, and writes the line with the result.
 func timeCalls(file io.Writer, atOnce int, call func() answer) error {
 	measured := harness{call: call, atOnce: atOnce, answers: map[answer]int{}}
 	measured.measure()
@@ -72,7 +72,7 @@ func timeCalls(file io.Writer, atOnce int, call func() answer) error {
 	return json.NewEncoder(file).Encode(line)
 }
 
-// measure warms up, chooses how many loops a run has, and runs; it ends early when a call ended in an error.
+// measure warms up, chooses the number of loops in a run, and runs; it ends early when a call ended in an error.
 func (h *harness) measure() {
 	for start := time.Now(); time.Since(start) < longEnough; {
 		if !h.loop() {
@@ -100,7 +100,7 @@ func (h *harness) measure() {
 	}
 }
 
-// run times so many loops.
+// run times a number of loops.
 func (h *harness) run(loops int) (timedRun, bool) {
 	userBefore, systemBefore := cpuTime()
 	start := time.Now()
@@ -114,7 +114,7 @@ func (h *harness) run(loops int) (timedRun, bool) {
 	return timedRun{wall, user - userBefore, system - systemBefore}, true
 }
 
-// loop calls, and keeps what was answered, so that it can be verified; it tells whether no call ended in an error.
+// loop makes the calls, and records their answers for verification; it reports whether no call ended in an error.
 func (h *harness) loop() bool {
 	if h.atOnce == 1 {
 		h.keep(h.call())
@@ -146,16 +146,16 @@ func numberOfLoops(number int) int {
 	return loops
 }
 
-// cpuTime is what the process has used, all its threads.
+// cpuTime is the CPU time of the process, all its threads.
 func cpuTime() (user, system time.Duration) {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		panic(err) // it fails for a wrong argument only
+		panic(err) // it fails only for a wrong argument
 	}
 	return time.Duration(usage.Utime.Nano()), time.Duration(usage.Stime.Nano())
 }
 
-// readURL reads the first line that is not empty; none is no URL.
+// readURL reads the first line that is not empty; no line counts as an invalid URL.
 func readURL(file io.Reader) (string, error) {
 	reader := bufio.NewReader(file)
 	for {

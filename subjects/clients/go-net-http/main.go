@@ -58,7 +58,7 @@ func crawl(settings Settings) error {
 		go func() {
 			defer workers.Done()
 			for line := range lines {
-				// One write a row, so that rows never mix. A reader that went away ends the crawl.
+				// One write a row, so that rows do not interleave. A closed pipe ends the crawl.
 				if _, err := os.Stdout.WriteString(row(client, line, settings)); err != nil {
 					os.Exit(1)
 				}
@@ -71,7 +71,7 @@ func crawl(settings Settings) error {
 	return err
 }
 
-// timeOne times the calls of one URL, and prints what came out.
+// timeOne times the calls of one URL, and prints the result.
 func timeOne(settings Settings) error {
 	target, err := readURL(os.Stdin)
 	if err != nil {
@@ -110,7 +110,7 @@ func newClient(settings Settings) *http.Client {
 	// A crawl rarely returns to a host: as many idle connections as there are workers, the oldest closed first.
 	transport.MaxIdleConns = settings.Concurrency
 	transport.MaxIdleConnsPerHost = settings.Concurrency
-	// That bound leaves out connections of HTTP/2, which idle for this long whatever their number.
+	// That bound does not apply to connections of HTTP/2, which stay idle for this long whatever their number.
 	transport.IdleConnTimeout = time.Second
 	transport.TLSHandshakeTimeout = 0 // the client's timeout bounds the handshake too
 	transport.DisableKeepAlives = !settings.KeepAlive
@@ -118,7 +118,7 @@ func newClient(settings Settings) *http.Client {
 	switch settings.HTTPVersion {
 	case "1.1":
 		transport.ForceAttemptHTTP2 = false
-		transport.TLSClientConfig = &tls.Config{NextProtos: []string{"http/1.1"}} // the clone offers h2 already
+		transport.TLSClientConfig = &tls.Config{NextProtos: []string{"http/1.1"}} // the clone already offers h2
 		transport.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
 	case "2":
 		client.Transport = http2Only{transport}
@@ -134,7 +134,7 @@ func checkRedirect(_ *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// http2Only refuses what was answered over another version: net/http cannot be told to offer HTTP/2 alone before Go 1.24.
+// http2Only refuses answers over another version: before Go 1.24 net/http has no setting to offer HTTP/2 alone.
 type http2Only struct{ transport http.RoundTripper }
 
 func (t http2Only) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -146,7 +146,7 @@ func (t http2Only) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// row fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was given.
+// row fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was read.
 func row(client *http.Client, line string, settings Settings) string {
 	start := time.Now()
 	code, bodyLength, err := fetch(client, line, settings)
@@ -194,7 +194,7 @@ func fetch(client *http.Client, line string, settings Settings) (code string, bo
 	return code, int64(content.Len()), nil
 }
 
-// isURL tells an absolute http or https URL. net/http would mend a blank in the path.
+// isURL reports whether a text is an absolute http or https URL. net/http would repair a blank in the path.
 func isURL(target string) bool {
 	if strings.ContainsFunc(target, unicode.IsSpace) {
 		return false

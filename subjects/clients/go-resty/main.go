@@ -60,7 +60,7 @@ func crawl(settings Settings) error {
 		go func() {
 			defer workers.Done()
 			for line := range lines {
-				// One write a row, so that rows never mix. A reader that went away ends the crawl.
+				// One write a row, so that rows do not interleave. A closed pipe ends the crawl.
 				if _, err := os.Stdout.WriteString(row(client, line, settings)); err != nil {
 					os.Exit(1)
 				}
@@ -103,16 +103,16 @@ func newClient(settings Settings) *resty.Client {
 	})
 	client.SetTimeout(settings.RequestTimeout)
 	client.SetRedirectPolicy(resty.RedirectFlexiblePolicy(redirectLimit))
-	// The content is read as it comes; resty's own way keeps all of it, and takes content that was cut short for whole.
+	// The content is read in pieces; resty's own way keeps all of it, and accepts truncated content as complete.
 	client.SetResponseDoNotParse(true)
-	// What one host sets is nothing to the next, and a jar would keep it for ever.
+	// Cookies of one host do not matter to the next, and a jar would keep them for ever.
 	client.SetCookieJar(nil)
 	if settings.UserAgent != "" {
 		client.SetHeader("User-Agent", settings.UserAgent)
 	}
 	transport, err := client.HTTPTransport()
 	if err != nil {
-		panic(err) // resty has just made it
+		panic(err) // resty has just created it
 	}
 	switch settings.HTTPVersion {
 	case "1.1":
@@ -124,7 +124,7 @@ func newClient(settings Settings) *resty.Client {
 	return client
 }
 
-// http2Only refuses what was answered over another version: net/http cannot be told to offer HTTP/2 alone before Go 1.24.
+// http2Only refuses answers over another version: before Go 1.24 net/http has no setting to offer HTTP/2 alone.
 type http2Only struct{ transport http.RoundTripper }
 
 func (t http2Only) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -136,7 +136,7 @@ func (t http2Only) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// row fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was given.
+// row fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was read.
 func row(client *resty.Client, line string, settings Settings) string {
 	start := time.Now()
 	code, bodyLength, err := fetch(client, line, settings)
@@ -156,7 +156,7 @@ func fetch(client *resty.Client, line string, settings Settings) (code string, b
 	}
 	response, err := client.R().Get(target)
 	if response != nil && response.Body != nil {
-		defer response.Body.Close() // there may be one beside an error: content whose coding is broken
+		defer response.Body.Close() // a response may come with an error: content with a broken coding
 	}
 	if err != nil {
 		return "", 0, err
@@ -179,7 +179,7 @@ func fetch(client *resty.Client, line string, settings Settings) (code string, b
 	return code, int64(content.Len()), nil
 }
 
-// isURL tells an absolute http or https URL. resty would mend a blank in the path.
+// isURL reports whether a text is an absolute http or https URL. resty would repair a blank in the path.
 func isURL(target string) bool {
 	if strings.ContainsFunc(target, unicode.IsSpace) {
 		return false

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Settings of one crawl. HTTPVersion is empty (HTTP/2 where TLS agrees on it), 1.1 or 2.
+// Settings of one crawl. HTTPVersion is empty (HTTP/2 where TLS negotiates it), 1.1 or 2.
 type Settings struct {
 	Concurrency    int
 	RequestTimeout time.Duration

@@ -47,23 +47,24 @@ public final class Main {
     // How long an idle connection waits for the next URL of its host: a crawl rarely returns to one.
     private static final TimeValue IDLE_TIME = TimeValue.ofSeconds(1);
 
-    // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    // Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     private static final Charset BYTES = StandardCharsets.ISO_8859_1;
 
     private static final DateTimeFormatter TIMESTAMP =
             DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSSSSSX").withZone(ZoneOffset.UTC);
 
-    // What a URL has to look like before URI reads it, which would take other schemes and hosts that are none.
+    // The form of a URL, checked before URI reads it: URI would accept other schemes and invalid hosts.
     private static final Pattern URL = Pattern.compile("https?://[^\\s/?#]\\S*", Pattern.CASE_INSENSITIVE);
 
     private final Settings settings;
     private final CloseableHttpClient client;
     private final Semaphore slots;
-    // The client blocks. More than slots, as the system's lookup of a name that was given up cannot be interrupted.
+    // The client blocks. More than slots, as the system's lookup of a name cannot be interrupted when its request is
+    // abandoned.
     private final ExecutorService threads = Executors.newCachedThreadPool();
     private final FileOutputStream output = new FileOutputStream(FileDescriptor.out);
 
-    /** What became of a URL: its status or the name of an error, and how many bytes of content were read. */
+    /** Outcome of a URL: its status or the name of an error, and the number of bytes of content read. */
     private record Answer(String code, long bodyLength) {}
 
     public static void main(String[] arguments) throws Exception {
@@ -77,7 +78,7 @@ public final class Main {
             System.err.println("java-apache-httpclient5: " + error.getMessage());
             System.exit(127);
         }
-        // Threads wait for another request, and some for the name of one that was given up.
+        // Threads wait for another request, and some for the name of an abandoned one.
         System.exit(0);
     }
 
@@ -102,20 +103,20 @@ public final class Main {
         // Else TLS keeps the sessions of the last 20,480 hosts. Java reads it when the client makes its context.
         System.setProperty("javax.net.ssl.sessionCacheSize", String.valueOf(settings.concurrency()));
         Timeout timeout = Timeout.of(settings.requestTimeout());
-        // fetch bounds a request as a whole; these end what was given up, and are minutes by default.
+        // fetch bounds a request as a whole; these end abandoned requests, and are minutes by default.
         ConnectionConfig connections =
                 ConnectionConfig.custom().setConnectTimeout(timeout).setSocketTimeout(timeout).build();
         HttpClientBuilder builder = HttpClients.custom()
                 .setConnectionManager(PoolingHttpClientConnectionManagerBuilder.create()
                         .setDefaultConnectionConfig(connections)
-                        // The slots are the limit. A request that was given up may still look up its name.
+                        // The slots are the limit. An abandoned request may still look up its name.
                         .setMaxConnTotal(Integer.MAX_VALUE)
                         .setMaxConnPerRoute(Integer.MAX_VALUE)
                         .build())
                 .setDefaultRequestConfig(RequestConfig.custom().setMaxRedirects(MAX_REDIRECTS).build())
                 .evictIdleConnections(IDLE_TIME)
                 .disableCookieManagement()
-                // It would ask again after a 429 or a 503.
+                // It would retry after a 429 or a 503.
                 .disableAutomaticRetries();
         if (!settings.userAgent().isEmpty()) {
             builder.setUserAgent(settings.userAgent());
@@ -141,12 +142,12 @@ public final class Main {
             print("%s,%s,%s,%.3f,%d\n".formatted(line, code, TIMESTAMP.format(startTime), duration / 1e6, bodyLength));
             slots.release();
             if (error != null && request != null) {
-                threads.execute(request::cancel); // may have to wait for a TLS handshake to let go of its socket
+                threads.execute(request::cancel); // may have to wait for a TLS handshake to release its socket
             }
         });
     }
 
-    // The request for a line; null when there is no URL in it.
+    // The request for a line; null if the line is not a URL.
     private HttpGet request(String line) {
         String url = new String(line.getBytes(BYTES), StandardCharsets.UTF_8).strip();
         if (!URL.matcher(url).matches()) {
@@ -191,7 +192,7 @@ public final class Main {
         return bodyLength;
     }
 
-    // Whether the content is a JSON list whose first document has the number that is looked for.
+    // Whether the content is a JSON list whose first document has the required number.
     private static boolean isExpected(byte[] content) {
         try {
             JsonElement document = JsonParser.parseString(new String(content, StandardCharsets.UTF_8));
@@ -205,7 +206,7 @@ public final class Main {
         try {
             output.write(row.getBytes(BYTES));
         } catch (IOException error) {
-            Runtime.getRuntime().halt(1); // the reader went away
+            Runtime.getRuntime().halt(1); // the reader closed the pipe
         }
     }
 }

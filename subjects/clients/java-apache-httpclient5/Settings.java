@@ -11,7 +11,7 @@ record Settings(
         boolean keepAlive,
         boolean checkJson) {
 
-    /** A variable has a value that cannot be honoured; the message is one line that names it. */
+    /** A variable has an invalid value; the message is one line that names it. */
     static final class SettingException extends Exception {
         SettingException(String name, String wanted, String found) {
             super("%s must be %s, not \"%s\"".formatted(name, wanted, found));
@@ -30,7 +30,7 @@ record Settings(
 
     private static int concurrency(Map<String, String> environment) throws SettingException {
         String text = variable(environment, "CONCURRENCY", "10");
-        // As many digits as surely fit an int.
+        // As many digits as always fit an int.
         if (!text.matches("0*[1-9][0-9]{0,8}")) {
             throw new SettingException("CONCURRENCY", "a whole number from 1, up to 999999999", text);
         }

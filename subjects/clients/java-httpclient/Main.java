@@ -38,20 +38,20 @@ public final class Main {
     // Seconds that an idle connection waits for the next URL of its host: a crawl rarely returns to one.
     private static final String IDLE_SECONDS = "1";
 
-    // What the client takes for an answer, and the contract does not.
+    // Answers for the client, but not for the contract.
     private static final String NOT_HTTP_2 = "NotHTTP2";
     private static final String TOO_MANY_REDIRECTS = "TooManyRedirects";
     private static final Set<String> NO_ANSWERS = Set.of(NOT_HTTP_2, TOO_MANY_REDIRECTS);
 
     private static final byte[] NOTHING = {};
 
-    // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    // Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     private static final Charset BYTES = StandardCharsets.ISO_8859_1;
 
     private static final DateTimeFormatter TIMESTAMP =
             DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSSSSSX").withZone(ZoneOffset.UTC);
 
-    // What a URL has to look like before URI reads it, which would take other schemes and hosts that are none.
+    // The form of a URL, checked before URI reads it: URI would accept other schemes and invalid hosts.
     private static final Pattern URL = Pattern.compile("https?://[^\\s/?#]\\S*", Pattern.CASE_INSENSITIVE);
 
     private final Settings settings;
@@ -70,7 +70,7 @@ public final class Main {
             System.err.println("java-httpclient: " + error.getMessage());
             System.exit(127);
         }
-        // What was given up may still look up a name.
+        // An abandoned request may still look up a name.
         System.exit(0);
     }
 
@@ -96,7 +96,8 @@ public final class Main {
         System.setProperty("jdk.httpclient.keepalive.timeout", IDLE_SECONDS);
         System.setProperty("jdk.httpclient.redirects.retrylimit", String.valueOf(MAX_REDIRECTS + 1)); // requests
         System.setProperty("jdk.httpclient.allowRestrictedHeaders", "connection");
-        // Else TLS keeps the sessions of the last 20,480 hosts. To have the context here reads the trust store in advance.
+        // Else TLS keeps the sessions of the last 20,480 hosts. Creating the context here reads the trust store in
+        // advance.
         SSLContext.getDefault().getClientSessionContext().setSessionCacheSize(settings.concurrency());
 
         HttpClient.Builder builder = HttpClient.newBuilder()
@@ -148,16 +149,16 @@ public final class Main {
         }
     }
 
-    // The final status, or the name of what went wrong.
+    // The final status, or the name of an error.
     private String code(HttpResponse<Void> response, Throwable error, Content content) {
         if (error != null) {
             return Cause.name(error);
         }
         if (settings.httpVersion().equals("2") && response.version() != HttpClient.Version.HTTP_2) {
-            return NOT_HTTP_2; // the client cannot be told to speak nothing else
+            return NOT_HTTP_2; // the client has no setting for one version only
         }
         if (isEleventhRedirect(response)) {
-            return TOO_MANY_REDIRECTS; // the client hands it over as the answer
+            return TOO_MANY_REDIRECTS; // the client returns it as the answer
         }
         return settings.checkJson() && !content.isExpected() ? "CheckFailed" : String.valueOf(response.statusCode());
     }
@@ -176,11 +177,11 @@ public final class Main {
         try {
             output.write(row.getBytes(BYTES));
         } catch (IOException error) {
-            Runtime.getRuntime().halt(1); // the reader went away
+            Runtime.getRuntime().halt(1); // the reader closed the pipe
         }
     }
 
-    /** Takes the content of an answer: counts its bytes, and keeps them when they are to be checked. */
+    /** Receives the content of an answer: counts its bytes, and keeps them if they will be checked. */
     private static final class Content implements Consumer<Optional<byte[]>> {
         private final ByteArrayOutputStream kept;
         private long length;
@@ -198,7 +199,7 @@ public final class Main {
             }
         }
 
-        /** Whether the content is a JSON list whose first document has the number that is looked for. */
+        /** Whether the content is a JSON list whose first document has the required number. */
         boolean isExpected() {
             try {
                 JsonElement document = JsonParser.parseString(kept.toString(StandardCharsets.UTF_8));

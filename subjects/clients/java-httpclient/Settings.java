@@ -13,7 +13,7 @@ record Settings(
         // Empty, 1.1 or 2.
         String httpVersion) {
 
-    /** A variable has a value that cannot be honoured; the message is one line that names it. */
+    /** A variable has an invalid value; the message is one line that names it. */
     static final class SettingException extends Exception {
         SettingException(String name, String wanted, String found) {
             super("%s must be %s, not \"%s\"".formatted(name, wanted, found));
@@ -24,7 +24,7 @@ record Settings(
         boolean keepAlive = oneOf(environment, "KEEPALIVE", "1", "0 or 1", "1", "0").equals("1");
         String httpVersion = oneOf(environment, "HTTP_VERSION", "", "empty, 1.1 or 2", "", "1.1", "2");
         if (httpVersion.equals("2") && !keepAlive) {
-            String wanted = "1 where HTTP_VERSION is 2 (HttpClient cannot be told to close such connections)";
+            String wanted = "1 where HTTP_VERSION is 2 (HttpClient has no setting to close such connections)";
             throw new SettingException("KEEPALIVE", wanted, "0");
         }
         return new Settings(
@@ -38,7 +38,7 @@ record Settings(
 
     private static int concurrency(Map<String, String> environment) throws SettingException {
         String text = variable(environment, "CONCURRENCY", "10");
-        // As many digits as surely fit an int.
+        // As many digits as always fit an int.
         if (!text.matches("0*[1-9][0-9]{0,8}")) {
             throw new SettingException("CONCURRENCY", "a whole number from 1, up to 999999999", text);
         }

@@ -1,4 +1,4 @@
-// The name of an error: what its innermost cause is called by Java or the system.
+// The name of an error: Java's or the system's name of its innermost cause.
 
 import java.io.IOException;
 import java.net.ConnectException;

@@ -37,13 +37,13 @@ public final class Main {
     // Seconds that an idle connection waits for the next URL of its host: a crawl rarely returns to one.
     private static final int IDLE_SECONDS = 1;
 
-    // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    // Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     private static final Charset BYTES = StandardCharsets.ISO_8859_1;
 
     private static final DateTimeFormatter TIMESTAMP =
             DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSSSSSX").withZone(ZoneOffset.UTC);
 
-    // OkHttp alone would mend blanks, slashes and a host that is not there.
+    // OkHttp alone would repair blanks, slashes and a missing host.
     private static final Pattern URL = Pattern.compile("https?://[^\\s/?#]\\S*", Pattern.CASE_INSENSITIVE);
 
     private final Settings settings;
@@ -51,7 +51,7 @@ public final class Main {
     private final Semaphore slots;
     private final FileOutputStream output = new FileOutputStream(FileDescriptor.out);
 
-    /** What became of a URL: its status or the name of an error, and how many bytes of content were read. */
+    /** Outcome of a URL: its status or the name of an error, and the number of bytes of content read. */
     private record Answer(String code, long bodyLength) {}
 
     public static void main(String[] arguments) throws Exception {
@@ -65,7 +65,7 @@ public final class Main {
             System.err.println("java-okhttp: " + error.getMessage());
             System.exit(127);
         }
-        // Threads wait for another call, and some for the name of one that was given up.
+        // Threads wait for another call, and some for the name of an abandoned one.
         System.exit(0);
     }
 
@@ -100,7 +100,7 @@ public final class Main {
             builder.protocols(List.of(Protocol.HTTP_1_1));
         }
         OkHttpClient client = builder.build();
-        // The slots are the limit. A call that was given up may still look up its name: it must not hold up another one.
+        // The slots are the limit. An abandoned call may still look up its name: it must not block another one.
         client.dispatcher().setMaxRequests(Integer.MAX_VALUE);
         client.dispatcher().setMaxRequestsPerHost(Integer.MAX_VALUE);
         return client;
@@ -125,7 +125,7 @@ public final class Main {
         });
     }
 
-    // Starts a call whose outcome completes the answer; null when there is no URL to call.
+    // Starts a call whose outcome completes the answer; null if the line is not a URL.
     private Call enqueue(String line, CompletableFuture<Answer> answer) {
         String url = new String(line.getBytes(BYTES), StandardCharsets.UTF_8).strip();
         Request.Builder request = new Request.Builder();
@@ -166,7 +166,7 @@ public final class Main {
     // The final status and the bytes of content after decoding.
     private Answer read(Response response) throws IOException {
         if (settings.httpVersion().equals("2") && response.protocol() != Protocol.HTTP_2) {
-            return new Answer("NotHTTP2", 0); // OkHttp cannot be told to speak nothing else
+            return new Answer("NotHTTP2", 0); // OkHttp has no setting for one version only
         }
         if (redirects(response) > MAX_REDIRECTS) {
             return new Answer("TooManyRedirects", 0); // OkHttp follows twenty; that cannot be set
@@ -193,7 +193,7 @@ public final class Main {
         return redirects;
     }
 
-    // Whether the content is a JSON list whose first document has the number that is looked for.
+    // Whether the content is a JSON list whose first document has the required number.
     private static boolean isExpected(byte[] content) {
         try {
             JsonElement document = JsonParser.parseString(new String(content, StandardCharsets.UTF_8));
@@ -207,7 +207,7 @@ public final class Main {
         try {
             output.write(row.getBytes(BYTES));
         } catch (IOException error) {
-            Runtime.getRuntime().halt(1); // the reader went away
+            Runtime.getRuntime().halt(1); // the reader closed the pipe
         }
     }
 }

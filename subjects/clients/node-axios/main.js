@@ -23,29 +23,29 @@ const client = axios.create({
   httpsAgent: new https.Agent(agentOptions),
   maxRedirects: 10,
   responseType: settings.checkJSON ? "arraybuffer" : "stream",
-  // Any status is an answer, no error.
+  // Any status is an answer, not an error.
   validateStatus: null,
   headers: settings.userAgent ? { "User-Agent": settings.userAgent } : {},
 });
 
-// libuv looks names up in threads that cannot be interrupted, and the process cannot end before them: the resolver's two
-// attempts share the time of a request. See resolv.conf(5); its own default is five seconds for each.
+// libuv looks names up in threads that cannot be interrupted, and the process cannot end before them. So the resolver's
+// two attempts share the time of a request. See resolv.conf(5); its own default is five seconds for each.
 process.env.RES_OPTIONS = `timeout:${Math.min(5, Math.ceil(settings.requestTimeout / 2))} attempts:2`;
 
-process.stdout.on("error", () => process.exit(1)); // the reader went away
+process.stdout.on("error", () => process.exit(1)); // the reader closed the pipe
 
 await crawl();
-// Connections that were given up may still be in their handshake: they are not waited for.
+// Abandoned connections may still be in their handshake: they are not awaited.
 process.exit(0);
 
 async function crawl() {
-  // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+  // Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
   process.stdin.setEncoding("latin1");
   const lines = readline.createInterface({ input: process.stdin, crlfDelay: Infinity })[Symbol.asyncIterator]();
   await Promise.all(Array.from({ length: settings.concurrency }, () => work(lines)));
 }
 
-// One of CONCURRENCY workers; they share one iterator, which reads on only as they take lines.
+// One of CONCURRENCY workers; they share one iterator, which reads a line only when a worker takes it.
 async function work(lines) {
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     if (next.value) process.stdout.write(await row(next.value), "latin1");
@@ -69,9 +69,9 @@ async function row(line) {
 
 // The final status and the bytes of content after decoding.
 async function fetchURL(url) {
-  // URL alone would mend blanks and tabs, and axios knows more schemes than these.
+  // URL alone would repair blanks and tabs, and axios accepts other schemes, too.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url)) return { code: "InvalidURL", bodyLength: 0 };
-  // Bounds the whole fetch, as axios's own timeout does not: that one knows nothing of content that drips.
+  // Bounds the whole fetch. axios's own timeout does not: it does not cover content that drips.
   const controller = new AbortController();
   const { signal } = controller;
   const timer = setTimeout(() => {
@@ -84,10 +84,10 @@ async function fetchURL(url) {
     for await (const chunk of data) bodyLength += chunk.byteLength;
     return { code: status, bodyLength };
   } catch (error) {
-    // axios calls any abort ERR_CANCELED; the signal knows why.
+    // axios calls any abort ERR_CANCELED; the signal has the reason.
     throw signal.aborted ? signal.reason : error;
   } finally {
-    // AbortSignal.timeout would hold on to all of this request until its time is over.
+    // AbortSignal.timeout would keep all objects of this request until its time is over.
     clearTimeout(timer);
   }
 }

@@ -2,11 +2,11 @@
 import process from "node:process";
 
 const runs = 7;
-// How long the warm-up takes, and a run at the least: timeit's own choice. In nanoseconds.
+// The duration of the warm-up, and the minimum of a run: timeit's own choice. In nanoseconds.
 const enough = 200_000_000;
 
-// Times a call that resolves to the code and the bytes of content that a URL's row would have; a loop is one call, or
-// several that are waited for together. Resolves to the line that says what came out.
+// Times a call that resolves to the code and the bytes of content of a URL's row; a loop is one call, or several that
+// are awaited together. Resolves to the line with the result.
 export async function timeCalls(call, callsPerLoop) {
   const harness = new Harness(call, callsPerLoop);
   let outcome = "ok";
@@ -27,7 +27,7 @@ export async function timeCalls(call, callsPerLoop) {
   })}\n`;
 }
 
-// The URL of stdin: the first line that is not empty, or nothing, which is no URL.
+// The URL of stdin: the first line that is not empty; without one, an empty text, which is not a URL.
 export async function readURL(lines) {
   for await (const line of lines) if (line.trim()) return Buffer.from(line, "latin1").toString().trim();
   return "";
@@ -46,7 +46,7 @@ class Harness {
     this.callsPerLoop = callsPerLoop;
   }
 
-  // Warms up, chooses how many loops a run has, runs.
+  // Warms up, chooses the number of loops in a run, runs.
   async measure() {
     const start = process.hrtime.bigint();
     while (process.hrtime.bigint() - start < BigInt(enough)) await this.loop();
@@ -68,7 +68,7 @@ class Harness {
     return { wall, user: user * 1000, system: system * 1000 };
   }
 
-  // Calls, and keeps what was answered, so that it can be verified; an error ends the measurement.
+  // Makes the calls, and records their answers for verification; an error ends the measurement.
   async loop() {
     if (this.callsPerLoop === 1) {
       const answer = await this.call();
@@ -89,7 +89,7 @@ class Harness {
   }
 }
 
-// A status is a number, the name of an error is none.
+// A status is a number, the name of an error is not.
 function refuseError({ code }) {
   if (typeof code === "string") throw new CallError(code);
 }

@@ -12,11 +12,13 @@ if (typeof settings === "string") {
   process.exit(127);
 }
 
-// The Agent class of the undici inside Node, which fetch shows by its global dispatcher only; touching Response loads it.
+// The Agent class of the undici inside Node, which fetch exposes only as its global dispatcher; the use of Response
+// loads it.
 const Agent = Response && globalThis[Symbol.for("undici.globalDispatcher.1")]?.constructor;
 // A crawl rarely returns to a host: an idle connection waits this long for its next URL, in milliseconds.
 const keepAliveTimeout = 1000;
-// An agent keeps a pool for every origin it ever met, some 30 KB each: after so many another one takes over.
+// An agent keeps a pool for every origin it has used, some 30 KB each: after this number of origins another agent
+// replaces it.
 const originsPerAgent = 1000;
 const origins = new Set();
 let agent;
@@ -25,14 +27,14 @@ const requestHeaders = {};
 if (settings.userAgent) requestHeaders["user-agent"] = settings.userAgent;
 if (!settings.keepalive) requestHeaders["connection"] = "close";
 
-// libuv looks names up in threads that cannot be interrupted, and the process cannot end before them: the resolver's two
-// attempts share the time of a request. See resolv.conf(5); its own default is five seconds for each.
+// libuv looks names up in threads that cannot be interrupted, and the process cannot end before them. So the resolver's
+// two attempts share the time of a request. See resolv.conf(5); its own default is five seconds for each.
 process.env.RES_OPTIONS = `timeout:${Math.min(5, Math.ceil(settings.requestTimeout / 2))} attempts:2`;
 
-process.stdout.on("error", () => process.exit(1)); // the reader went away
+process.stdout.on("error", () => process.exit(1)); // the reader closed the pipe
 
 await (settings.harness ? timeOne() : crawl());
-// Connections that were given up may still be in their handshake: they are not waited for.
+// Abandoned connections may still be in their handshake: they are not awaited.
 process.exit(0);
 
 async function crawl() {
@@ -40,21 +42,21 @@ async function crawl() {
   await Promise.all(Array.from({ length: settings.concurrency }, () => work(lines)));
 }
 
-// Times the calls of one URL, and prints what came out.
+// Times the calls of one URL, and prints the result.
 async function timeOne() {
   const url = await readURL(readLines());
   const line = await timeCalls(() => outcome(url), settings.concurrency);
-  // The process is told to end: not before the line is out.
+  // The process ends only after the line is written.
   await new Promise((resolve) => process.stdout.write(line, resolve));
 }
 
 function readLines() {
-  // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+  // Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
   process.stdin.setEncoding("latin1");
   return readline.createInterface({ input: process.stdin, crlfDelay: Infinity })[Symbol.asyncIterator]();
 }
 
-// One of CONCURRENCY workers; they share one iterator, which reads on only as they take lines.
+// One of CONCURRENCY workers; they share one iterator, which reads a line only when a worker takes it.
 async function work(lines) {
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     if (next.value) process.stdout.write(await row(next.value), "latin1");
@@ -100,7 +102,7 @@ async function fetchInTime(url) {
 
 // The final status and the bytes of content after decoding.
 async function fetchURL(url, signal) {
-  // URL alone would mend blanks and tabs, and fetch knows more schemes than these.
+  // URL alone would repair blanks and tabs, and fetch accepts other schemes, too.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url)) return { code: "InvalidURL", bodyLength: 0 };
   const response = await fetch(url, { headers: requestHeaders, signal, dispatcher: agentFor(url) });
   if (settings.checkJSON) {
@@ -112,8 +114,8 @@ async function fetchURL(url, signal) {
   return { code: response.status, bodyLength };
 }
 
-// The agent of the moment; undefined, for fetch's own, where Node hides the class. One that was replaced serves its last
-// requests, loses its idle connections to their timeout, and is collected.
+// The current agent; undefined, for fetch's own, where Node hides the class. A replaced agent serves its last requests,
+// its idle connections end at their timeout, and it is collected.
 function agentFor(url) {
   if (Agent && (!agent || origins.size >= originsPerAgent)) {
     agent = new Agent({ keepAliveTimeout });

@@ -1,9 +1,9 @@
-// The name of an error: what its innermost cause is called by Node or got.
+// The name of an error: Node's or got's name of its innermost cause.
 
-// A code (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, `ERR_TOO_MANY_REDIRECTS`) where there is one, else the name of an error class
-// (`TimeoutError`), else the message as one word (`RedirectCountExceeded`).
+// A code (`ECONNREFUSED`, `CERT_HAS_EXPIRED`, `ERR_TOO_MANY_REDIRECTS`) if there is one, else the name of an error
+// class (`TimeoutError`), else the message as one word (`RedirectCountExceeded`).
 export function causeName(error) {
-  // Both addresses of a host failed: the last one is as good a cause as the first.
+  // Both addresses of a host failed: the last cause is as good as the first.
   const inner = error.cause ?? error.errors?.at(-1);
   if (inner instanceof Error && (inner.code || inner.message)) return causeName(inner);
   if (typeof error.code === "string") return word(error.code);

@@ -20,32 +20,32 @@ if (typeof settings === "string") {
 const agentOptions = { keepAlive: settings.keepalive, timeout: 1000 };
 const client = got.extend({
   agent: { http: new http.Agent(agentOptions), https: new https.Agent(agentOptions) },
-  // got would try twice more.
+  // got would retry twice.
   retry: { limit: 0 },
   maxRedirects: 10,
-  // Any status is an answer, no error.
+  // Any status is an answer, not an error.
   throwHttpErrors: false,
   headers: settings.userAgent ? { "user-agent": settings.userAgent } : {},
 });
 
-// libuv looks names up in threads that cannot be interrupted, and the process cannot end before them: the resolver's two
-// attempts share the time of a request. See resolv.conf(5); its own default is five seconds for each.
+// libuv looks names up in threads that cannot be interrupted, and the process cannot end before them. So the resolver's
+// two attempts share the time of a request. See resolv.conf(5); its own default is five seconds for each.
 process.env.RES_OPTIONS = `timeout:${Math.min(5, Math.ceil(settings.requestTimeout / 2))} attempts:2`;
 
-process.stdout.on("error", () => process.exit(1)); // the reader went away
+process.stdout.on("error", () => process.exit(1)); // the reader closed the pipe
 
 await crawl();
-// Connections that were given up may still be in their handshake: they are not waited for.
+// Abandoned connections may still be in their handshake: they are not awaited.
 process.exit(0);
 
 async function crawl() {
-  // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+  // Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
   process.stdin.setEncoding("latin1");
   const lines = readline.createInterface({ input: process.stdin, crlfDelay: Infinity })[Symbol.asyncIterator]();
   await Promise.all(Array.from({ length: settings.concurrency }, () => work(lines)));
 }
 
-// One of CONCURRENCY workers; they share one iterator, which reads on only as they take lines.
+// One of CONCURRENCY workers; they share one iterator, which reads a line only when a worker takes it.
 async function work(lines) {
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     if (next.value) process.stdout.write(await row(next.value), "latin1");
@@ -69,9 +69,9 @@ async function row(line) {
 
 // The final status and the bytes of content after decoding.
 async function fetchURL(url) {
-  // URL alone would mend blanks and tabs.
+  // URL alone would repair blanks and tabs.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url)) return { code: "InvalidURL", bodyLength: 0 };
-  // Bounds the whole fetch, as got's own timeout does not: that one starts anew with each redirect.
+  // Bounds the whole fetch. got's own timeout does not: it starts again with each redirect.
   const controller = new AbortController();
   const { signal } = controller;
   const timer = setTimeout(() => {
@@ -87,10 +87,10 @@ async function fetchURL(url) {
     for await (const chunk of stream) bodyLength += chunk.byteLength;
     return { code: stream.response.statusCode, bodyLength };
   } catch (error) {
-    // got calls any abort ERR_ABORTED; the signal knows why.
+    // got calls any abort ERR_ABORTED; the signal has the reason.
     throw signal.aborted ? signal.reason : error;
   } finally {
-    // AbortSignal.timeout would hold on to all of this request until its time is over.
+    // AbortSignal.timeout would keep all objects of this request until its time is over.
     clearTimeout(timer);
   }
 }

@@ -1,6 +1,6 @@
 // The adapter's settings, read from the environment.
 
-// Returns the settings, or one line that names the variable and says what it may be.
+// Returns the settings, or one line that names the variable and its permitted values.
 export function readSettings(environment) {
   const concurrency = environment.CONCURRENCY || "10";
   const requestTimeout = environment.REQUEST_TIMEOUT || "5";

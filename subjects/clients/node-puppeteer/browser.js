@@ -11,25 +11,25 @@ export async function startBrowser(settings) {
   const home = fs.mkdtempSync(path.join(os.tmpdir(), "node-puppeteer-"));
   trust(process.env.NODE_EXTRA_CA_CERTS, home);
   const browser = await puppeteer.launch({
-    // Puppeteer recommends the shell where speed matters. And it opens what it is told to and nothing else: Chromium with
-    // all its parts asks for icons, updates and the time, too.
+    // Puppeteer recommends the shell where speed matters. The shell opens only the requested URLs: Chromium with all
+    // its parts also requests icons, updates and the time.
     headless: "shell",
     executablePath: onPath("chromium-headless-shell"),
     env: { ...process.env, HOME: home },
-    // The browser ends when this process does, whatever ends it.
+    // The browser ends with this process, in every case.
     pipe: true,
     // A signal ends this process, and so the browser: see main.js.
     handleSIGINT: false,
     handleSIGTERM: false,
     handleSIGHUP: false,
-    // What is no document would be written to the disk.
+    // Content that is not a document would be written to the disk.
     downloadBehavior: { policy: "deny" },
     args: [
       // Chromium refuses to run as root with its sandbox.
       ...(process.getuid() === 0 ? ["--no-sandbox"] : []),
       ...(settings.userAgent ? [`--user-agent=${settings.userAgent}`] : []),
       ...(settings.http1 ? ["--disable-http2"] : []),
-      // http stays http where that was asked for, and no document is kept for a way back that nobody goes.
+      // http is not upgraded to https, and no document is cached for going back.
       "--disable-features=HttpsUpgrades,BackForwardCache",
     ],
   });
@@ -38,7 +38,7 @@ export async function startBrowser(settings) {
   return browser;
 }
 
-// Puts further authorities where Chromium looks for them on Linux, in the database of NSS; its own list stays.
+// Adds authorities to the NSS database, which Chromium reads on Linux; its own list stays.
 function trust(bundle, home) {
   if (!bundle) return;
   const folder = path.join(home, ".pki", "nssdb");

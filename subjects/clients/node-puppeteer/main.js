@@ -12,19 +12,19 @@ if (typeof settings === "string") {
   process.exit(127);
 }
 
-// The browser, once there is a line, and a tab for each worker: no URL has to share the processor with their start.
+// The browser, once there is a line, and a tab for each worker: no URL shares the processor with their start.
 let started;
 
-process.stdout.on("error", () => process.exit(1)); // the reader went away
+process.stdout.on("error", () => process.exit(1)); // the reader closed the pipe
 // Puppeteer would close the browser first, and every URL in flight would be printed as an error.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => process.exit(1));
 
 await crawl();
-// Whatever was given up is not waited for; the browser ends with its pipe to this process.
+// Abandoned work is not awaited; the browser ends with its pipe to this process.
 process.exit(0);
 
 async function crawl() {
-  // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+  // Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
   process.stdin.setEncoding("latin1");
   const lines = readline.createInterface({ input: process.stdin, crlfDelay: Infinity })[Symbol.asyncIterator]();
   await Promise.all(Array.from({ length: settings.concurrency }, () => work(lines)));
@@ -36,7 +36,7 @@ async function start() {
   return { browser, tabs };
 }
 
-// One of CONCURRENCY workers, each with a tab; they share one iterator, which reads on only as they take lines.
+// One of CONCURRENCY workers, each with a tab; they share one iterator, which reads a line only when a worker takes it.
 async function work(lines) {
   let tab;
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
@@ -71,7 +71,7 @@ async function openInTime(url, tab) {
   let timer;
   const late = new Promise((_, reject) => {
     timer = setTimeout(() => {
-      tab.isFresh = false; // it may go on loading: the next URL gets another
+      tab.isFresh = false; // it may still be loading: the next URL gets another tab
       reject(new Error("TimeoutError"));
     }, settings.requestTimeout * 1000);
   });
@@ -84,7 +84,7 @@ async function openInTime(url, tab) {
 
 // The final status and the bytes of the main document after decoding.
 async function openURL(url, tab) {
-  // Chromium would mend blanks and tabs, and knows more schemes than these.
+  // Chromium would repair blanks and tabs, and accepts other schemes, too.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url) || !URL.canParse(url)) return { code: "InvalidURL", bodyLength: 0 };
   const { status, bodyLength } = await tab.open(url);
   const isChecked = !settings.checkJSON || isExpected(await tab.content());

@@ -1,12 +1,12 @@
-// One tab: opens one URL at a time and tells what became of its main document.
+// One tab: opens one URL at a time and returns the outcome of its main document.
 
 const maxRedirects = 10;
-// A tab keeps something of what it showed: after so many URLs another one takes over.
+// A tab keeps some memory of each document: after this number of URLs another tab replaces it.
 const urlsPerTab = 50;
 
-// Puppeteer's own events tell of a whole page; what is asked here of one document, Chromium's protocol tells.
+// Puppeteer's own events are those of a whole page; the events of one document come from Chromium's protocol.
 export class Tab {
-  // False once the tab should show nothing more.
+  // False once the tab must not be used again.
   isFresh = true;
 
   #page;
@@ -20,7 +20,7 @@ export class Tab {
     const tab = new Tab();
     tab.#page = page;
     const session = (tab.#session = await page.createCDPSession());
-    // Nobody looks at the document: without this, Chromium would lay out a text of megabytes again and again as it comes.
+    // The document is not displayed: without this, Chromium would lay out a text of megabytes again with each piece.
     await page.evaluateOnNewDocument(() => {
       const sheet = new CSSStyleSheet();
       sheet.replaceSync("html { display: none !important }");
@@ -28,8 +28,8 @@ export class Tab {
     });
     // A URL that comes twice is fetched twice.
     await page.setCacheEnabled(false);
-    // The document alone counts. What it asks for never leaves the tab's own process; documents within the document are
-    // asked for elsewhere, and are refused one by one.
+    // Only the document counts. Its subresource requests never leave the tab's own process. Requests for documents
+    // within it come from elsewhere, and are refused one by one.
     await session.send("Network.enable");
     await session.send("Network.setBlockedURLs", { urls: ["*"] });
     await session.send("Fetch.enable", { patterns: [{ resourceType: "Document" }] });
@@ -89,7 +89,7 @@ export class Tab {
     const visit = this.#visit;
     if (request !== visit.request || visit.isOver) return;
     visit.isOver = true;
-    // An answer without content leads nowhere, and Chromium calls that aborted.
+    // An answer without content causes no navigation, which Chromium reports as aborted.
     const isWhole = !errorText || [204, 205].includes(visit.status);
     if (isWhole) visit.resolve(visit);
     else visit.reject(new Error(errorText));

@@ -1,4 +1,4 @@
-//! Links the module as Node.js loads it, and hands it the locked version of reqwest.
+//! Links the module as Node.js loads it, and passes it the locked version of reqwest.
 
 use std::fs;
 

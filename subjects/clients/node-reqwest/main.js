@@ -20,20 +20,20 @@ const client = new Client({
   ...(settings.httpVersion ? { httpVersion: settings.httpVersion } : {}),
 });
 
-process.stdout.on("error", () => process.exit(1)); // the reader went away
+process.stdout.on("error", () => process.exit(1)); // the reader closed the pipe
 
 await crawl();
-// Name lookups that were given up block a thread until the resolver gives up: they are not waited for.
+// Abandoned name lookups block a thread until the resolver gives up: they are not awaited.
 process.exit(0);
 
 async function crawl() {
-  // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+  // Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
   process.stdin.setEncoding("latin1");
   const lines = readline.createInterface({ input: process.stdin, crlfDelay: Infinity })[Symbol.asyncIterator]();
   await Promise.all(Array.from({ length: settings.concurrency }, () => work(lines)));
 }
 
-// One of CONCURRENCY workers; they share one iterator, which reads on only as they take lines.
+// One of CONCURRENCY workers; they share one iterator, which reads a line only when a worker takes it.
 async function work(lines) {
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     if (next.value) process.stdout.write(await row(next.value), "latin1");
@@ -57,7 +57,7 @@ async function row(line) {
 
 // The final status and the bytes of content after decoding. The client's timeout bounds all of it.
 async function fetchURL(url) {
-  // reqwest's URL alone would mend blanks and tabs.
+  // reqwest's URL alone would repair blanks and tabs.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url)) return { code: "InvalidURL", bodyLength: 0 };
   const { status, length, content } = await client.get(url, settings.checkJSON);
   return { code: settings.checkJSON && !isExpected(content) ? "CheckFailed" : status, bodyLength: length };

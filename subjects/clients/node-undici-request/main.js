@@ -20,7 +20,7 @@ const maxRedirections = 10;
 const agent = new Agent({
   // A crawl rarely returns to a host: an idle connection waits this long for its next URL, in milliseconds.
   keepAliveTimeout: 1000,
-  // undici's ten seconds would let a connection that was given up try on.
+  // With undici's ten seconds an abandoned connection attempt would continue.
   connect: { timeout },
   // undici's way to turn keep-alive off.
   ...(settings.keepalive ? {} : { pipelining: 0 }),
@@ -31,13 +31,13 @@ class FinalAnswer extends DecoratorHandler {
     if (statusCode >= 200) super.onResponseStart(controller, statusCode, ...rest);
   }
 }
-// Redirects are not request's own matter: undici documents an interceptor for them.
+// request does not follow redirects: undici documents an interceptor for them.
 const dispatcher = agent.compose(
   (dispatch) => (options, handler) => dispatch(options, new FinalAnswer(handler)),
   interceptors.redirect({ maxRedirections }),
 );
-// Nor are codings: Node's zlib decodes them. undici's interceptor for that, which is experimental, lets content wait; and
-// undici 7 ends the process when a server closes a connection whose content waits (nodejs/undici#5360).
+// Nor does it decode codings: Node's zlib does. undici's interceptor for that is experimental and lets content wait;
+// and undici 7 ends the process when a server closes a connection whose content waits (nodejs/undici#5360).
 const decoders = {
   gzip: promisify(zlib.gunzip),
   deflate: promisify(zlib.inflate),
@@ -47,24 +47,24 @@ const decoders = {
 const requestHeaders = { "accept-encoding": Object.keys(decoders).join(", ") };
 if (settings.userAgent) requestHeaders["user-agent"] = settings.userAgent;
 
-// libuv looks names up in threads that cannot be interrupted, and the process cannot end before them: the resolver's two
-// attempts share the time of a request. See resolv.conf(5); its own default is five seconds for each.
+// libuv looks names up in threads that cannot be interrupted, and the process cannot end before them. So the resolver's
+// two attempts share the time of a request. See resolv.conf(5); its own default is five seconds for each.
 process.env.RES_OPTIONS = `timeout:${Math.min(5, Math.ceil(settings.requestTimeout / 2))} attempts:2`;
 
-process.stdout.on("error", () => process.exit(1)); // the reader went away
+process.stdout.on("error", () => process.exit(1)); // the reader closed the pipe
 
 await crawl();
-// Connections that were given up may still be in their handshake: they are not waited for.
+// Abandoned connections may still be in their handshake: they are not awaited.
 process.exit(0);
 
 async function crawl() {
-  // Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+  // Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
   process.stdin.setEncoding("latin1");
   const lines = readline.createInterface({ input: process.stdin, crlfDelay: Infinity })[Symbol.asyncIterator]();
   await Promise.all(Array.from({ length: settings.concurrency }, () => work(lines)));
 }
 
-// One of CONCURRENCY workers; they share one iterator, which reads on only as they take lines.
+// One of CONCURRENCY workers; they share one iterator, which reads a line only when a worker takes it.
 async function work(lines) {
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
     if (next.value) process.stdout.write(await row(next.value), "latin1");
@@ -86,7 +86,7 @@ async function row(line) {
   return `${line},${code},${timestamp(startTime)},${duration.toFixed(3)},${bodyLength}\n`;
 }
 
-// Bounds a whole fetch. The signal alone would not: undici hears it only once a connection stands.
+// Bounds a whole fetch. The signal alone would not: undici reacts to it only once a connection is established.
 async function fetchInTime(url) {
   const controller = new AbortController();
   let timer;
@@ -106,15 +106,16 @@ async function fetchInTime(url) {
 
 // The final status and the bytes of content after decoding.
 async function fetchURL(url, signal) {
-  // URL alone would mend blanks and tabs.
+  // URL alone would repair blanks and tabs.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url)) return { code: "InvalidURL", bodyLength: 0 };
   const { statusCode, headers, body } = await request(url, { dispatcher, headers: requestHeaders, signal });
-  // undici hands over the redirect that it does not follow any more; its throwOnMaxRedirect would refuse the tenth target too.
+  // undici returns the redirect that it does not follow any more; its throwOnMaxRedirect would refuse the tenth target
+  // too.
   if (headers.location && [301, 302, 303, 307, 308].includes(statusCode)) {
     await body.dump();
     return { code: "TooManyRedirects", bodyLength: 0 };
   }
-  // Taken as a whole, content never waits.
+  // Read as a whole, content never waits.
   const content = await decoded(await body.bytes(), headers["content-encoding"]);
   if (settings.checkJSON && !isExpected(content)) return { code: "CheckFailed", bodyLength: content.byteLength };
   return { code: statusCode, bodyLength: content.byteLength };

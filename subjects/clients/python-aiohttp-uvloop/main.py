@@ -21,10 +21,10 @@ READ_BYTES = 65536
 IDLE_SECONDS = 0.2
 """How long an idle connection waits for the next URL of its host: a crawl rarely returns to one.
 
-With a second, several hundred wait, and the heap grows by 9 KB a URL: in holes, for nothing of them is kept.
+With a second, several hundred wait, and the heap grows by 9 KB a URL through fragmentation: none of them is kept.
 """
 HEADER_BYTES = 65536
-"""What one header field may measure: on the open web aiohttp's 8190 bytes are too few."""
+"""The longest header field: on the open web aiohttp's 8190 bytes are too few."""
 MAX_REDIRECTS = 11
 """aiohttp gives up at this many redirects, so that ten are followed."""
 
@@ -41,10 +41,10 @@ def main() -> int:
     # An open connection is a descriptor, and the usual soft limit is 1024.
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
-    # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+    # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
-    # uvloop looks names up in libuv's threads, not in an executor; its own four would be the crawl's limit.
+    # uvloop looks names up in libuv's threads, not in an executor; the default of four would limit the crawl.
     os.environ["UV_THREADPOOL_SIZE"] = str(settings.concurrency)
     uvloop.run(time_calls(settings, read_url()) if settings.harness else crawl(settings))
     return 0
@@ -59,7 +59,7 @@ async def crawl(settings: Settings) -> None:
             sys.stdout.buffer.write(await row(session, line, check_json=settings.check_json))
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            os._exit(1)  # the reader went away
+            os._exit(1)  # the reader closed the pipe
         finally:
             slots.release()
 
@@ -67,12 +67,12 @@ async def crawl(settings: Settings) -> None:
         async for line in read_lines():
             await slots.acquire()
             tasks.create_task(work(session, line))
-    # Returning would wait for the lookups that were given up.
+    # Returning would wait for the abandoned lookups.
     os._exit(0)
 
 
 async def time_calls(settings: Settings, url: str) -> None:
-    """Time the calls of one URL, and print what came out."""
+    """Time the calls of one URL, and print the result."""
     async with new_session(settings) as session:
         print(
             await Harness(lambda: outcome(session, url, check_json=settings.check_json), settings.concurrency).line(),
@@ -84,8 +84,8 @@ async def time_calls(settings: Settings, url: str) -> None:
 def new_session(settings: Settings) -> ClientSession:
     """One session for all requests: no limit of its own, no cookies.
 
-    Names go to the system's resolver: c-ares, which aiohttp's documentation recommends, keeps each answer for its
-    time to live, and the names of a crawl are all different.
+    Names go to the system's resolver: c-ares, which aiohttp's documentation recommends, caches each answer for its time
+    to live, but the names of a crawl are all different.
     """
     pool = {"force_close": True} if not settings.keepalive else {"keepalive_timeout": IDLE_SECONDS}
     return ClientSession(
@@ -100,9 +100,9 @@ def new_session(settings: Settings) -> ClientSession:
 
 
 async def read_lines() -> AsyncIterator[str]:
-    """Yield the lines of stdin that are not empty; reads on only when they are taken."""
+    """Yield the lines of stdin that are not empty; reads a line only when it is taken."""
     rest = b""
-    # A thread, because stdin may be a file, which the event loop cannot wait for.
+    # A thread, because stdin may be a file, which the event loop cannot watch.
     while chunk := await asyncio.to_thread(os.read, sys.stdin.fileno(), READ_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
@@ -113,7 +113,7 @@ async def read_lines() -> AsyncIterator[str]:
 
 
 async def row(session: ClientSession, line: str, *, check_json: bool) -> bytes:
-    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
+    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was read."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
     code, body_length = await outcome(session, line.strip(), check_json=check_json)
@@ -122,16 +122,16 @@ async def row(session: ClientSession, line: str, *, check_json: bool) -> bytes:
 
 
 async def outcome(session: ClientSession, url: str, *, check_json: bool) -> tuple[int | str, int]:
-    """Give the code of a URL's row and the bytes of its content."""
+    """Return the code and the length of a URL's row."""
     try:
         return await fetch(session, url, check_json=check_json)
-    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+    except Exception as error:  # any error that a server causes affects only this URL's row
         return cause_name(error), 0
 
 
 async def fetch(session: ClientSession, url: str, *, check_json: bool) -> tuple[int | str, int]:
-    """Give the final status and the bytes of content after decoding. The session's timeout bounds all of it."""
-    if not URL.fullmatch(url):  # aiohttp would mend a blank in the path
+    """Return the final status and the decoded length of the content. The session's timeout bounds all of it."""
+    if not URL.fullmatch(url):  # aiohttp would repair a blank in the path
         return "InvalidURL", 0
     async with session.get(url, max_redirects=MAX_REDIRECTS) as response:
         if check_json:
@@ -144,7 +144,7 @@ async def fetch(session: ClientSession, url: str, *, check_json: bool) -> tuple[
 
 
 def is_expected(content: bytes) -> bool:
-    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    """Whether the content is a JSON list whose first document has the required number."""
     try:
         return bool(json.loads(content)[0]["numbers"] == 123123)
     except (ValueError, LookupError, TypeError):

@@ -1,4 +1,4 @@
-"""The name of an error: what its innermost cause is called by BlackSheep, OpenSSL or the system."""
+"""The name of an error: the name of its innermost cause in BlackSheep, OpenSSL or the system."""
 
 import errno
 import re
@@ -32,13 +32,13 @@ def cause_name(error: BaseException) -> str:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Follow the causes inwards, but not below a timeout (the cancellation it is made of)."""
+    """Follow the causes inwards, but not below a timeout (a cancellation)."""
     while error.__cause__ is not None and not isinstance(error, TimeoutError):
         error = error.__cause__
     return error
 
 
 def word(message: str) -> str:
-    """Give a message of OpenSSL in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
+    """Return a message of OpenSSL in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
     head = message.split(",")[0]
     return re.sub(r"[^A-Z0-9]+", "_", head.upper()).strip("_") or "CERTIFICATE_VERIFY_FAILED"

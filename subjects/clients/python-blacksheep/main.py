@@ -24,7 +24,7 @@ READ_BYTES = 65536
 IDLE_SECONDS = 1.0
 """How long an idle connection waits for the next URL of its host: a crawl rarely returns to one."""
 MAX_URLS = 11
-"""What BlackSheep counts as redirects has the URL that was asked for among them."""
+"""BlackSheep's count of redirects includes the requested URL."""
 
 URL = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
 
@@ -39,7 +39,7 @@ def main() -> int:
     # An open connection is a descriptor, and the usual soft limit is 1024.
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
-    # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+    # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
     asyncio.run(time_calls(settings, read_url()) if settings.harness else crawl(settings))
@@ -49,7 +49,7 @@ def main() -> int:
 async def crawl(settings: Settings) -> None:
     """Fetch every line of stdin, at most ``concurrency`` at a time."""
     slots = asyncio.Semaphore(settings.concurrency)
-    # A thread for each name looked up, and one to read stdin; asyncio's own few would be the crawl's limit.
+    # A thread for each name lookup, and one to read stdin; asyncio's default would limit the crawl.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(settings.concurrency + 1))
 
     async def work(session: ClientSession, line: str) -> None:
@@ -57,7 +57,7 @@ async def crawl(settings: Settings) -> None:
             sys.stdout.buffer.write(await row(session, line, settings))
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            os._exit(1)  # the reader went away
+            os._exit(1)  # the reader closed the pipe
         finally:
             slots.release()
 
@@ -65,13 +65,13 @@ async def crawl(settings: Settings) -> None:
         async for line in read_lines():
             await slots.acquire()
             tasks.create_task(work(session, line))
-    # Returning would wait for the lookups that were given up.
+    # Returning would wait for the abandoned lookups.
     os._exit(0)
 
 
 async def time_calls(settings: Settings, url: str) -> None:
-    """Time the calls of one URL, and print what came out."""
-    # A thread for each name looked up, as in a crawl.
+    """Time the calls of one URL, and print the result."""
+    # A thread for each name lookup, as in a crawl.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(settings.concurrency))
     async with new_session(settings) as session:
         print(await Harness(lambda: outcome(session, url, settings), settings.concurrency).line(), flush=True)
@@ -79,7 +79,7 @@ async def time_calls(settings: Settings, url: str) -> None:
 
 
 class NoCache(RedirectsCache):
-    """Remembers no redirect: BlackSheep's own cache has no bounds."""
+    """Caches no redirect: BlackSheep's own cache has no bounds."""
 
     def __setitem__(self, key: bytes, value: object) -> None:
         pass
@@ -95,7 +95,7 @@ def new_session(settings: Settings) -> ClientSession:
     return ClientSession(
         pools=RecentPools(settings.concurrency, http2=settings.http2, idle_timeout=IDLE_SECONDS),
         default_headers=headers,
-        # They bound one connection and one head; BlackSheep's own could come before ours.
+        # They bound one connection and one head; BlackSheep's defaults could expire before the request's timeout.
         connection_timeout=settings.request_timeout,
         request_timeout=settings.request_timeout,
         maximum_redirects=MAX_URLS,
@@ -105,9 +105,9 @@ def new_session(settings: Settings) -> ClientSession:
 
 
 async def read_lines() -> AsyncIterator[str]:
-    """Yield the lines of stdin that are not empty; reads on only when they are taken."""
+    """Yield the lines of stdin that are not empty; reads a line only when it is taken."""
     rest = b""
-    # A thread, because stdin may be a file, which the event loop cannot wait for.
+    # A thread, because stdin may be a file, which the event loop cannot watch.
     while chunk := await asyncio.to_thread(os.read, sys.stdin.fileno(), READ_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
@@ -118,7 +118,7 @@ async def read_lines() -> AsyncIterator[str]:
 
 
 async def row(session: ClientSession, line: str, settings: Settings) -> bytes:
-    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
+    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was read."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
     code, body_length = await outcome(session, line.strip(), settings)
@@ -127,20 +127,20 @@ async def row(session: ClientSession, line: str, settings: Settings) -> bytes:
 
 
 async def outcome(session: ClientSession, url: str, settings: Settings) -> tuple[int | str, int]:
-    """Give the code of a URL's row and the bytes of its content."""
+    """Return the code and the length of a URL's row."""
     with Use():
         try:
             async with asyncio.timeout(settings.request_timeout):
                 return await fetch(session, url, check_json=settings.check_json)
-        except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+        except Exception as error:  # any error that a server causes affects only this URL's row
             return cause_name(error), 0
 
 
 async def fetch(session: ClientSession, url: str, *, check_json: bool) -> tuple[int | str, int]:
-    """Give the final status and the bytes of content after decoding."""
-    if not URL.fullmatch(url):  # BlackSheep would mend a blank in the path
+    """Return the final status and the decoded length of the content."""
+    if not URL.fullmatch(url):  # BlackSheep would repair a blank in the path
         return "InvalidURL", 0
-    # As bytes: BlackSheep would quote what is quoted once more.
+    # As bytes: BlackSheep would quote a quoted URL again.
     response = await session.get(os.fsencode(url))
     content = await read_content(response)
     if check_json and not is_expected(content):
@@ -149,7 +149,7 @@ async def fetch(session: ClientSession, url: str, *, check_json: bool) -> tuple[
 
 
 def is_expected(content: bytes) -> bool:
-    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    """Whether the content is a JSON list whose first document has the required number."""
     try:
         return bool(json.loads(content)[0]["numbers"] == 123123)
     except (ValueError, LookupError, TypeError):

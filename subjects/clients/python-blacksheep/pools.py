@@ -1,4 +1,4 @@
-"""Pools of connections to the hosts used last: BlackSheep's own keep every host, and what was given up, for good."""
+"""Pools of connections to the hosts used last: BlackSheep's own keep hosts and abandoned connections for ever."""
 
 import asyncio
 from collections import OrderedDict
@@ -16,7 +16,7 @@ current: ContextVar["Use"] = ContextVar("current")
 
 @dataclass(slots=True)
 class Use:
-    """What the URL at hand uses, as long as it does."""
+    """The connections in use by the current URL."""
 
     pools: list["Pool"] = field(default_factory=list)
     connections: list[HTTP11Connection] = field(default_factory=list)
@@ -29,10 +29,10 @@ class Use:
         for pool in self.pools:
             pool.users -= 1
         for connection in self.connections:
-            # Those that went back to no pool; BlackSheep forgets them open.
+            # Connections that returned to no pool; BlackSheep leaves them open.
             pool = connection.pool()
             if pool is None or pool.disposed or not connection.is_alive():
-                # Not close(), which does nothing for a connection that is not to be used again.
+                # Not close(), which has no effect on a connection that will not be reused.
                 connection.writer.transport.abort()
 
 
@@ -48,7 +48,7 @@ class Pool(ConnectionPool):
 
 
 class RecentPools(ConnectionPools):
-    """The pools in use, and those used last until there are as many as that."""
+    """The pools in use, and those used last, up to a total of this number."""
 
     def __init__(self, count: int, *, http2: bool, idle_timeout: float) -> None:
         super().__init__(http2, idle_timeout)
@@ -69,7 +69,7 @@ class RecentPools(ConnectionPools):
         return pool
 
     def close_oldest(self) -> None:
-        """Close the pool that was used last longest ago; a connection of HTTP/2 is in its pool while it is in use."""
+        """Close the least recently used pool; a connection of HTTP/2 is in its pool while it is in use."""
         for key, pool in self.recent.items():
             if not pool.users:
                 del self.recent[key]

@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 class SettingError(Exception):
-    """A variable has a value that cannot be honoured; the message is one line that names it."""
+    """A variable has an invalid value; the message is one line that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Settings:
     keepalive: bool
     check_json: bool
     harness: bool
-    """Whether calls are timed here, in place of a crawl."""
+    """Whether calls are timed in this process, in place of a crawl."""
     http2: bool
-    """Whether HTTP/2 is spoken where the server does."""
+    """Whether HTTP/2 is used where the server offers it."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -34,9 +34,9 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is none that BlackSheep can honour.
+        If a value is not one that BlackSheep can honour.
     """
-    # BlackSheep cannot be told to speak nothing but HTTP/2.
+    # BlackSheep has no setting for HTTP/2 only.
     http2 = one_of(environment, "HTTP_VERSION", {"": True, "1.1": False}, "empty or 1.1")
     keepalive = one_of(environment, "KEEPALIVE", {"": True, "1": True, "0": False}, "0 or 1")
     return Settings(
@@ -46,7 +46,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         keepalive=keepalive,
         check_json=one_of(environment, "CHECK", {"": False, "json": True}, "empty or json"),
         harness=one_of(environment, "HARNESS", {"": False, "timeit": True}, "empty or timeit"),
-        # It cannot be told either to close a connection of HTTP/2 after one request.
+        # Nor has it a setting to close a connection of HTTP/2 after one request.
         http2=http2 and keepalive,
     )
 
@@ -70,7 +70,7 @@ def request_timeout(text: str) -> float:
 
 
 def one_of(environment: Mapping[str, str], name: str, values: Mapping[str, Value], wanted: str) -> Value:
-    """Look a variable's value up among those it may have."""
+    """Look up a variable's value among its permitted values."""
     text = environment.get(name, "")
     if text not in values:
         raise SettingError(f"{name} must be {wanted}, not {text!r}")

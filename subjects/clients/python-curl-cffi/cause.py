@@ -1,4 +1,4 @@
-"""The name of an error: what libcurl or the system calls it."""
+"""The name of an error: libcurl's or the system's name of it."""
 
 import errno
 
@@ -7,13 +7,13 @@ from curl_cffi.requests.exceptions import RequestException
 
 
 def cause_name(error: Exception) -> str:
-    """Name why a request failed.
+    """Name the cause of a failed request.
 
     Returns
     -------
     str
         ``ECONNREFUSED`` of the system when it refused to connect, else libcurl's name, such as ``OPERATION_TIMEDOUT``,
-        or the class of an error that is none of libcurl's.
+        or the class of an error that is not from libcurl.
     """
     if not isinstance(error, RequestException) or not error.code:
         return type(error).__name__

@@ -21,7 +21,7 @@ IDLE_SECONDS = 1
 """How long an idle connection waits for the next URL of its host: a crawl rarely returns to one."""
 MAX_REDIRECTS = 10
 SHORTEST_TIMEOUT = 0.001
-"""Seconds: curl_cffi counts whole milliseconds, and 0 would be none at all."""
+"""Seconds: curl_cffi counts whole milliseconds, and 0 would disable it."""
 HTTP_VERSIONS = {"": None, "1.1": "v1", "2": "v2_prior_knowledge"}
 
 URL = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
@@ -37,7 +37,7 @@ def main() -> int:
     # An open connection is a descriptor, and the usual soft limit is 1024.
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
-    # libcurl leaves a lookup that it gave up to its thread: the system resolver's two attempts share the time of a
+    # libcurl leaves an abandoned lookup to its thread. So the system resolver's two attempts share the time of a
     # request. See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
     asyncio.run(time_calls(settings, read_url()) if settings.harness else crawl(settings))
@@ -53,7 +53,7 @@ async def crawl(settings: Settings) -> None:
             sys.stdout.buffer.write(await row(session, line, check_json=settings.check_json))
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            os._exit(1)  # the reader went away
+            os._exit(1)  # the reader closed the pipe
         finally:
             slots.release()
 
@@ -61,12 +61,12 @@ async def crawl(settings: Settings) -> None:
         async for line in read_lines():
             await slots.acquire()
             tasks.create_task(work(session, line))
-    # Returning would wait for the lookups that were given up.
+    # Returning would wait for the abandoned lookups.
     os._exit(0)
 
 
 async def time_calls(settings: Settings, url: str) -> None:
-    """Time the calls of one URL, and print what came out."""
+    """Time the calls of one URL, and print the result."""
     async with new_session(settings) as session:
         print(
             await Harness(lambda: outcome(session, url, check_json=settings.check_json), settings.concurrency).line(),
@@ -93,9 +93,9 @@ def new_session(settings: Settings) -> AsyncSession:
 
 
 async def read_lines() -> AsyncIterator[str]:
-    """Yield the lines of stdin that are not empty; reads on only when they are taken."""
+    """Yield the lines of stdin that are not empty; reads a line only when it is taken."""
     rest = b""
-    # A thread, because stdin may be a file, which the event loop cannot wait for.
+    # A thread, because stdin may be a file, which the event loop cannot watch.
     while chunk := await asyncio.to_thread(os.read, sys.stdin.fileno(), READ_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
@@ -106,7 +106,7 @@ async def read_lines() -> AsyncIterator[str]:
 
 
 async def row(session: AsyncSession, line: str, *, check_json: bool) -> bytes:
-    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
+    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was read."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
     code, body_length = await outcome(session, line.strip(), check_json=check_json)
@@ -115,16 +115,16 @@ async def row(session: AsyncSession, line: str, *, check_json: bool) -> bytes:
 
 
 async def outcome(session: AsyncSession, url: str, *, check_json: bool) -> tuple[int | str, int]:
-    """Give the code of a URL's row and the bytes of its content."""
+    """Return the code and the length of a URL's row."""
     try:
         return await fetch(session, url, check_json=check_json)
-    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+    except Exception as error:  # any error that a server causes affects only this URL's row
         return cause_name(error), 0
 
 
 async def fetch(session: AsyncSession, url: str, *, check_json: bool) -> tuple[int | str, int]:
-    """Give the final status and the bytes of content after decoding. The session's timeout bounds all of it."""
-    if not URL.fullmatch(url):  # libcurl would guess at some, and fetch what is no HTTP
+    """Return the final status and the decoded length of the content. The session's timeout bounds all of it."""
+    if not URL.fullmatch(url):  # libcurl would guess some schemes, and fetch others than HTTP
         return "InvalidURL", 0
     content: list[bytes] = []
     body_length = 0
@@ -135,7 +135,7 @@ async def fetch(session: AsyncSession, url: str, *, check_json: bool) -> tuple[i
         if check_json:
             content.append(chunk)
 
-    # A callback and no stream: the timeout of a stream does not cover its content.
+    # A callback, not a stream: the timeout of a stream does not cover its content.
     response = await session.get(url, content_callback=keep, discard_cookies=True)
     if check_json and not is_expected(b"".join(content)):
         return "CheckFailed", body_length
@@ -143,7 +143,7 @@ async def fetch(session: AsyncSession, url: str, *, check_json: bool) -> tuple[i
 
 
 def is_expected(content: bytes) -> bool:
-    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    """Whether the content is a JSON list whose first document has the required number."""
     try:
         return bool(json.loads(content)[0]["numbers"] == 123123)
     except (ValueError, LookupError, TypeError):

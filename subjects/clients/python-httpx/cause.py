@@ -1,4 +1,4 @@
-"""The name of an error: what its innermost cause is called by httpx, OpenSSL or the system."""
+"""The name of an error: the name of its innermost cause in httpx, OpenSSL or the system."""
 
 import errno
 import re
@@ -34,11 +34,11 @@ def cause_name(error: BaseException) -> str:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Follow the causes inwards, but not below a timeout (the cancellation it is made of) or an invalid URL."""
+    """Follow the causes inwards, but not below a timeout (a cancellation) or an invalid URL."""
     while not isinstance(error, TimeoutError | httpx.InvalidURL):
-        # httpcore raises its errors again "from None": the context still has what the cause was.
+        # httpcore raises its errors again "from None": the context still has the cause.
         inner = error.__cause__ or error.__context__
-        # Several addresses that were tried fail together; the first speaks for them.
+        # Attempts to several addresses fail together; the first error stands for all.
         inner = inner.exceptions[0] if isinstance(inner, BaseExceptionGroup) else inner
         if inner is None:
             break
@@ -47,6 +47,6 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def word(message: str) -> str:
-    """Give a message of OpenSSL in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
+    """Return a message of OpenSSL in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
     head = message.split(",")[0]
     return re.sub(r"[^A-Z0-9]+", "_", head.upper()).strip("_") or "CERTIFICATE_VERIFY_FAILED"

@@ -36,7 +36,7 @@ def main() -> int:
     # An open connection is a descriptor, and the usual soft limit is 1024.
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
-    # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+    # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
     asyncio.run(time_calls(settings, read_url()) if settings.harness else crawl(settings))
@@ -46,7 +46,7 @@ def main() -> int:
 async def crawl(settings: Settings) -> None:
     """Fetch every line of stdin, at most ``concurrency`` at a time."""
     slots = asyncio.Semaphore(settings.concurrency)
-    # A thread for each name looked up, and one to read stdin; asyncio's own few would be the crawl's limit.
+    # A thread for each name lookup, and one to read stdin; asyncio's default would limit the crawl.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(settings.concurrency + 1))
 
     async def work(client: AsyncClient, line: str) -> None:
@@ -54,7 +54,7 @@ async def crawl(settings: Settings) -> None:
             sys.stdout.buffer.write(await row(client, line, settings))
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            os._exit(1)  # the reader went away
+            os._exit(1)  # the reader closed the pipe
         finally:
             slots.release()
 
@@ -62,13 +62,13 @@ async def crawl(settings: Settings) -> None:
         async for line in read_lines():
             await slots.acquire()
             tasks.create_task(work(client, line))
-    # Returning would wait for the lookups that were given up.
+    # Returning would wait for the abandoned lookups.
     os._exit(0)
 
 
 async def time_calls(settings: Settings, url: str) -> None:
-    """Time the calls of one URL, and print what came out."""
-    # A thread for each name looked up, as in a crawl.
+    """Time the calls of one URL, and print the result."""
+    # A thread for each name lookup, as in a crawl.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(settings.concurrency))
     async with new_client(settings) as client:
         print(await Harness(lambda: outcome(client, url, settings), settings.concurrency).line(), flush=True)
@@ -78,7 +78,7 @@ async def time_calls(settings: Settings, url: str) -> None:
 def new_client(settings: Settings) -> AsyncClient:
     """One client for all requests: no limit of its own, no cookies, redirects followed.
 
-    It has no timeouts: each of httpx's bounds one read or one write, and content that drips never exceeds it.
+    It has no timeouts: each timeout of httpx bounds one read or one write, which content that drips never exceeds.
     """
     idle = settings.concurrency if settings.keepalive else 0
     return AsyncClient(
@@ -94,9 +94,9 @@ def new_client(settings: Settings) -> AsyncClient:
 
 
 async def read_lines() -> AsyncIterator[str]:
-    """Yield the lines of stdin that are not empty; reads on only when they are taken."""
+    """Yield the lines of stdin that are not empty; reads a line only when it is taken."""
     rest = b""
-    # A thread, because stdin may be a file, which the event loop cannot wait for.
+    # A thread, because stdin may be a file, which the event loop cannot watch.
     while chunk := await asyncio.to_thread(os.read, sys.stdin.fileno(), READ_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
@@ -107,7 +107,7 @@ async def read_lines() -> AsyncIterator[str]:
 
 
 async def row(client: AsyncClient, line: str, settings: Settings) -> bytes:
-    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
+    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was read."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
     code, body_length = await outcome(client, line.strip(), settings)
@@ -116,17 +116,17 @@ async def row(client: AsyncClient, line: str, settings: Settings) -> bytes:
 
 
 async def outcome(client: AsyncClient, url: str, settings: Settings) -> tuple[int | str, int]:
-    """Give the code of a URL's row and the bytes of its content."""
+    """Return the code and the length of a URL's row."""
     try:
         async with asyncio.timeout(settings.request_timeout):
             return await fetch(client, url, check_json=settings.check_json)
-    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+    except Exception as error:  # any error that a server causes affects only this URL's row
         return cause_name(error), 0
 
 
 async def fetch(client: AsyncClient, url: str, *, check_json: bool) -> tuple[int | str, int]:
-    """Give the final status and the bytes of content after decoding."""
-    if not URL.fullmatch(url):  # httpx would mend a blank in the path
+    """Return the final status and the decoded length of the content."""
+    if not URL.fullmatch(url):  # httpx would repair a blank in the path
         return "InvalidURL", 0
     async with client.stream("GET", url) as response:
         if check_json:
@@ -139,7 +139,7 @@ async def fetch(client: AsyncClient, url: str, *, check_json: bool) -> tuple[int
 
 
 def is_expected(content: bytes) -> bool:
-    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    """Whether the content is a JSON list whose first document has the required number."""
     try:
         return bool(json.loads(content)[0]["numbers"] == 123123)
     except (ValueError, LookupError, TypeError):

@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 class SettingError(Exception):
-    """A variable has a value that cannot be honoured; the message is one line that names it."""
+    """A variable has an invalid value; the message is one line that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Settings:
     keepalive: bool
     check_json: bool
     harness: bool
-    """Whether calls are timed here, in place of a crawl."""
+    """Whether calls are timed in this process, in place of a crawl."""
     http2: bool
-    """Whether it is HTTP/2 alone, else HTTP/1.1 alone."""
+    """Whether it is HTTP/2 only, else HTTP/1.1 only."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -34,9 +34,9 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is none that httpx can honour.
+        If a value is not one that httpx can honour.
     """
-    versions = {"": False, "1.1": False, "2": True}  # left alone, httpx speaks HTTP/1.1
+    versions = {"": False, "1.1": False, "2": True}  # httpx speaks HTTP/1.1 by default
     return Settings(
         concurrency=concurrency(environment.get("CONCURRENCY") or "10"),
         request_timeout=request_timeout(environment.get("REQUEST_TIMEOUT") or "5"),
@@ -67,7 +67,7 @@ def request_timeout(text: str) -> float:
 
 
 def one_of(environment: Mapping[str, str], name: str, values: Mapping[str, Value], wanted: str) -> Value:
-    """Look a variable's value up among those it may have."""
+    """Look up a variable's value among its permitted values."""
     text = environment.get(name, "")
     if text not in values:
         raise SettingError(f"{name} must be {wanted}, not {text!r}")

@@ -1,4 +1,4 @@
-"""The name of an error: what its innermost cause is called by Niquests, OpenSSL or the system."""
+"""The name of an error: the name of its innermost cause in Niquests, OpenSSL or the system."""
 
 import errno
 import re
@@ -34,7 +34,7 @@ def cause_name(error: BaseException) -> str:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Follow the causes inwards, but not below a timeout (the cancellation it is made of) or an invalid URL.
+    """Follow the causes inwards, but not below a timeout (a cancellation) or an invalid URL.
 
     Niquests keeps some causes among the arguments of the error that it raises.
     """
@@ -48,6 +48,6 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def word(message: str) -> str:
-    """Give a message of OpenSSL in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
+    """Return a message of OpenSSL in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
     head = message.split(",")[0]
     return re.sub(r"[^A-Z0-9]+", "_", head.upper()).strip("_") or "CERTIFICATE_VERIFY_FAILED"

@@ -1,6 +1,6 @@
-"""The threads that fetch, one for each slot; one that overruns its time is left to itself, and another takes its place.
+"""The threads that fetch, one for each slot; one that exceeds its time is abandoned, and another takes its place.
 
-Neither a name lookup nor a read of drips can be interrupted, and a timeout of a socket bounds one read alone.
+Neither a name lookup nor a read of drips can be interrupted, and a timeout of a socket bounds only one read.
 """
 
 import os
@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from queue import SimpleQueue
 
 Fetch = Callable[[str, float], tuple[int | str, int]]
-"""Fetches a URL before a moment of ``time.perf_counter``; gives the code of its row and the bytes of its content."""
+"""Fetches a URL before a moment of ``time.perf_counter``; returns the code and the length of its row."""
 
 
 @dataclass(eq=False, slots=True)
@@ -27,11 +27,11 @@ class Attempt:
 
     @property
     def deadline(self) -> float:
-        """When its time is up."""
+        """When its time ends."""
         return self.start + self.timeout
 
     def row(self, code: int | str, body_length: int) -> bytes:
-        """Give ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
+        """Return ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was read."""
         duration_ms = (time.perf_counter() - self.start) * 1e3
         return os.fsencode(f"{self.line},{code},{self.start_time},{duration_ms:.3f},{body_length}\n")
 
@@ -47,7 +47,7 @@ class Slots:
         self.running: set[Attempt] = set()
         self.reading, self.changing, self.writing = threading.Lock(), threading.Lock(), threading.Lock()
         self.left: SimpleQueue[bool] = SimpleQueue()
-        """For each slot that a thread left: whether there may be more lines for it."""
+        """For each slot that a thread has left: whether there may be more lines for it."""
 
     def run(self) -> None:
         """Return when every row is printed."""
@@ -62,11 +62,11 @@ class Slots:
                 occupied -= 1
 
     def occupy(self) -> None:
-        """Start the thread of a slot; as a daemon, it is not waited for at the end."""
+        """Start the thread of a slot; as a daemon, it is not awaited at the end."""
         threading.Thread(target=self.work, daemon=True).start()
 
     def work(self) -> None:
-        """Fetch one line after the other, until there is none or the slot is another thread's."""
+        """Fetch one line after the other, until there is none, or the slot belongs to another thread."""
         while True:
             with self.reading:
                 line = next(self.lines, None)
@@ -85,13 +85,13 @@ class Slots:
             self.write(row)
 
     def watch(self) -> None:
-        """Give up what overruns its time."""
+        """Abandon fetches that exceed their time."""
         while True:
             now = time.perf_counter()
             with self.changing:
                 late = [attempt for attempt in self.running if attempt.deadline <= now]
                 self.running.difference_update(late)
-                # The time of what starts from now on is up later than that of all these.
+                # Later fetches end later than all of these.
                 nearest = min((attempt.deadline for attempt in self.running), default=now + self.timeout)
             if late:
                 self.write(b"".join(attempt.row("TimeoutError", 0) for attempt in late))
@@ -100,17 +100,17 @@ class Slots:
             time.sleep(max(0.0, nearest - time.perf_counter()))
 
     def write(self, rows: bytes) -> None:
-        """Print rows that are never mixed with those of another thread."""
+        """Print rows without interleaving those of other threads."""
         try:
             with self.writing:
                 sys.stdout.buffer.write(rows)
                 sys.stdout.buffer.flush()
         except BrokenPipeError:
-            os._exit(1)  # the reader went away
+            os._exit(1)  # the reader closed the pipe
 
 
 def read_lines() -> Iterator[str]:
-    """Yield the lines of stdin that are not empty; reads on only when they are taken."""
+    """Yield the lines of stdin that are not empty; reads a line only when it is taken."""
     for line in sys.stdin.buffer:
         if line := line.removesuffix(b"\n").removesuffix(b"\r"):
             yield os.fsdecode(line)

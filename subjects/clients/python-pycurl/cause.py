@@ -1,11 +1,11 @@
-"""The name of an error: what libcurl or the system calls it."""
+"""The name of an error: libcurl's or the system's name of it."""
 
 import errno
 
 import pycurl
 
 ALIASES = {"E_OPERATION_TIMEOUTED", "E_SSL_CACERT", "E_SSL_PEER_CERTIFICATE"}
-"""Older names of errors that have others."""
+"""Old names of errors that have been renamed."""
 NAMES = {
     getattr(pycurl, name): name.removeprefix("E_")
     for name in dir(pycurl)
@@ -14,13 +14,13 @@ NAMES = {
 
 
 def cause_name(error: Exception, curl: pycurl.Curl) -> str:
-    """Name why a transfer failed.
+    """Name the cause of a failed transfer.
 
     Returns
     -------
     str
         ``ECONNREFUSED`` of the system when it refused to connect, else libcurl's name, such as ``OPERATION_TIMEDOUT``,
-        or the class of an error that is none of libcurl's.
+        or the class of an error that is not from libcurl.
     """
     if not isinstance(error, pycurl.error):
         return type(error).__name__

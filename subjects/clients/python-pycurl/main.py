@@ -35,7 +35,7 @@ def main() -> int:
     # An open connection is a descriptor, and the usual soft limit is 1024.
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
-    # libcurl leaves a lookup that it gave up to its thread: the system resolver's two attempts share the time of a
+    # libcurl leaves an abandoned lookup to its thread. So the system resolver's two attempts share the time of a
     # request. See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
     asyncio.run(time_calls(settings, read_url()) if settings.harness else crawl(settings))
@@ -51,21 +51,21 @@ async def crawl(settings: Settings) -> None:
             sys.stdout.buffer.write(await row(multi, curl, line, settings))
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            os._exit(1)  # the reader went away
+            os._exit(1)  # the reader closed the pipe
         finally:
             handles.put_nowait(curl)
 
-    # CurlMulti driven by its socket API, as PycURL's documentation has it for asyncio.
+    # CurlMulti driven by its socket API, as PycURL's documentation recommends for asyncio.
     async with pycurl.AsyncCurlMulti() as multi, asyncio.TaskGroup() as tasks:
         multi.setopt(pycurl.M_MAXCONNECTS, settings.concurrency)
         async for line in read_lines():
             tasks.create_task(work(multi, await handles.get(), line))
-    # Returning would wait for the lookups that were given up.
+    # Returning would wait for the abandoned lookups.
     os._exit(0)
 
 
 async def time_calls(settings: Settings, url: str) -> None:
-    """Time the calls of one URL, and print what came out."""
+    """Time the calls of one URL, and print the result."""
     handles = new_handles(settings)
     async with pycurl.AsyncCurlMulti() as multi:
         multi.setopt(pycurl.M_MAXCONNECTS, settings.concurrency)
@@ -82,7 +82,7 @@ async def time_calls(settings: Settings, url: str) -> None:
 
 
 def new_handles(settings: Settings) -> asyncio.Queue[pycurl.Curl]:
-    """Give a handle for each slot, used again and again; connections and names are kept by the multi handle."""
+    """Return a handle for each slot, reused for each URL; the multi handle keeps connections and names."""
     handles: asyncio.Queue[pycurl.Curl] = asyncio.Queue()
     for _ in range(settings.concurrency):
         handles.put_nowait(new_handle(settings))
@@ -90,14 +90,14 @@ def new_handles(settings: Settings) -> asyncio.Queue[pycurl.Curl]:
 
 
 def new_handle(settings: Settings) -> pycurl.Curl:
-    """Give a handle with every option but the URL."""
+    """Return a handle with every option but the URL."""
     curl = pycurl.Curl()
     curl.setopt(pycurl.TIMEOUT_MS, math.ceil(settings.request_timeout * 1000))
     curl.setopt(pycurl.NOSIGNAL, 1)
     curl.setopt(pycurl.FOLLOWLOCATION, 1)
     curl.setopt(pycurl.MAXREDIRS, MAX_REDIRECTS)
     curl.setopt(pycurl.REDIR_PROTOCOLS, pycurl.PROTO_HTTP | pycurl.PROTO_HTTPS)
-    curl.setopt(pycurl.ACCEPT_ENCODING, "")  # every coding that this libcurl decodes
+    curl.setopt(pycurl.ACCEPT_ENCODING, "")  # all codings that this libcurl decodes
     curl.setopt(pycurl.MAXAGE_CONN, IDLE_SECONDS)
     curl.setopt(pycurl.DNS_CACHE_TIMEOUT, IDLE_SECONDS)
     curl.setopt(pycurl.FORBID_REUSE, not settings.keepalive)
@@ -107,7 +107,7 @@ def new_handle(settings: Settings) -> pycurl.Curl:
         curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_1_1)
     elif settings.http_version == "2":
         curl.setopt(pycurl.HTTP_VERSION, pycurl.CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
-    # The libcurl of PycURL's wheel looks for the trust store of the machine that built it.
+    # The libcurl of PycURL's wheel uses the trust store path of the machine that built it.
     store = ssl.get_default_verify_paths()
     if store.cafile:
         curl.setopt(pycurl.CAINFO, store.cafile)
@@ -117,9 +117,9 @@ def new_handle(settings: Settings) -> pycurl.Curl:
 
 
 async def read_lines() -> AsyncIterator[str]:
-    """Yield the lines of stdin that are not empty; reads on only when they are taken."""
+    """Yield the lines of stdin that are not empty; reads a line only when it is taken."""
     rest = b""
-    # A thread, because stdin may be a file, which the event loop cannot wait for.
+    # A thread, because stdin may be a file, which the event loop cannot watch.
     while chunk := await asyncio.to_thread(os.read, sys.stdin.fileno(), READ_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
@@ -130,7 +130,7 @@ async def read_lines() -> AsyncIterator[str]:
 
 
 async def row(multi: pycurl.AsyncCurlMulti, curl: pycurl.Curl, line: str, settings: Settings) -> bytes:
-    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
+    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was read."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
     code, body_length = await outcome(multi, curl, line.strip(), check_json=settings.check_json)
@@ -141,18 +141,18 @@ async def row(multi: pycurl.AsyncCurlMulti, curl: pycurl.Curl, line: str, settin
 async def outcome(
     multi: pycurl.AsyncCurlMulti, curl: pycurl.Curl, url: str, *, check_json: bool
 ) -> tuple[int | str, int]:
-    """Give the code of a URL's row and the bytes of its content."""
+    """Return the code and the length of a URL's row."""
     try:
         return await fetch(multi, curl, url, check_json=check_json)
-    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+    except Exception as error:  # any error that a server causes affects only this URL's row
         return cause_name(error, curl), 0
 
 
 async def fetch(
     multi: pycurl.AsyncCurlMulti, curl: pycurl.Curl, url: str, *, check_json: bool
 ) -> tuple[int | str, int]:
-    """Give the final status and the bytes of content after decoding. The handle's timeout bounds all of it."""
-    if not URL.fullmatch(url):  # libcurl would guess at some, and fetch what is no HTTP
+    """Return the final status and the decoded length of the content. The handle's timeout bounds all of it."""
+    if not URL.fullmatch(url):  # libcurl would guess some schemes, and fetch others than HTTP
         return "InvalidURL", 0
     content: list[bytes] = []
     body_length = 0
@@ -172,7 +172,7 @@ async def fetch(
 
 
 def is_expected(content: bytes) -> bool:
-    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    """Whether the content is a JSON list whose first document has the required number."""
     try:
         return bool(json.loads(content)[0]["numbers"] == 123123)
     except (ValueError, LookupError, TypeError):

@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 class SettingError(Exception):
-    """A variable has a value that cannot be honoured; the message is one line that names it."""
+    """A variable has an invalid value; the message is one line that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Settings:
     keepalive: bool
     check_json: bool
     harness: bool
-    """Whether calls are timed here, in place of a crawl."""
+    """Whether calls are timed in this process, in place of a crawl."""
     http_version: str
-    """``1.1`` or ``2``; when empty, libcurl chooses with the server."""
+    """``1.1`` or ``2``; if empty, libcurl and the server negotiate it."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -34,7 +34,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is none that PycURL can honour.
+        If a value is not one that PycURL can honour.
     """
     return Settings(
         concurrency=concurrency(environment.get("CONCURRENCY") or "10"),
@@ -66,7 +66,7 @@ def request_timeout(text: str) -> float:
 
 
 def one_of(environment: Mapping[str, str], name: str, values: Mapping[str, Value], wanted: str) -> Value:
-    """Look a variable's value up among those it may have."""
+    """Look up a variable's value among its permitted values."""
     text = environment.get(name, "")
     if text not in values:
         raise SettingError(f"{name} must be {wanted}, not {text!r}")

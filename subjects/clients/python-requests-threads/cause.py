@@ -1,4 +1,4 @@
-"""The name of an error: what its innermost cause is called by Requests, urllib3, OpenSSL or the system."""
+"""The name of an error: the name of its innermost cause in Requests, urllib3, OpenSSL or the system."""
 
 import errno
 import re
@@ -35,7 +35,7 @@ def cause_name(error: BaseException) -> str:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Follow the causes inwards, but not below what is wrong with a URL or, to http.client, with an answer.
+    """Follow the causes inwards, but not below an invalid URL or an answer that http.client rejects.
 
     Requests and urllib3 keep some causes among the arguments of the error that they raise.
     """
@@ -49,6 +49,6 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def word(message: str) -> str:
-    """Give a message of OpenSSL in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
+    """Return a message of OpenSSL in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
     head = message.split(",")[0]
     return re.sub(r"[^A-Z0-9]+", "_", head.upper()).strip("_") or "CERTIFICATE_VERIFY_FAILED"

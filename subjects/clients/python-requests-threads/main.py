@@ -20,7 +20,7 @@ from slots import Fetch, Slots
 
 READ_BYTES = 65536
 SHORTEST_TIMEOUT = 0.001
-"""Seconds; Requests takes 0 for a mistake."""
+"""Seconds; Requests rejects 0."""
 MAX_REDIRECTS = 10
 
 URL = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
@@ -36,7 +36,7 @@ def main() -> int:
     # An open connection is a descriptor, and the usual soft limit is 1024.
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
-    # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+    # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
     fetch = partial(outcome, Sessions(settings), settings.check_json)
@@ -44,12 +44,12 @@ def main() -> int:
         time_calls(settings, fetch, read_url())
     else:
         Slots(settings.concurrency, settings.request_timeout, fetch).run()
-    # Returning would shut down what the threads that were given up still use.
+    # Returning would shut down objects that the abandoned threads still use.
     os._exit(0)
 
 
 def time_calls(settings: Settings, fetch: Fetch, url: str) -> None:
-    """Time the calls of one URL, and print what came out."""
+    """Time the calls of one URL, and print the result."""
 
     def call() -> tuple[int | str, int]:
         return fetch(url, time.perf_counter() + settings.request_timeout)
@@ -58,7 +58,7 @@ def time_calls(settings: Settings, fetch: Fetch, url: str) -> None:
 
 
 class Sessions(threading.local):
-    """The session of each thread: Requests does not promise that threads may share one."""
+    """The session of each thread: Requests does not guarantee that threads may share one."""
 
     def __init__(self, settings: Settings) -> None:
         self.session = session = Session()
@@ -75,23 +75,23 @@ class Sessions(threading.local):
 
 
 def outcome(sessions: Sessions, check_json: bool, url: str, deadline: float) -> tuple[int | str, int]:
-    """Give the code of a URL's row and the bytes of its content."""
-    if not URL.fullmatch(url):  # Requests would mend a blank in the path
+    """Return the code and the length of a URL's row."""
+    if not URL.fullmatch(url):  # Requests would repair a blank in the path
         return "InvalidURL", 0
     try:
         return fetch(sessions.session, url, deadline, check_json=check_json)
-    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+    except Exception as error:  # any error that a server causes affects only this URL's row
         return cause_name(error), 0
 
 
 def fetch(session: Session, url: str, deadline: float, *, check_json: bool) -> tuple[int | str, int]:
-    """Give the final status and the bytes of content after decoding."""
-    # Bounds each read of a thread that was given up, so that it ends.
+    """Return the final status and the decoded length of the content."""
+    # Bounds each read of an abandoned thread, so that it ends.
     timeout = max(deadline - time.perf_counter(), SHORTEST_TIMEOUT)
     with session.get(url, timeout=timeout, stream=True) as response:
         content: list[bytes] = []
         body_length = 0
-        # One read of the socket at a time: iter_content() waits until a piece is full, however slowly it drips.
+        # One read of the socket at a time: iter_content() waits until a piece is full, however slowly content drips.
         while chunk := response.raw.read1(READ_BYTES, decode_content=True):
             body_length += len(chunk)
             if check_json:
@@ -104,7 +104,7 @@ def fetch(session: Session, url: str, deadline: float, *, check_json: bool) -> t
 
 
 def is_expected(content: bytes) -> bool:
-    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    """Whether the content is a JSON list whose first document has the required number."""
     try:
         return bool(json.loads(content)[0]["numbers"] == 123123)
     except (ValueError, LookupError, TypeError):

@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 class SettingError(Exception):
-    """A variable has a value that cannot be honoured; the message is one line that names it."""
+    """A variable has an invalid value; the message is one line that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Settings:
     keepalive: bool
     check_json: bool
     harness: bool
-    """Whether calls are timed here, in place of a crawl."""
+    """Whether calls are timed in this process, in place of a crawl."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -32,7 +32,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is none that Requests can honour.
+        If a value is not one that Requests can honour.
     """
     one_of(environment, "HTTP_VERSION", {"": None, "1.1": None}, "empty or 1.1 (Requests speaks nothing else)")
     return Settings(
@@ -64,7 +64,7 @@ def request_timeout(text: str) -> float:
 
 
 def one_of(environment: Mapping[str, str], name: str, values: Mapping[str, Value], wanted: str) -> Value:
-    """Look a variable's value up among those it may have."""
+    """Look up a variable's value among its permitted values."""
     text = environment.get(name, "")
     if text not in values:
         raise SettingError(f"{name} must be {wanted}, not {text!r}")

@@ -1,4 +1,4 @@
-"""The name of an error: what its innermost cause is called by urllib, OpenSSL or the system."""
+"""The name of an error: the name of its innermost cause in urllib, OpenSSL or the system."""
 
 import errno
 import re
@@ -36,7 +36,7 @@ def cause_name(error: BaseException) -> str:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Follow the causes inwards, but not below a timeout (the cancellation it is made of) or a bad answer."""
+    """Follow the causes inwards, but not below a timeout (a cancellation) or an invalid answer."""
     while not isinstance(error, TimeoutError | HTTPException):
         reason = getattr(error, "reason", None)
         inner = reason if isinstance(reason, BaseException) else error.__cause__
@@ -47,6 +47,6 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def word(message: str) -> str:
-    """Give a message in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
+    """Return a message in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
     head = message.split(",")[0]
     return re.sub(r"[^A-Z0-9]+", "_", head.upper()).strip("_") or "CERTIFICATE_VERIFY_FAILED"

@@ -1,4 +1,4 @@
-"""Reads the content of an answer of urllib's: to its end, whole, and decoded."""
+"""Reads the content of a urllib answer to its end, and decodes it."""
 
 import gzip
 import time
@@ -13,19 +13,19 @@ def read_content(response: HTTPResponse, deadline: float) -> bytes:
     Raises
     ------
     TimeoutError
-        If it drips on.
+        If content still drips at that moment.
     IncompleteRead
-        If it is shorter than its length: http.client looks at that only when all is read in one go.
+        If it is shorter than its length: http.client checks that only when all is read in one call.
     """
     pieces = []
-    # One read of the socket at a time: read() waits until it has all that it asks for, however slowly it drips.
+    # One read of the socket at a time: read() waits until it has all requested bytes, however slowly content drips.
     while piece := response.read1(READ_BYTES):
         pieces.append(piece)
         if time.perf_counter() > deadline:
             raise TimeoutError
     content = b"".join(pieces)
-    if response.length:  # what http.client still expects
+    if response.length:  # bytes that http.client still expects
         raise IncompleteRead(content, response.length)
-    # urllib asks for no coding and decodes none; some servers send this one unasked.
+    # urllib requests no coding and decodes none; some servers send this one anyway.
     is_coded = response.headers.get("Content-Encoding", "").lower() == "gzip"
     return gzip.decompress(content) if is_coded else content

@@ -25,9 +25,9 @@ from settings import SettingError, Settings, read_settings
 
 READ_BYTES = 65536
 SHORTEST_TIMEOUT = 0.001
-"""Seconds; a socket takes 0 for not waiting at all."""
+"""Seconds; 0 makes a socket non-blocking."""
 THREADS_PER_SLOT = 4
-"""A thread that was given up ends when its socket's timeout does; until then its slot has another."""
+"""An abandoned thread ends at its socket's timeout; until then its slot has another."""
 MAX_REDIRECTS = 10
 
 URL = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
@@ -43,7 +43,7 @@ def main() -> int:
     # An open connection is a descriptor, and the usual soft limit is 1024.
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
-    # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+    # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
     asyncio.run(time_calls(settings, read_url()) if settings.harness else crawl(settings))
@@ -62,7 +62,7 @@ async def crawl(settings: Settings) -> None:
             sys.stdout.buffer.write(await row(executor, opener, line, settings))
             sys.stdout.buffer.flush()
         except BrokenPipeError:
-            os._exit(1)  # the reader went away
+            os._exit(1)  # the reader closed the pipe
         finally:
             slots.release()
 
@@ -70,12 +70,12 @@ async def crawl(settings: Settings) -> None:
         async for line in read_lines():
             await slots.acquire()
             tasks.create_task(work(line))
-    # Returning would wait for the threads that were given up.
+    # Returning would wait for the abandoned threads.
     os._exit(0)
 
 
 async def time_calls(settings: Settings, url: str) -> None:
-    """Time the calls of one URL, and print what came out."""
+    """Time the calls of one URL, and print the result."""
     executor = ThreadPoolExecutor(THREADS_PER_SLOT * settings.concurrency)
     opener = new_opener(settings)
     print(await Harness(lambda: outcome(executor, opener, url, settings), settings.concurrency).line(), flush=True)
@@ -83,9 +83,9 @@ async def time_calls(settings: Settings, url: str) -> None:
 
 
 class Redirects(HTTPRedirectHandler):
-    """Follows ten redirects, to wherever they lead, in the time that is left."""
+    """Follows ten redirects, to any host, in the remaining time."""
 
-    max_repeats = max_redirections = MAX_REDIRECTS + 1  # urllib's own limits: they come too late to matter
+    max_repeats = max_redirections = MAX_REDIRECTS + 1  # urllib's own limits, too high to matter
 
     def redirect_request(self, request: Request, *answer: object) -> Request | None:
         target = super().redirect_request(request, *answer)
@@ -94,13 +94,13 @@ class Redirects(HTTPRedirectHandler):
             target.redirects = request.redirects + 1
             if target.redirects > MAX_REDIRECTS:
                 raise URLError("too many redirects")
-            request.timeout = time_left(request.deadline)  # what urllib opens the target with
+            request.timeout = time_left(request.deadline)  # urllib opens the target with it
         return target
 
 
 def new_opener(settings: Settings) -> OpenerDirector:
     """One opener for all requests."""
-    # One context for all: else each connection reads the trust store anew.
+    # One context for all: else each connection reads the trust store again.
     opener = build_opener(Redirects, HTTPSHandler(context=ssl.create_default_context()))
     if settings.user_agent:
         opener.addheaders = [("User-Agent", settings.user_agent)]
@@ -108,9 +108,9 @@ def new_opener(settings: Settings) -> OpenerDirector:
 
 
 async def read_lines() -> AsyncIterator[str]:
-    """Yield the lines of stdin that are not empty; reads on only when they are taken."""
+    """Yield the lines of stdin that are not empty; reads a line only when it is taken."""
     rest = b""
-    # A thread, because stdin may be a file, which the event loop cannot wait for.
+    # A thread, because stdin may be a file, which the event loop cannot watch.
     while chunk := await asyncio.to_thread(os.read, sys.stdin.fileno(), READ_BYTES):
         *lines, rest = (rest + chunk).split(b"\n")
         for line in lines:
@@ -121,7 +121,7 @@ async def read_lines() -> AsyncIterator[str]:
 
 
 async def row(executor: ThreadPoolExecutor, opener: OpenerDirector, line: str, settings: Settings) -> bytes:
-    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was given."""
+    """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was read."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
     code, body_length = await outcome(executor, opener, line.strip(), settings)
@@ -132,21 +132,22 @@ async def row(executor: ThreadPoolExecutor, opener: OpenerDirector, line: str, s
 async def outcome(
     executor: ThreadPoolExecutor, opener: OpenerDirector, url: str, settings: Settings
 ) -> tuple[int | str, int]:
-    """Give the code of a URL's row and the bytes of its content."""
+    """Return the code and the length of a URL's row."""
     deadline = time.perf_counter() + settings.request_timeout
     try:
-        # urllib's timeout bounds one connecting or one read; this one all of it, the lookup of a name too.
+        # urllib's timeout bounds one connection attempt or one read; this one bounds the whole fetch, name lookup
+        # included.
         async with asyncio.timeout(settings.request_timeout):
             loop = asyncio.get_running_loop()
             status, content = await loop.run_in_executor(executor, fetch, opener, url, deadline)
         code = "CheckFailed" if settings.check_json and not is_expected(content) else status
         return code, len(content)
-    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+    except Exception as error:  # any error that a server causes affects only this URL's row
         return cause_name(error), 0
 
 
 def fetch(opener: OpenerDirector, url: str, deadline: float) -> tuple[int, bytes]:
-    """Give the final status and the content after decoding."""
+    """Return the final status and the content after decoding."""
     if not URL.fullmatch(url):  # urllib would open files too
         raise InvalidURL
     # As urllib itself does with the URL of a redirect: http.client sends ASCII alone.
@@ -161,12 +162,12 @@ def fetch(opener: OpenerDirector, url: str, deadline: float) -> tuple[int, bytes
 
 
 def time_left(deadline: float) -> float:
-    """Give the seconds until a moment of ``time.perf_counter``, for a socket's timeout."""
+    """Return the seconds until a moment of ``time.perf_counter``, for a socket's timeout."""
     return max(deadline - time.perf_counter(), SHORTEST_TIMEOUT)
 
 
 def is_expected(content: bytes) -> bool:
-    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    """Whether the content is a JSON list whose first document has the required number."""
     try:
         return bool(json.loads(content)[0]["numbers"] == 123123)
     except (ValueError, LookupError, TypeError):

@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 class SettingError(Exception):
-    """A variable has a value that cannot be honoured; the message is one line that names it."""
+    """A variable has an invalid value; the message is one line that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Settings:
     user_agent: str
     check_json: bool
     harness: bool
-    """Whether calls are timed here, in place of a crawl."""
+    """Whether calls are timed in this process, in place of a crawl."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -31,10 +31,10 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is none that urllib can honour.
+        If a value is not one that urllib can honour.
     """
     one_of(environment, "HTTP_VERSION", {"": None, "1.1": None}, "empty or 1.1 (urllib speaks nothing else)")
-    # Allowed as it is by default, and never made use of: urllib asks servers to close every connection.
+    # Permitted, but never used: urllib requests that servers close every connection.
     one_of(environment, "KEEPALIVE", {"": None, "1": None, "0": None}, "0 or 1")
     return Settings(
         concurrency=concurrency(environment.get("CONCURRENCY") or "10"),
@@ -64,7 +64,7 @@ def request_timeout(text: str) -> float:
 
 
 def one_of(environment: Mapping[str, str], name: str, values: Mapping[str, Value], wanted: str) -> Value:
-    """Look a variable's value up among those it may have."""
+    """Look up a variable's value among its permitted values."""
     text = environment.get(name, "")
     if text not in values:
         raise SettingError(f"{name} must be {wanted}, not {text!r}")

@@ -1,4 +1,4 @@
-"""The name of an error: what its innermost cause is called by urllib3, OpenSSL or the system."""
+"""The name of an error: the name of its innermost cause in urllib3, OpenSSL or the system."""
 
 import errno
 import re
@@ -37,7 +37,7 @@ def cause_name(error: BaseException) -> str:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """Follow the causes inwards, but not below what http.client found wrong with an answer.
+    """Follow the causes inwards, but not below an answer that http.client rejects.
 
     urllib3 keeps some causes among the arguments of the error that it raises.
     """
@@ -51,6 +51,6 @@ def innermost(error: BaseException) -> BaseException:
 
 
 def word(message: str) -> str:
-    """Give a message in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
+    """Return a message in the style of a name: ``certificate has expired``, ``Hostname mismatch, ...``."""
     head = message.split(",")[0]
     return re.sub(r"[^A-Z0-9]+", "_", head.upper()).strip("_") or "CERTIFICATE_VERIFY_FAILED"

@@ -13,10 +13,10 @@ from itertools import count
 
 RUNS = 7
 ENOUGH_NS = 200_000_000
-"""How long the warm-up takes, and a run at the least: timeit's own choice."""
+"""The duration of the warm-up, and the minimum of a run: timeit's own choice."""
 
 Answer = tuple[int | str, int]
-"""The code that a URL's row would have, and the bytes of its content."""
+"""The code of a URL's row, and the number of bytes of its content."""
 
 
 class CallError(Exception):
@@ -25,7 +25,7 @@ class CallError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What some loops took, one after the other."""
+    """The time of some loops, one after the other."""
 
     wall_ns: int
     cpu_user_ns: int
@@ -34,7 +34,7 @@ class Run:
 
 @dataclass(slots=True)
 class Harness:
-    """Times a call; a loop is one of them, or several in threads of their own that are waited for."""
+    """Times a call; a loop is one call, or several in their own threads, awaited together."""
 
     call: Callable[[], Answer]
     calls_per_loop: int
@@ -44,11 +44,11 @@ class Harness:
     threads: ThreadPoolExecutor = field(init=False)
 
     def __post_init__(self) -> None:
-        """Give each call of a loop its thread, as each slot has one; a thread starts when it is first needed."""
+        """Run each call of a loop in its own thread, as each slot has one; a thread starts when it is first needed."""
         self.threads = ThreadPoolExecutor(self.calls_per_loop)
 
     def line(self) -> str:
-        """Measure; give the line that says what came out."""
+        """Measure; return the line with the result."""
         outcome = "ok"
         try:
             self.measure()
@@ -70,7 +70,7 @@ class Harness:
         )
 
     def measure(self) -> None:
-        """Warm up, choose how many loops a run has, run."""
+        """Warm up, choose the number of loops in a run, run."""
         start = time.perf_counter_ns()
         while time.perf_counter_ns() - start < ENOUGH_NS:
             self.loop()
@@ -82,7 +82,7 @@ class Harness:
             self.runs.append(self.run(loops))
 
     def run(self, loops: int) -> Run:
-        """Time so many loops."""
+        """Time a number of loops."""
         before = resource.getrusage(resource.RUSAGE_SELF)
         start = time.perf_counter_ns()
         for _ in range(loops):
@@ -94,7 +94,7 @@ class Harness:
         )
 
     def loop(self) -> None:
-        """Call; keep what was answered, so that it can be verified.
+        """Make the calls; record their answers for verification.
 
         Raises
         ------
@@ -119,5 +119,5 @@ def numbers_of_loops() -> Iterator[int]:
 
 
 def read_url() -> str:
-    """Read the URL of stdin: the first line that is not empty, or nothing, which is no URL."""
+    """Read the URL of stdin: the first line that is not empty; without one, an empty text, which is not a URL."""
     return next((os.fsdecode(line) for line in map(bytes.strip, sys.stdin.buffer) if line), "")

@@ -18,8 +18,8 @@ from urllib3 import PoolManager, Retry, Timeout, make_headers
 
 READ_BYTES = 65536
 SHORTEST_TIMEOUT = 0.001
-"""Seconds; urllib3 takes 0 for a mistake."""
-# Redirects are followed, and nothing is tried twice: a URL has one attempt.
+"""Seconds; urllib3 rejects 0."""
+# Redirects are followed, and there are no retries: a URL has one attempt.
 RETRIES = Retry(total=None, redirect=10, connect=0, read=0, status=0, other=0, respect_retry_after_header=False)
 
 URL = re.compile(r"https?://[^\s/?#]\S*", re.IGNORECASE)
@@ -35,7 +35,7 @@ def main() -> int:
     # An open connection is a descriptor, and the usual soft limit is 1024.
     _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
-    # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+    # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
     fetch = partial(outcome, new_pools(settings), settings.check_json)
@@ -43,12 +43,12 @@ def main() -> int:
         time_calls(settings, fetch, read_url())
     else:
         Slots(settings.concurrency, settings.request_timeout, fetch).run()
-    # Returning would shut down what the threads that were given up still use.
+    # Returning would shut down objects that the abandoned threads still use.
     os._exit(0)
 
 
 def time_calls(settings: Settings, fetch: Fetch, url: str) -> None:
-    """Time the calls of one URL, and print what came out."""
+    """Time the calls of one URL, and print the result."""
 
     def call() -> tuple[int | str, int]:
         return fetch(url, time.perf_counter() + settings.request_timeout)
@@ -57,7 +57,7 @@ def time_calls(settings: Settings, fetch: Fetch, url: str) -> None:
 
 
 def new_pools(settings: Settings) -> PoolManager:
-    """Pools of connections for all threads: of the hosts used last, as many as may be in use."""
+    """Pools of connections for all threads, to the most recently used hosts, one for each slot."""
     headers = make_headers(accept_encoding=True, user_agent=settings.user_agent or None)
     if not settings.keepalive:
         headers["connection"] = "close"
@@ -66,29 +66,29 @@ def new_pools(settings: Settings) -> PoolManager:
         maxsize=settings.concurrency,
         headers=headers,
         retries=RETRIES,
-        # One for all: else each connection reads the trust store anew.
+        # One for all: else each connection reads the trust store again.
         ssl_context=ssl.create_default_context(),
     )
 
 
 def outcome(pools: PoolManager, check_json: bool, url: str, deadline: float) -> tuple[int | str, int]:
-    """Give the code of a URL's row and the bytes of its content."""
-    if not URL.fullmatch(url):  # urllib3 would mend a blank in the path
+    """Return the code and the length of a URL's row."""
+    if not URL.fullmatch(url):  # urllib3 would repair a blank in the path
         return "InvalidURL", 0
     try:
         return fetch(pools, url, deadline, check_json=check_json)
-    except Exception as error:  # whatever a server provokes is this URL's row, and no other's
+    except Exception as error:  # any error that a server causes affects only this URL's row
         return cause_name(error), 0
 
 
 def fetch(pools: PoolManager, url: str, deadline: float, *, check_json: bool) -> tuple[int | str, int]:
-    """Give the final status and the bytes of content after decoding."""
-    # Bounds each read of a thread that was given up, so that it ends.
+    """Return the final status and the decoded length of the content."""
+    # Bounds each read of an abandoned thread, so that it ends.
     timeout = Timeout(max(deadline - time.perf_counter(), SHORTEST_TIMEOUT))
     with pools.request("GET", url, timeout=timeout, preload_content=False) as response:
         content: list[bytes] = []
         body_length = 0
-        # One read of the socket at a time: read() waits until it has all that it asks for, however slowly it drips.
+        # One read of the socket at a time: read() waits until it has all requested bytes, however slowly content drips.
         while chunk := response.read1(READ_BYTES):
             body_length += len(chunk)
             if check_json:
@@ -101,7 +101,7 @@ def fetch(pools: PoolManager, url: str, deadline: float, *, check_json: bool) ->
 
 
 def is_expected(content: bytes) -> bool:
-    """Whether the content is a JSON list whose first document has the number that is looked for."""
+    """Whether the content is a JSON list whose first document has the required number."""
     try:
         return bool(json.loads(content)[0]["numbers"] == 123123)
     except (ValueError, LookupError, TypeError):

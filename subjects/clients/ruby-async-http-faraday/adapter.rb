@@ -1,4 +1,4 @@
-# Faraday's adapter of async-http, as the gem async-http-faraday has one, of which there is no Debian package.
+# Faraday's adapter of async-http, like that of the gem async-http-faraday, for which there is no Debian package.
 
 class AsyncHTTPAdapter < Faraday::Adapter
   TIMEOUTS = [Errno::ETIMEDOUT, Async::TimeoutError].freeze

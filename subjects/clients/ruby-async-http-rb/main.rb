@@ -16,13 +16,13 @@ MAX_REDIRECTS = 10
 
 def main
   settings = read_settings(ENV)
-  # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+  # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
   # See resolv.conf(5); its own default is five seconds for each.
   ENV["RES_OPTIONS"] = "timeout:#{[5, (settings.request_timeout / 2).ceil].min} attempts:2"
   # An open connection is a descriptor, and the usual soft limit is 1024.
   Process.setrlimit(:NOFILE, Process.getrlimit(:NOFILE).last)
   Async { crawl(settings) }
-  # Returning would wait for the lookups that were given up.
+  # Returning would wait for the abandoned lookups.
   exit!(0)
 rescue SettingError => e
   warn "ruby-async-http-rb: #{e.message}"
@@ -38,8 +38,8 @@ def crawl(settings)
   end
 end
 
-# What all requests share. http.rb keeps a connection for one host only (HTTP.persistent): among many hosts each request
-# has a connection of its own.
+# The settings that all requests share. http.rb keeps a connection for one host only (HTTP.persistent): with many hosts,
+# each request has a connection of its own.
 def new_options(settings)
   client = HTTP.use(:auto_inflate).headers("Accept-Encoding" => "gzip, deflate")
   client = client.headers("User-Agent" => settings.user_agent) unless settings.user_agent.empty?
@@ -47,11 +47,11 @@ def new_options(settings)
 end
 
 # A queue of the lines that are not empty. A thread fills it, because stdin may be a file, which no fiber can wait for;
-# it reads on only when a line is taken.
+# it reads the next line only when one is taken.
 def read_lines
   lines = Thread::SizedQueue.new(1)
   Thread.new do
-    # Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    # Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     $stdin.binmode.each_line("\n") do |line|
       line = line.chomp
       lines << line unless line.empty?
@@ -64,7 +64,7 @@ end
 def print_row(row)
   $stdout.syswrite(row)
 rescue Errno::EPIPE
-  exit!(1) # the reader went away
+  exit!(1) # the reader closed the pipe
 end
 
 # Fetches one URL: `url,code,start_time,duration,body_length` and a line feed.
@@ -72,12 +72,12 @@ def row(task, line, options, settings)
   start_time = Time.now
   start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   begin
-    # http.rb's own timeout does not bound a lookup, and begins anew with each redirect. An error of http.rb's, because
-    # Async 1 takes its own TimeoutError for the end of a wait that is to be repeated.
+    # http.rb's own timeout does not bound a lookup, and starts again with each redirect. The error class is http.rb's,
+    # because Async 1 handles its own TimeoutError as the end of a wait, and repeats the wait.
     code, body_length = task.with_timeout(settings.request_timeout, HTTP::TimeoutError) do
       fetch(line.strip, options, settings.check_json)
     end
-  rescue StandardError => e # whatever a server provokes is this URL's row, and no other's
+  rescue StandardError => e # any error that a server causes affects only this URL's row
     code = cause_name(e)
     body_length = 0
   end
@@ -97,7 +97,7 @@ ensure
   client&.close
 end
 
-# By hand, as http.rb takes a 300 for a redirect too, and fails where that has no Location.
+# By hand, as http.rb takes a 300 for a redirect too, and fails if it has no Location.
 def follow(uri, options)
   (0..MAX_REDIRECTS).each do
     client = HTTP::Client.new(options)
@@ -122,8 +122,8 @@ rescue JSON::ParserError, NoMethodError, TypeError
   ["CheckFailed", content.bytesize]
 end
 
-# Ruby asks the scheduler of its fibers to look a name up. Async has this hook since version 2; without it, a name that
-# comes late holds up every fiber.
+# Ruby calls the scheduler of its fibers to look up a name. Async has this hook since version 2; without it, a slow
+# lookup blocks every fiber.
 class Async::Scheduler
   def address_resolve(host)
     Thread.new do

@@ -1,10 +1,10 @@
-# Clients of async-http: one for each host that is visited, or was a moment ago.
+# Clients of async-http: one for each host that is being visited, or was visited recently.
 
 class Clients
   # A crawl rarely returns to a host.
   IDLE_SECONDS = 1
   PROTOCOLS = {
-    nil => {}, # HTTP/2 where TLS agrees on it
+    nil => {}, # HTTP/2 where TLS negotiates it
     "1.1" => { protocol: Async::HTTP::Protocol::HTTP11 },
     "2" => { protocol: Async::HTTP::Protocol::HTTP2 }
   }.freeze

@@ -22,13 +22,13 @@ end
 
 def main
   settings = read_settings(ENV)
-  # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+  # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
   # See resolv.conf(5); its own default is five seconds for each.
   ENV["RES_OPTIONS"] = "timeout:#{[5, (settings.request_timeout / 2).ceil].min} attempts:2"
   # An open connection is a descriptor, and the usual soft limit is 1024.
   Process.setrlimit(:NOFILE, Process.getrlimit(:NOFILE).last)
   Async { crawl(settings) }
-  # Returning would wait for the lookups that were given up.
+  # Returning would wait for the abandoned lookups.
   exit!(0)
 rescue SettingError => e
   warn "ruby-async-http: #{e.message}"
@@ -45,11 +45,11 @@ def crawl(settings)
 end
 
 # A queue of the lines that are not empty. A thread fills it, because stdin may be a file, which no fiber can wait for;
-# it reads on only when a line is taken.
+# it reads the next line only when one is taken.
 def read_lines
   lines = Thread::SizedQueue.new(1)
   Thread.new do
-    # Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    # Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     $stdin.binmode.each_line("\n") do |line|
       line = line.chomp
       lines << line unless line.empty?
@@ -62,7 +62,7 @@ end
 def print_row(row)
   $stdout.syswrite(row)
 rescue Errno::EPIPE
-  exit!(1) # the reader went away
+  exit!(1) # the reader closed the pipe
 end
 
 # Fetches one URL: `url,code,start_time,duration,body_length` and a line feed.
@@ -73,7 +73,7 @@ def row(clients, line, settings)
     code, body_length = Async::Task.current.with_timeout(settings.request_timeout) do
       fetch(clients, line.strip, settings)
     end
-  rescue StandardError => e # whatever a server provokes is this URL's row, and no other's
+  rescue StandardError => e # any error that a server causes affects only this URL's row
     code = cause_name(e)
     body_length = 0
   end
@@ -108,8 +108,8 @@ def get(clients, uri, settings)
   end
 end
 
-# Ruby asks the scheduler of its fibers to look a name up. Async has this hook since version 2; without it, a name that
-# comes late holds up every fiber.
+# Ruby calls the scheduler of its fibers to look up a name. Async has this hook since version 2; without it, a slow
+# lookup blocks every fiber.
 class Async::Scheduler
   def address_resolve(host)
     Thread.new do

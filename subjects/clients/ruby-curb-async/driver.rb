@@ -1,8 +1,8 @@
 # Performs the transfers of all fibers by one Curl::Multi.
 
-# Curl::Easy#perform holds up the thread, and all fibers with it: curb knows nothing of the scheduler of fibers.
+# Curl::Easy#perform blocks the thread, and all fibers with it: curb does not use the scheduler of fibers.
 class Driver
-  # How long, in milliseconds, curb listens to its connections before the other fibers have their turn.
+  # How long, in milliseconds, curb waits for its connections before the other fibers run.
   LISTEN_MILLISECONDS = 5
 
   def initialize
@@ -12,7 +12,7 @@ class Driver
     Async(transient: true) { |task| drive(task) }
   end
 
-  # Lets the calling fiber wait for a transfer. Raises what Curl::Easy#perform would.
+  # Lets the calling fiber wait for a transfer. Raises the errors of Curl::Easy#perform.
   def perform(easy)
     done = Async::Notification.new
     easy.on_complete { done.signal }

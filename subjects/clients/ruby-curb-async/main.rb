@@ -17,7 +17,7 @@ MAX_REDIRECTS = 10
 
 def main
   settings = read_settings(ENV)
-  # libcurl waits for a lookup that it gave up: the system resolver's two attempts share the time of a request. See
+  # libcurl waits for an abandoned lookup. So the system resolver's two attempts share the time of a request. See
   # resolv.conf(5); its own default is five seconds for each.
   ENV["RES_OPTIONS"] = "timeout:#{[5, (settings.request_timeout / 2).ceil].min} attempts:2"
   # An open connection is a descriptor, and the usual soft limit is 1024.
@@ -49,7 +49,7 @@ def new_easy(settings)
     easy.timeout_ms = (settings.request_timeout * 1000).ceil
     easy.follow_location = true
     easy.max_redirects = MAX_REDIRECTS
-    easy.encoding = "" # all that this libcurl decodes
+    easy.encoding = "" # all codings that this libcurl decodes
     easy.useragent = settings.user_agent unless settings.user_agent.empty?
     easy.version = Curl::HTTP_1_1 if settings.http_version == "1.1"
     easy.set(:forbid_reuse, 1) unless settings.keepalive
@@ -57,11 +57,11 @@ def new_easy(settings)
 end
 
 # A queue of the lines that are not empty. A thread fills it, because stdin may be a file, which no fiber can wait for;
-# it reads on only when a line is taken.
+# it reads the next line only when one is taken.
 def read_lines
   lines = Thread::SizedQueue.new(1)
   Thread.new do
-    # Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    # Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     $stdin.binmode.each_line("\n") do |line|
       line = line.chomp
       lines << line unless line.empty?
@@ -74,7 +74,7 @@ end
 def print_row(row)
   $stdout.syswrite(row)
 rescue Errno::EPIPE
-  exit!(1) # the reader went away
+  exit!(1) # the reader closed the pipe
 end
 
 # Fetches one URL: `url,code,start_time,duration,body_length` and a line feed.
@@ -83,7 +83,7 @@ def row(driver, easy, line, settings)
   start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   begin
     code, body_length = fetch(driver, easy, line.strip, settings)
-  rescue StandardError => e # whatever a server provokes is this URL's row, and no other's
+  rescue StandardError => e # any error that a server causes affects only this URL's row
     code = cause_name(e)
     body_length = 0
   end

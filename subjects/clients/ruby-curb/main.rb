@@ -13,7 +13,7 @@ MAX_REDIRECTS = 10
 
 def main
   settings = read_settings(ENV)
-  # libcurl waits for a lookup that it gave up: the system resolver's two attempts share the time of a request. See
+  # libcurl waits for an abandoned lookup. So the system resolver's two attempts share the time of a request. See
   # resolv.conf(5); its own default is five seconds for each.
   ENV["RES_OPTIONS"] = "timeout:#{[5, (settings.request_timeout / 2).ceil].min} attempts:2"
   # An open connection is a descriptor, and the usual soft limit is 1024.
@@ -38,7 +38,7 @@ def crawl(settings)
   workers.each(&:join)
 end
 
-# A handle for each thread, used again for each URL: it keeps a few connections. libcurl follows redirects, and its
+# A handle for each thread, reused for each URL: it keeps a few connections. libcurl follows redirects, and its
 # timeout bounds all of a fetch.
 def new_easy(settings)
   Curl::Easy.new do |easy|
@@ -46,18 +46,18 @@ def new_easy(settings)
     easy.timeout_ms = (settings.request_timeout * 1000).ceil
     easy.follow_location = true
     easy.max_redirects = MAX_REDIRECTS
-    easy.encoding = "" # all that this libcurl decodes
+    easy.encoding = "" # all codings that this libcurl decodes
     easy.useragent = settings.user_agent unless settings.user_agent.empty?
     easy.version = Curl::HTTP_1_1 if settings.http_version == "1.1"
     easy.set(:forbid_reuse, 1) unless settings.keepalive
   end
 end
 
-# A queue of the lines that are not empty. It holds one: the thread that fills it reads on when a line is taken.
+# A queue of the lines that are not empty. It holds one: the thread that fills it reads the next line when one is taken.
 def read_lines
   lines = Thread::SizedQueue.new(1)
   Thread.new do
-    # Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    # Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     $stdin.binmode.each_line("\n") do |line|
       line = line.chomp
       lines << line unless line.empty?
@@ -70,7 +70,7 @@ end
 def print_row(row)
   $stdout.syswrite(row)
 rescue Errno::EPIPE
-  exit!(1) # the reader went away
+  exit!(1) # the reader closed the pipe
 end
 
 # Fetches one URL: `url,code,start_time,duration,body_length` and a line feed.
@@ -79,7 +79,7 @@ def row(easy, line, settings)
   start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   begin
     code, body_length = fetch(easy, line.strip, settings)
-  rescue StandardError => e # whatever a server provokes is this URL's row, and no other's
+  rescue StandardError => e # any error that a server causes affects only this URL's row
     code = cause_name(e)
     body_length = 0
   end

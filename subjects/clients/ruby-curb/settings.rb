@@ -5,7 +5,7 @@ DECIMAL = /\A(?:\d+\.?\d*|\.\d+)\z/
 class SettingError < StandardError
 end
 
-# http_version is nil (HTTP/2 where TLS agrees on it) or "1.1".
+# http_version is nil (HTTP/2 where TLS negotiates it) or "1.1".
 Settings = Struct.new(
   :concurrency, :request_timeout, :user_agent, :keepalive, :check_json, :http_version, keyword_init: true
 )
@@ -25,7 +25,7 @@ end
 def number(environment, name, default, form, wanted)
   text = environment.fetch(name, "")
   text = default if text.empty?
-  # Float() wants a digit before the point.
+  # Float() requires a digit before the point.
   value = form.match?(text) ? Float("0#{text.chomp('.')}") : 0.0
   raise SettingError, "#{name} must be #{wanted}, not #{text.inspect}" unless value.positive? && value.finite?
 

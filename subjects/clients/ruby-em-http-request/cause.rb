@@ -1,6 +1,6 @@
-# The name of an error: what EventMachine, em-http-request or the system calls it.
+# The name of an error: its name in EventMachine, em-http-request or the system.
 
-# Ruby hands over the text of a failed lookup, not its name. See gai_strerror(3).
+# Ruby has the text of a failed lookup, not its name. See gai_strerror(3).
 LOOKUP_ERRORS = {
   "Name or service not known" => "EAI_NONAME",
   "No address associated with hostname" => "EAI_NODATA",

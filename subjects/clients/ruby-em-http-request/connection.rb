@@ -1,12 +1,11 @@
-# What em-http-request lacks of connections: an address of one's own, and an end when TLS is not to be trusted.
+# Two features that connections of em-http-request lack: a given address, and an end on untrusted TLS.
 
 class HttpConnectionOptions
   # The address to connect to, instead of the URL's host.
   attr_writer :host
 end
 
-# em-http-request raises what is wrong with a certificate into the reactor, where it ends the program, or is heard of by
-# no request.
+# em-http-request raises errors of a certificate into the reactor, where they end the program, or reach no request.
 module VerifiedTLS
   def ssl_verify_peer(certificate)
     super

@@ -13,7 +13,7 @@ class Fetch
   REDIRECTS = [301, 302, 303, 307, 308].freeze
   MAX_REDIRECTS = 10
 
-  # Begins at once; the block is given the code and the length of the row.
+  # Begins at once; the block receives the code and the length of the row.
   def initialize(url, settings, &done)
     @settings = settings
     @done = done
@@ -34,7 +34,7 @@ class Fetch
     @connection&.close("timeout")
   end
 
-  # EventMachine would look the name up in the reactor's thread, and hold up every other URL.
+  # EventMachine would look the name up in the reactor's thread, and block every other URL.
   def look_up(uri)
     operation = -> { Addrinfo.tcp(uri.hostname, uri.inferred_port).ip_address }
     callback = ->(address) { request(uri, address) unless @ended }
@@ -42,7 +42,7 @@ class Fetch
     EventMachine.defer(operation, callback, errback)
   end
 
-  # Redirects by hand: em-http-request stays with the first host when it follows them.
+  # Redirects by hand: em-http-request sends them all to the first host.
   def request(uri, address)
     @connection = EventMachine::HttpRequest.new(uri, connection_options)
     @connection.connopts.host = address

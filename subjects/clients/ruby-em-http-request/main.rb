@@ -7,7 +7,7 @@ require_relative "settings"
 
 def main
   settings = read_settings(ENV)
-  # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+  # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
   # See resolv.conf(5); its own default is five seconds for each.
   ENV["RES_OPTIONS"] = "timeout:#{[5, (settings.request_timeout / 2).ceil].min} attempts:2"
   # An open connection is a descriptor, and the usual soft limit is 1024.
@@ -20,11 +20,11 @@ rescue SettingError => e
   exit!(127)
 end
 
-# A thread reads the lines, because stdin may be a file, which EventMachine cannot watch: each when there is a slot.
+# A thread reads the lines, because stdin may be a file, which EventMachine cannot watch: each when a slot is free.
 def crawl(settings)
   slots = Thread::SizedQueue.new(settings.concurrency)
   Thread.new do
-    # Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    # Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     $stdin.binmode.each_line("\n") do |line|
       line = line.chomp
       next if line.empty?
@@ -33,12 +33,12 @@ def crawl(settings)
       EventMachine.next_tick { start(line, slots, settings) }
     end
     settings.concurrency.times { slots << nil } # when all are free again, all rows are printed
-    # Returning would wait for the lookups that were given up.
+    # Returning would wait for the abandoned lookups.
     exit!(0)
   end
 end
 
-# Begins to fetch one URL, and prints its row when that is done.
+# Begins to fetch one URL, and prints its row at the end.
 def start(line, slots, settings)
   start_time = Time.now
   start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
@@ -52,7 +52,7 @@ end
 def print_row(row)
   $stdout.syswrite(row)
 rescue Errno::EPIPE
-  exit!(1) # the reader went away
+  exit!(1) # the reader closed the pipe
 end
 
 main

@@ -1,6 +1,6 @@
-# The name of an error: what its innermost cause is called by Ruby, OpenSSL or the system.
+# The name of an error: the name of its innermost cause in Ruby, OpenSSL or the system.
 
-# Ruby hands over the text of a failed lookup, not its name. See gai_strerror(3).
+# Ruby has the text of a failed lookup, not its name. See gai_strerror(3).
 LOOKUP_ERRORS = {
   "Name or service not known" => "EAI_NONAME",
   "No address associated with hostname" => "EAI_NODATA",
@@ -12,7 +12,7 @@ LOOKUP_ERRORS = {
 # `ECONNREFUSED` and `EAI_NONAME` of the system, `CERTIFICATE_HAS_EXPIRED` of OpenSSL, else the class of the error, such
 # as `Excon.Error.Timeout`.
 def cause_name(error)
-  # Excon connects by trying twice: that the first try has to wait is not the cause of what comes of the second.
+  # Excon connects in two steps: the first raises WaitWritable, which is not the cause of an error of the second.
   error = error.cause while error.cause && !error.cause.is_a?(IO::WaitWritable)
   case error
   when SystemCallError then error.class.name.delete_prefix("Errno::")
@@ -22,7 +22,7 @@ def cause_name(error)
   end
 end
 
-# What OpenSSL says of a certificate, or of the alert that came: it stands at the end of a message such as
+# OpenSSL's reason about a certificate, or about a received alert: the end of a message such as
 # `SSL_connect returned=1 errno=0 state=error: certificate verify failed (certificate has expired)`.
 def tls_name(message)
   message = message.gsub(/"[^"]*"/, "") # a name of the server's

@@ -19,15 +19,15 @@ end
 
 def main
   settings = read_settings(ENV)
-  # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+  # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
   # See resolv.conf(5); its own default is five seconds for each.
   ENV["RES_OPTIONS"] = "timeout:#{[5, (settings.request_timeout / 2).ceil].min} attempts:2"
   # An open connection is a descriptor, and the usual soft limit is 1024.
   Process.setrlimit(:NOFILE, Process.getrlimit(:NOFILE).last)
-  # What ends a thread is told by who waits for it.
+  # The waiting thread reports the error that ends a thread.
   Thread.report_on_exception = false
   crawl(settings)
-  # Returning would wait for the lookups that were given up.
+  # Returning would wait for the abandoned lookups.
   exit!(0)
 rescue SettingError => e
   warn "ruby-excon: #{e.message}"
@@ -47,11 +47,11 @@ def crawl(settings)
   workers.each(&:join)
 end
 
-# A queue of the lines that are not empty. It holds one: the thread that fills it reads on when a line is taken.
+# A queue of the lines that are not empty. It holds one: the thread that fills it reads the next line when one is taken.
 def read_lines
   lines = Thread::SizedQueue.new(1)
   Thread.new do
-    # Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    # Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     $stdin.binmode.each_line("\n") do |line|
       line = line.chomp
       lines << line unless line.empty?
@@ -64,7 +64,7 @@ end
 def print_row(row)
   $stdout.syswrite(row)
 rescue Errno::EPIPE
-  exit!(1) # the reader went away
+  exit!(1) # the reader closed the pipe
 end
 
 # Fetches one URL: `url,code,start_time,duration,body_length` and a line feed.
@@ -73,7 +73,7 @@ def row(options, line, settings)
   start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   begin
     code, body_length = fetch_in_time(options, line.strip, settings)
-  rescue StandardError => e # whatever a server provokes is this URL's row, and no other's
+  rescue StandardError => e # any error that a server causes affects only this URL's row
     code = cause_name(e)
     body_length = 0
   end
@@ -81,8 +81,8 @@ def row(options, line, settings)
   format("%s,%s,%s,%.3f,%d\n", line, code, start_time.iso8601(6), duration, body_length)
 end
 
-# Bounds a whole fetch: Excon's own timeouts are for each step. It has a thread of its own, as
-# nothing interrupts one that looks a name up, Timeout.timeout neither; the thread that was given up ends by itself.
+# Bounds a whole fetch: Excon's own timeouts are for each step. It has a thread of its own, as a name lookup cannot
+# be interrupted, not even by Timeout.timeout; an abandoned thread ends by itself.
 def fetch_in_time(options, url, settings)
   thread = Thread.new { fetch(options, url, settings) }
   return thread.value if thread.join(settings.request_timeout)
@@ -91,7 +91,7 @@ def fetch_in_time(options, url, settings)
   raise Timeout::Error
 end
 
-# The final status and the bytes of content after decoding. Redirects by hand: Excon knows no limit to them.
+# The final status and the bytes of content after decoding. Redirects by hand: Excon has no limit for them.
 def fetch(options, url, settings)
   return ["InvalidURL", 0] unless URL.match?(url)
 
@@ -112,8 +112,8 @@ def get(options, uri, settings)
   [response.status, response.headers["Location"], content]
 end
 
-# What all requests share. Excon keeps a connection for one host and thread only (persistent: true): among many hosts
-# each request has a connection of its own.
+# The settings that all requests share. Excon keeps a connection for one host and thread only (persistent: true):
+# with many hosts, each request has a connection of its own.
 def new_options(settings)
   headers = { "Accept-Encoding" => "gzip" } # it takes deflate for what few servers mean by it
   headers["User-Agent"] = settings.user_agent unless settings.user_agent.empty?

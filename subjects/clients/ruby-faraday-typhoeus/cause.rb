@@ -1,7 +1,7 @@
-# The name of an error: what Faraday's adapter of Typhoeus calls it.
+# The name of an error: its name in Faraday's adapter of Typhoeus.
 
-# `Faraday.TimeoutError`, or the message of libcurl as one word, such as `CouldntResolveHostName`; nil when all is well.
-# In parallel the adapter raises nothing, and leaves these notes.
+# `Faraday.TimeoutError`, or the message of libcurl as one word, such as `CouldntResolveHostName`; nil without an error.
+# In parallel the adapter raises no error, and sets these fields.
 def error_name(answer)
   return "Faraday.TimeoutError" if answer[:typhoeus_timed_out]
   return unless answer[:typhoeus_connection_failed]

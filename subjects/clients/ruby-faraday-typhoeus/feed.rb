@@ -1,7 +1,7 @@
-# Lets a Hydra take lines while it runs.
+# Makes a Hydra take lines while it runs.
 
 class Feed
-  # How long, in milliseconds, a line may wait for a Hydra that listens to its connections.
+  # How long, in milliseconds, a line may wait while a Hydra waits for its connections.
   LONGEST_WAIT = 50
 
   # The block begins to fetch a line.
@@ -14,7 +14,7 @@ class Feed
     @multi.feed = self
   end
 
-  # Hydra#run ends when nothing is under way: a line begins it anew.
+  # Hydra#run ends when no transfer is active: a line starts it again.
   def run
     while (line = @lines.pop)
       @start.call(line)
@@ -22,12 +22,13 @@ class Feed
     end
   end
 
-  # Takes a line if there is one, and a slot. One each time round: many new ones would hold up the news of others.
+  # Takes a line if there is one, and a slot. One in each iteration: many new ones would delay events of the others.
   def refill
     @start.call(@lines.pop(true)) if @multi.easy_handles.size < @slots && !@lines.empty?
   end
 
-  # For the multi of a Hydra: Hydra#run asks it, each time round, whether anything is under way, and how long to listen.
+  # For the multi of a Hydra: in each iteration Hydra#run calls it for the number of active transfers and the time to
+  # wait.
   module Refilled
     attr_writer :feed
 

@@ -1,6 +1,6 @@
-# Sends the query of a URL as it is: Faraday takes it apart, and escapes what it writes anew.
+# Sends the query of a URL as it is: Faraday would parse it, and escape it differently.
 
-# A params_encoder of Faraday's: what it decodes is one parameter, the query itself.
+# A params_encoder for Faraday: it decodes a query into one parameter, the query itself.
 module VerbatimQuery
   def self.decode(query)
     query.nil? ? {} : { query => nil }

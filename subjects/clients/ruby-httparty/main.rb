@@ -16,15 +16,15 @@ MAX_REDIRECTS = 10
 
 def main
   settings = read_settings(ENV)
-  # A lookup that was given up still holds its thread: the system resolver's two attempts share the time of a request.
+  # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
   # See resolv.conf(5); its own default is five seconds for each.
   ENV["RES_OPTIONS"] = "timeout:#{[5, (settings.request_timeout / 2).ceil].min} attempts:2"
   # An open connection is a descriptor, and the usual soft limit is 1024.
   Process.setrlimit(:NOFILE, Process.getrlimit(:NOFILE).last)
-  # What ends a thread is told by who waits for it.
+  # The waiting thread reports the error that ends a thread.
   Thread.report_on_exception = false
   crawl(settings)
-  # Returning would wait for the lookups that were given up.
+  # Returning would wait for the abandoned lookups.
   exit!(0)
 rescue SettingError => e
   warn "ruby-httparty: #{e.message}"
@@ -43,11 +43,11 @@ def crawl(settings)
   workers.each(&:join)
 end
 
-# A queue of the lines that are not empty. It holds one: the thread that fills it reads on when a line is taken.
+# A queue of the lines that are not empty. It holds one: the thread that fills it reads the next line when one is taken.
 def read_lines
   lines = Thread::SizedQueue.new(1)
   Thread.new do
-    # Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    # Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     $stdin.binmode.each_line("\n") do |line|
       line = line.chomp
       lines << line unless line.empty?
@@ -60,7 +60,7 @@ end
 def print_row(row)
   $stdout.syswrite(row)
 rescue Errno::EPIPE
-  exit!(1) # the reader went away
+  exit!(1) # the reader closed the pipe
 end
 
 # Fetches one URL: `url,code,start_time,duration,body_length` and a line feed.
@@ -69,7 +69,7 @@ def row(line, settings)
   start = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   begin
     code, body_length = fetch_in_time(line.strip, settings)
-  rescue StandardError => e # whatever a server provokes is this URL's row, and no other's
+  rescue StandardError => e # any error that a server causes affects only this URL's row
     code = cause_name(e)
     body_length = 0
   end
@@ -77,8 +77,8 @@ def row(line, settings)
   format("%s,%s,%s,%.3f,%d\n", line, code, start_time.iso8601(6), duration, body_length)
 end
 
-# Bounds a whole fetch: HTTParty's own timeouts are for each step. It has a thread of its own, as
-# nothing interrupts one that looks a name up, Timeout.timeout neither; the thread that was given up ends by itself.
+# Bounds a whole fetch: HTTParty's own timeouts are for each step. It has a thread of its own, as a name lookup
+# cannot be interrupted, not even by Timeout.timeout; an abandoned thread ends by itself.
 def fetch_in_time(url, settings)
   thread = Thread.new { fetch(url, settings) }
   return thread.value if thread.join(settings.request_timeout)
@@ -87,16 +87,16 @@ def fetch_in_time(url, settings)
   raise Timeout::Error
 end
 
-# The final status and the bytes of content after decoding. HTTParty asks for gzip and deflate, and decodes them; a
+# The final status and the bytes of content after decoding. HTTParty requests gzip and deflate, and decodes them; a
 # connection serves one request.
 def fetch(url, settings)
   return ["InvalidURL", 0] unless URL.match?(url)
 
   content = Content.new(kept: settings.check_json)
   headers = settings.user_agent.empty? ? {} : { "User-Agent" => settings.user_agent }
-  # Its limit counts requests. A request that it repeats would have its content counted twice.
+  # Its limit counts requests. The content of a repeated request would be counted twice.
   options = { headers: headers, limit: MAX_REDIRECTS + 1, max_retries: 0, stream_body: true }
-  # The block has the content of every answer on the way.
+  # The block receives the content of every answer, redirects included.
   response = HTTParty.get(url, options) do |fragment|
     content << fragment unless REDIRECTS.include?(fragment.code)
   end

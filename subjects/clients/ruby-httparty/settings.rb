@@ -22,7 +22,7 @@ end
 def number(environment, name, default, form, wanted)
   text = environment.fetch(name, "")
   text = default if text.empty?
-  # Float() wants a digit before the point.
+  # Float() requires a digit before the point.
   value = form.match?(text) ? Float("0#{text.chomp('.')}") : 0.0
   raise SettingError, "#{name} must be #{wanted}, not #{text.inspect}" unless value.positive? && value.finite?
 

@@ -1,7 +1,7 @@
-# The client of the moment.
+# The current client.
 
-# One HTTPClient serves all threads, as its documentation says, but it keeps a list of connections for every host it
-# ever met, if only an empty one: after so many requests another client takes over.
+# One HTTPClient serves all threads, as its documentation says, but it keeps a list of connections, even an empty
+# one, for every host it has used: after this number of requests another client replaces it.
 class Clients
   REQUESTS_PER_CLIENT = 1000
   # A crawl rarely returns to a host.

@@ -1,6 +1,6 @@
-# The name of an error: what its innermost cause is called by Ruby, OpenSSL or the system.
+# The name of an error: the name of its innermost cause in Ruby, OpenSSL or the system.
 
-# Ruby hands over the text of a failed lookup, not its name. See gai_strerror(3).
+# Ruby has the text of a failed lookup, not its name. See gai_strerror(3).
 LOOKUP_ERRORS = {
   "Name or service not known" => "EAI_NONAME",
   "No address associated with hostname" => "EAI_NODATA",
@@ -21,7 +21,7 @@ def cause_name(error)
   end
 end
 
-# What OpenSSL says of a certificate, or of the alert that came: it stands at the end of a message such as
+# OpenSSL's reason about a certificate, or about a received alert: the end of a message such as
 # `SSL_connect returned=1 errno=0 state=error: certificate verify failed (certificate has expired)`.
 def tls_name(message)
   message = message.gsub(/"[^"]*"/, "") # a name of the server's

@@ -1,4 +1,4 @@
-# Connections of Net::HTTP that wait for the next URL of their host.
+# Idle connections of Net::HTTP, kept for the next URL of their host.
 
 class Connections
   # A crawl rarely returns to a host.
@@ -11,7 +11,7 @@ class Connections
     @mutex = Mutex.new
   end
 
-  # Yields a connection to the host of a URI. It is kept for another URL, unless the block fails.
+  # Yields a connection to the host of a URI. It is kept for the next URL, unless the block fails.
   def open(uri)
     origin = [uri.hostname, uri.port, uri.scheme == "https"]
     connection = take(origin) || connect(*origin)
@@ -25,7 +25,7 @@ class Connections
 
   private
 
-  # Net::HTTP's own timeouts stay as they are: who waits for the whole of a URL is more patient with none of its steps.
+  # Net::HTTP's own timeouts keep their defaults: the timeout of the whole URL bounds each of its steps, too.
   def connect(host, port, over_tls)
     Net::HTTP.start(host, port, nil, use_ssl: over_tls)
   end

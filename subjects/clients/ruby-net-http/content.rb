@@ -1,9 +1,9 @@
-# The bytes of content that came.
+# The received bytes of content.
 
 class Content
   attr_reader :length
 
-  # Keeps them when they are to be checked, else their number only.
+  # Keeps them if they will be checked, else only their number.
   def initialize(kept:)
     @length = 0
     @text = kept ? "".b : nil
@@ -22,7 +22,7 @@ class Content
 
   private
 
-  # Whether it is a JSON list whose first document has the number that is looked for.
+  # Whether it is a JSON list whose first document has the required number.
   def expected?
     JSON.parse(@text)[0]["numbers"] == 123_123
   rescue JSON::ParserError, NoMethodError, TypeError

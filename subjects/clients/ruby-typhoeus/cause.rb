@@ -1,9 +1,9 @@
-# The name of an error: what libcurl calls it.
+# The name of an error: libcurl's name of it.
 
-# What Ethon, below Typhoeus, calls by the name of the next code: its list lacks number 60.
+# A code to which Ethon, below Typhoeus, gives the name of the next one: its list lacks number 60.
 SHIFTED = { bad_content_encoding: "peer_failed_verification", ldap_invalid_url: "bad_content_encoding" }.freeze
 
-# What its list ends before; Typhoeus gives the number.
+# A code beyond the end of its list; Typhoeus returns the number.
 UNLISTED = { 92 => "http2_stream", 95 => "http3", 96 => "quic_connect_error" }.freeze
 
 # The return code, such as `couldnt_connect`.

@@ -14,7 +14,7 @@ MAX_REDIRECTS = 10
 
 def main
   settings = read_settings(ENV)
-  # libcurl waits for a lookup that it gave up: the system resolver's two attempts share the time of a request. See
+  # libcurl waits for an abandoned lookup. So the system resolver's two attempts share the time of a request. See
   # resolv.conf(5); its own default is five seconds for each.
   ENV["RES_OPTIONS"] = "timeout:#{[5, (settings.request_timeout / 2).ceil].min} attempts:2"
   # An open connection is a descriptor, and the usual soft limit is 1024.
@@ -33,13 +33,13 @@ def crawl(settings)
   Feed.new(hydra, lines, settings.concurrency) { |line| start(hydra, line, options, settings) }.run
 end
 
-# What all requests share. libcurl follows redirects, and its timeout bounds all of a fetch.
+# The settings that all requests share. libcurl follows redirects, and its timeout bounds all of a fetch.
 def new_options(settings)
   options = {
     followlocation: true,
     maxredirs: MAX_REDIRECTS,
     timeout_ms: (settings.request_timeout * 1000).ceil,
-    accept_encoding: "", # all that this libcurl decodes
+    accept_encoding: "", # all codings that this libcurl decodes
     forbid_reuse: !settings.keepalive
   }
   options[:headers] = { "User-Agent" => settings.user_agent } unless settings.user_agent.empty?
@@ -47,11 +47,11 @@ def new_options(settings)
   options
 end
 
-# A queue of the lines that are not empty. The thread that fills it reads no more of them than there are slots.
+# A queue of the lines that are not empty. The thread that fills it reads at most as many as there are slots.
 def read_lines(slots)
   lines = Thread::SizedQueue.new(slots)
   Thread.new do
-    # Bytes go in and out as they are: a URL is printed as it was given, whatever its encoding.
+    # Bytes are read and written unchanged: a URL is printed as it was read, whatever its encoding.
     $stdin.binmode.each_line("\n") do |line|
       line = line.chomp
       lines << line unless line.empty?
@@ -64,10 +64,10 @@ end
 def print_row(row)
   $stdout.syswrite(row)
 rescue Errno::EPIPE
-  exit!(1) # the reader went away
+  exit!(1) # the reader closed the pipe
 end
 
-# Begins to fetch one URL, and prints its row when that is done.
+# Begins to fetch one URL, and prints its row at the end.
 def start(hydra, line, options, settings)
   start_time = Time.now
   start = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -1,4 +1,4 @@
-//! Hands the locked version of ureq to the program, which prints it for `--version`.
+//! Passes the locked version of ureq to the program, which prints it for `--version`.
 
 use std::fs;
 

@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 NOBODY = 65534
 THREADS = 25
 PROCESSES = 16
-"""Apache's own defaults, for what follows from them."""
+"""Apache's own defaults, from which other values follow."""
 
 
 def main() -> NoReturn:
@@ -24,7 +24,7 @@ def main() -> NoReturn:
     except SettingError as error:
         print(f"apache: {error}", file=sys.stderr)
         sys.exit(127)
-    # From here on there is a folder to be removed: by the shell once it is there.
+    # From here on there is a folder to remove: the shell does so once it runs.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     folder = Path(tempfile.mkdtemp(prefix="apache-"))
     try:
@@ -57,7 +57,7 @@ def lay_out(folder: Path, settings: Settings) -> None:
 
 
 def processes(settings: Settings) -> str:
-    """Give the lines that set the number of processes and threads; none where nobody asks."""
+    """Return the lines that set the number of processes and threads; none by default."""
     if settings.threads is None and settings.workers is None:
         return ""
     threads, most = settings.threads or THREADS, settings.workers or PROCESSES
@@ -68,13 +68,13 @@ def processes(settings: Settings) -> str:
         f"MaxRequestWorkers {threads * most}",
     ]
     if settings.workers:
-        # All of them from the beginning, and none is ever ended for being idle.
+        # All of them start at the beginning, and none ends for being idle.
         lines += [f"StartServers {most}", f"MaxSpareThreads {threads * (most + 1)}", f"MinSpareThreads {threads}"]
     return "\n".join(lines)
 
 
 def drop_root(folder: Path) -> None:
-    """Become nobody, together with the folder, when this is root: Apache does not serve as root."""
+    """As root, change the user of the process and of the folder to nobody: Apache does not serve as root."""
     if os.geteuid() != 0:
         return
     for path in (folder, *folder.rglob("*")):

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs a server until SIGTERM, then removes the folder of its configuration: serve.sh FOLDER COMMAND...
-# A shell, for it stays beside the server and is measured with it: it takes a fraction of a megabyte.
+# A shell, because it runs as long as the server and is measured with it: it takes a fraction of a
+# megabyte.
 folder=$1
 shift
 server=
@@ -8,11 +9,11 @@ stop=
 trap 'stop=1; [ -z "$server" ] || kill -TERM "$server" 2>/dev/null' TERM INT
 "$@" &
 server=$!
-# A signal may have come before there was anyone to send it to.
+# A signal may have come before the server was started.
 [ -z "$stop" ] || kill -TERM "$server" 2>/dev/null
 wait "$server"
 status=$?
-# A signal ends a wait early: the status was not that of the server then.
+# A signal ends a wait early: the status is then not that of the server.
 while [ "$status" -gt 128 ] && [ -n "$stop" ]; do
     stop=
     wait "$server"

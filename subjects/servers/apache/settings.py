@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class SettingError(Exception):
-    """A variable has a value that cannot be honoured; the message is one line that names it."""
+    """A variable has an invalid value; the message is one line that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is none that Apache can honour.
+        If a value is not one that Apache can honour.
     """
     for name in ("WORKLOADS_MS", "TIMEOUT_MS"):
         if environment.get(name):

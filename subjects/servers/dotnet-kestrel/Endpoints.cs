@@ -1,4 +1,4 @@
-// Two documents, and requests that wait for parallel work.
+// Two documents, and requests that run parallel work.
 using System;
 using System.IO;
 using System.Linq;
@@ -10,7 +10,7 @@ using Microsoft.AspNetCore.Http;
 
 internal sealed class Endpoints
 {
-    // The highest count: each has its timers.
+    // The highest count: each needs its timers.
     private const int Most = 100;
     private static readonly byte[] Hello = Encoding.ASCII.GetBytes("Hello, World!");
     private static readonly byte[] NoRequest = Encoding.ASCII.GetBytes(
@@ -30,7 +30,7 @@ internal sealed class Endpoints
 
     public Task Document(HttpContext context) => Answer(context, 200, "application/json", _document);
 
-    /// <summary>Wait for all workloads of a request, in parallel, and give its text once for each.</summary>
+    /// <summary>Wait for all workloads of a request, in parallel, and return its text once for each.</summary>
     public async Task Workloads(HttpContext context)
     {
         using var content = new MemoryStream();
@@ -40,7 +40,7 @@ internal sealed class Endpoints
             await Answer(context, 400, "text/plain", NoRequest);
             return;
         }
-        // Also cancelled when the client goes away.
+        // Also cancelled when the client disconnects.
         using var patience = CancellationTokenSource.CreateLinkedTokenSource(context.RequestAborted);
         if (_settings.TimeoutMs is int timeoutMs)
         {

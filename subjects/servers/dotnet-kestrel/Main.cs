@@ -12,7 +12,7 @@ using Microsoft.Extensions.Logging;
 
 internal static class Program
 {
-    // How long requests in flight are waited for at SIGTERM.
+    // How long the server waits for requests in flight at SIGTERM.
     private static readonly TimeSpan Farewell = TimeSpan.FromMilliseconds(200);
 
     private static async Task<int> Main(string[] arguments)
@@ -20,7 +20,7 @@ internal static class Program
         if (arguments.Length == 1 && arguments[0] == "--version")
         {
             var kestrel = typeof(WebHostBuilderKestrelExtensions).Assembly;
-            // What follows a plus sign is the commit that it was built from.
+            // The text after a plus sign is the commit of the build.
             Console.WriteLine(
                 kestrel.GetCustomAttribute<AssemblyInformationalVersionAttribute>()!.InformationalVersion.Split('+')[0]);
             return 0;
@@ -40,7 +40,7 @@ internal static class Program
         }
         catch (OperationCanceledException)
         {
-            // What was still in flight has been given up.
+            // Requests still in flight were abandoned.
             return 0;
         }
         catch (IOException error)
@@ -50,8 +50,9 @@ internal static class Program
         }
     }
 
-    // A request for a whole URL is refused when its Host field differs, as that of some generators does: they leave the
-    // port out. HTTP has it ignored, and so has Kestrel since .NET 8, when told; what is compiled against is older.
+    // A request for a whole URL is refused if its Host field differs, as that of some generators does, which leave the
+    // port out. HTTP requires that the field is ignored. Kestrel has a setting for that since .NET 8; this build uses
+    // an older one.
     private static void IgnoreHostBesideWholeUrl(KestrelServerOptions kestrel) =>
         typeof(KestrelServerOptions).GetProperty("AllowHostHeaderOverride")?.SetValue(kestrel, true);
 
@@ -73,7 +74,7 @@ internal static class Program
                         routes.MapMethods("/", new[] { "GET", "POST" }, endpoints.Workloads);
                     })))
             .ConfigureServices(services => services.Configure<HostOptions>(host => host.ShutdownTimeout = Farewell))
-            // No lines about requests; what keeps it from starting is an exception.
+            // No lines about requests; an error at the start is an exception.
             .ConfigureLogging(logging => logging.ClearProviders())
             .UseConsoleLifetime(console => console.SuppressStatusMessages = true)
             .Build();

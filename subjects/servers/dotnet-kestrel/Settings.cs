@@ -5,7 +5,7 @@ using System.Linq;
 using System.Net;
 using System.Threading;
 
-/// <summary>A variable has a value that cannot be honoured; the message is one line that names it.</summary>
+/// <summary>A variable has an invalid value; the message is one line that names it.</summary>
 internal sealed class SettingException : Exception
 {
     public SettingException(string name, string wanted, string found)
@@ -39,13 +39,13 @@ internal sealed class Settings
     /// <summary>How long each wait takes, in milliseconds.</summary>
     public int[] WorkloadsMs { get; } = ReadWorkloads();
 
-    /// <summary>After how many milliseconds a request is given up; null: never.</summary>
+    /// <summary>After how many milliseconds a request is abandoned; null: never.</summary>
     public int? TimeoutMs { get; } = Number("TIMEOUT_MS", 1, LongestMs);
 
     private static IPAddress ReadHost()
     {
         string text = Variable("HOST", "127.0.0.1");
-        // Short forms such as "1" are addresses to .NET, too.
+        // .NET accepts short forms such as "1" as addresses, too.
         return IPAddress.TryParse(text, out IPAddress? address) && address!.ToString() == text && !text.Contains(':')
             ? address
             : throw new SettingException("HOST", "an IPv4 address", text);

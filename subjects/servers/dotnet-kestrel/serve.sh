@@ -1,12 +1,13 @@
 #!/bin/sh
-# Becomes the server. How many threads .NET's pool may have is a setting of the runtime's, read before any code of ours
-# runs: a program can only ask for as many as it has CPUs, or more. In hexadecimal; Settings.cs says what is no number.
+# Becomes the server. The size of .NET's thread pool is a setting of the runtime, read before any code of the program
+# runs; the program itself can only set at least as many threads as CPUs. In hexadecimal; Settings.cs reports invalid
+# numbers.
 case "${THREADS:-}" in
 '' | *[!0-9]*) ;;
 *)
     DOTNET_ThreadPool_ForceMaxWorkerThreads=$(printf '%x' "$THREADS")
     export DOTNET_ThreadPool_ForceMaxWorkerThreads
-    # The pool begins with a thread for each CPU, and has never fewer than it begins with.
+    # The pool begins with a thread for each CPU, and never has fewer.
     if [ "$THREADS" -lt "$(nproc)" ]; then
         export DOTNET_ThreadPool_ForceMinWorkerThreads="$DOTNET_ThreadPool_ForceMaxWorkerThreads"
     fi

@@ -1,4 +1,4 @@
-"""Serves the Flask application with the development server that Flask brings."""
+"""Serves the Flask application with Flask's own development server."""
 
 import logging
 import os
@@ -15,9 +15,9 @@ def main() -> int:
     except SettingError as error:
         print(f"flask-dev: {error}", file=sys.stderr)
         return 127
-    # At once: the threads of requests in flight would be waited for.
+    # At once: otherwise the process waits for the threads of requests in flight.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    # It prints a line for each request otherwise.
+    # Otherwise it prints a line for each request.
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     from app import app
 

@@ -9,7 +9,7 @@ MOST_WAITS = 100
 
 
 class SettingError(Exception):
-    """A variable has a value that cannot be honoured; the message is one line that names it."""
+    """A variable has an invalid value; the message is one line that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,11 +19,11 @@ class Settings:
     host: str
     port: int
     threads: int | None
-    """None: as many as there are requests."""
+    """None: one for each request."""
     workloads_s: tuple[float, ...]
     """How long each wait takes."""
     timeout_s: float | None
-    """After how long a request is given up; None: never."""
+    """After how long a request is abandoned; None: never."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -32,10 +32,10 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is none that the development server can honour.
+        If a value is not one that the development server can honour.
     """
     timeout_ms = number(environment, "TIMEOUT_MS", 1, LONGEST_MS)
-    # A thread for each request, or one for all of them: nothing between. There is one process.
+    # A thread for each request, or one for all of them: no other number. There is one process.
     number(environment, "WORKERS", 1, 1)
     return Settings(
         host=host(environment.get("HOST") or "127.0.0.1"),

@@ -1,4 +1,4 @@
-"""The Flask application: two documents, and requests that wait for parallel work."""
+"""The Flask application: two documents, and requests that run parallel work."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from flask import Flask, Response, request
 from settings import read_settings
 
 MOST = 100
-"""The highest count: each has its threads."""
+"""The highest count: each needs its threads."""
 
 app = Flask(__name__, static_folder=None)
 settings = read_settings(os.environ)
@@ -19,19 +19,19 @@ DOCUMENT = Path(__file__).with_name("document.json").read_bytes()
 
 @app.get("/plain")
 def plain() -> Response:
-    """Give the shortest document."""
+    """Return the shortest document."""
     return Response("Hello, World!", mimetype="text/plain")
 
 
 @app.get("/json")
 def document() -> Response:
-    """Give the 16 KiB document, as it is."""
+    """Return the 16 KiB document, unchanged."""
     return Response(DOCUMENT, mimetype="application/json")
 
 
 @app.route("/", methods=["GET", "POST"])
 def workloads() -> Response | tuple[str, int]:
-    """Wait for all workloads of a request, in parallel, and give its text once for each."""
+    """Wait for all workloads of a request, in parallel, and return its text once for each."""
     asked = read_request(request.get_data())
     if asked is None:
         return 'content must be {"text": a string, "count": a whole number from 1 to 100}\n', 400
@@ -41,7 +41,7 @@ def workloads() -> Response | tuple[str, int]:
 
 
 def read_request(content: bytes) -> tuple[str, int] | None:
-    """Read a text and how many times its workloads shall run; None when the content is no such request."""
+    """Read a text and how many times its workloads shall run; None if the content is not such a request."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
@@ -49,21 +49,21 @@ def read_request(content: bytes) -> tuple[str, int] | None:
     if not isinstance(value, dict):
         return None
     text, count = value.get("text"), value.get("count")
-    # A bool is an int in Python, and none in JSON.
+    # A bool is an int in Python, but not in JSON.
     if not isinstance(text, str) or type(count) is not int or not 1 <= count <= MOST:
         return None
     return text, count
 
 
 def run_in_parallel(text: str, waits_s: tuple[float, ...], timeout_s: float | None) -> list[str] | None:
-    """Run a workload for each wait; None when they are not done in time, and then none of them goes on."""
+    """Run a workload for each wait; None if they are not done in time; they are then cancelled."""
     given_up = threading.Event()
 
     def workload(wait_s: float) -> str:
         given_up.wait(wait_s)
         return text
 
-    # What blocks takes a thread in Python: one for each workload, or they would not be parallel.
+    # Blocking work needs a thread in Python: one for each workload, or they would not be parallel.
     with ThreadPoolExecutor(len(waits_s)) as pool:
         futures = [pool.submit(workload, wait_s) for wait_s in waits_s]
         _, late = wait(futures, timeout_s)

@@ -18,17 +18,17 @@ def main() -> NoReturn:
 
 
 def options(settings: Settings) -> list[str]:
-    """Give gunicorn's options; all others are its own."""
+    """Return gunicorn's options; all others keep their defaults."""
     return [
         f"--bind={settings.host}:{settings.port}",
         f"--workers={settings.workers}",
-        # Said by name: with one thread gunicorn would choose its other kind of worker, which answers no two requests
-        # on one connection.
+        # Explicit: with one thread gunicorn would choose its other kind of worker, which answers one request a
+        # connection.
         "--worker-class=gthread",
         f"--threads={settings.threads}",
-        # At SIGTERM requests in flight are not waited for.
+        # At SIGTERM requests in flight are not awaited.
         "--graceful-timeout=0",
-        # It is a file in the user's home otherwise.
+        # Otherwise it is a file in the user's home.
         "--no-control-socket",
         "--log-level=warning",
     ]

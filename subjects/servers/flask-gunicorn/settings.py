@@ -9,7 +9,7 @@ MOST_WAITS = 100
 
 
 class SettingError(Exception):
-    """A variable has a value that cannot be honoured; the message is one line that names it."""
+    """A variable has an invalid value; the message is one line that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Settings:
     workloads_s: tuple[float, ...]
     """How long each wait takes."""
     timeout_s: float | None
-    """After how long a request is given up; None: never."""
+    """After how long a request is abandoned; None: never."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -34,13 +34,13 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is none that gunicorn can honour.
+        If a value is not one that gunicorn can honour.
     """
     timeout_ms = number(environment, "TIMEOUT_MS", 1, LONGEST_MS)
     return Settings(
         host=host(environment.get("HOST") or "127.0.0.1"),
         port=number(environment, "PORT", 1, 65_535) or 8080,
-        # One process of ten threads, as the published benchmark had it.
+        # One process of ten threads, as in the published benchmark.
         threads=number(environment, "THREADS", 1, 10_000) or 10,
         workers=number(environment, "WORKERS", 1, 1_000) or 1,
         workloads_s=workloads_s(environment.get("WORKLOADS_MS") or "500,1000,2000"),

@@ -86,7 +86,7 @@ func worked(response http.ResponseWriter, request *http.Request, settings Settin
 	}
 	answer, err := order.done(request.Context(), settings.Workloads)
 	if err != nil {
-		return // nobody waits any more
+		return // no client waits any more
 	}
 	response.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(response).Encode(answer)

@@ -10,24 +10,24 @@ import (
 	"unicode/utf8"
 )
 
-// mostUnits: more may be refused, says the contract; memory must have a bound.
+// mostUnits: the contract permits the refusal of more; memory must have a bound.
 const mostUnits = 100
 
 var errMalformed = errors.New("malformed content")
 
-// Order is what a request says. Pointers, because encoding/json leaves a field as it is when its value is null.
+// Order is the content of a request. Pointers, because encoding/json leaves a field as it is when its value is null.
 type Order struct {
 	Text  *string `json:"text"`
 	Count *int    `json:"count"`
 }
 
-// Answer is what it is answered.
+// Answer is the content of its answer.
 type Answer struct {
 	Texts []string `json:"texts"`
 }
 
 func parseOrder(content []byte) (order Order, err error) {
-	// encoding/json would mend what is no UTF-8.
+	// encoding/json would repair invalid UTF-8.
 	if !utf8.Valid(content) {
 		return order, errMalformed
 	}
@@ -40,7 +40,7 @@ func parseOrder(content []byte) (order Order, err error) {
 	return order, nil
 }
 
-// done waits for every workload of every unit, each in a goroutine of its own; all of them end with the context.
+// done waits for every workload of every unit, each in its own goroutine; all of them end with the context.
 func (order Order) done(ctx context.Context, workloads []time.Duration) (Answer, error) {
 	texts := make([]string, *order.Count*len(workloads))
 	var running sync.WaitGroup

@@ -24,7 +24,7 @@ def main() -> NoReturn:
     except SettingError as error:
         print(f"nginx: {error}", file=sys.stderr)
         sys.exit(127)
-    # From here on there is a folder to be removed: by the shell once it is there.
+    # From here on there is a folder to remove: the shell does so once it runs.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     folder = Path(tempfile.mkdtemp(prefix="nginx-"))
     try:
@@ -39,7 +39,7 @@ def become_shell(folder: Path) -> NoReturn:
     """Replace this program by the shell that runs nginx."""
     os.chdir(folder)
     command = shutil.which("nginx") or "nginx"
-    # Errors before the configuration is read go to stderr, too; the place that was compiled in belongs to root.
+    # Errors before the configuration is read go to stderr, too; the compiled-in path belongs to root.
     options = ["-e", "stderr", "-p", f"{folder}/", "-c", "nginx.conf"]
     os.execv("/bin/sh", ["/bin/sh", "serve.sh", str(folder), command, *options])
 
@@ -64,7 +64,7 @@ def lay_out(folder: Path, settings: Settings) -> None:
 
 
 def drop_root(folder: Path) -> None:
-    """Become nobody, together with the folder, when this is root: no configuration has to change users then."""
+    """As root, change the user of the process and of the folder to nobody: the configuration then needs no user."""
     if os.geteuid() != 0:
         return
     for path in (folder, *folder.rglob("*")):

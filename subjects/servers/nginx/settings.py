@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 class SettingError(Exception):
-    """A variable has a value that cannot be honoured; the message is one line that names it."""
+    """A variable has an invalid value; the message is one line that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +26,17 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is none that nginx can honour.
+        If a value is not one that nginx can honour.
     """
     for name in ("WORKLOADS_MS", "TIMEOUT_MS"):
         if environment.get(name):
             raise SettingError(f"{name} must be empty: nginx serves documents, and nothing that waits")
-    # Each process is one thread, and can be no other number.
+    # Each process has one thread, and no other number is possible.
     number(environment, "THREADS", 1, 1)
     return Settings(
         host=host(environment.get("HOST") or "127.0.0.1"),
         port=number(environment, "PORT", 1, 65_535) or 8080,
-        # One for each CPU, as its documentation advises; its own "auto" also counts those that it may not use.
+        # One for each CPU, as its documentation advises; its own "auto" also counts CPUs that it may not use.
         workers=number(environment, "WORKERS", 1, 500) or len(os.sched_getaffinity(0)),
     )
 

@@ -17,7 +17,7 @@ if (typeof settings === "string") {
 }
 const json = fs.readFileSync(new URL("document.json", import.meta.url));
 
-// A larger count may be refused, says the contract: memory must have a bound.
+// The contract permits the refusal of a larger count: memory must have a bound.
 const order = {
   type: "object",
   required: ["text", "count"],
@@ -35,15 +35,15 @@ serveWith(settings.workers, async () => {
 });
 
 function server() {
-  // Fastify's default turns "1" into 1; the contract wants a number to be one.
+  // Fastify's default turns "1" into 1; the contract requires a number.
   const fastify = Fastify({ ajv: { customOptions: { coerceTypes: false } } });
   // Without this the content of a GET is not read.
   fastify.addHttpMethod("GET", { hasBody: true, overrideExisting: true });
-  // Content is JSON whatever type it says it has, and its other keys are ignored, whatever their names.
+  // Content is JSON whatever its declared type, and its other keys are ignored.
   const parse = fastify.getDefaultJsonParser("ignore", "ignore");
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser("*", { parseAs: "buffer" }, (request, content, done) => {
-    // No UTF-8 is no JSON, but would be mended; no content is refused by the schema.
+    // Invalid UTF-8 is not JSON, but would be repaired; the schema refuses missing content.
     parse(request, isUtf8(content) ? content.toString() : "malformed", done);
   });
 
@@ -57,18 +57,18 @@ function server() {
     method: ["GET", "POST"],
     url: "/",
     schema: { body: order, response: { 200: answer } },
-    exposeHeadRoute: false, // a HEAD has no content that a schema could be for
+    exposeHeadRoute: false, // a HEAD has no content for a schema
     handler: ({ body }, reply) => work(body, reply),
   });
   return fastify;
 }
 
-// Keeps the time by itself: Fastify 5.12 takes content that was read to its end for a client that went away, then stops its
-// own handlerTimeout and fires the request's signal at once (https://github.com/fastify/fastify/pull/6725).
+// Has its own timer: Fastify 5.12 takes content that was read to its end for a disconnected client, then stops its own
+// handlerTimeout and fires the request's signal at once (https://github.com/fastify/fastify/pull/6725).
 async function work({ text, count }, reply) {
   const units = Array.from({ length: count }, () => settings.workloadsMs).flat();
   const signal = settings.timeoutMs && AbortSignal.timeout(settings.timeoutMs);
-  // Every timer listens to the signal, which cancels it; Node warns of more than ten listeners.
+  // The signal cancels every timer; Node warns of more than ten listeners.
   if (signal) setMaxListeners(units.length, signal);
   try {
     return { texts: await Promise.all(units.map((milliseconds) => wait(milliseconds, text, { signal }))) };

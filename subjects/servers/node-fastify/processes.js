@@ -1,8 +1,8 @@
-// How many processes serve: this one, or a cluster of workers below it, as Node's documentation of cluster has it.
+// How many processes serve: this one, or a cluster of workers below it, as in Node's documentation of cluster.
 import cluster from "node:cluster";
 import process from "node:process";
 
-// Calls `serve` in every process that is to serve. SIGTERM ends them all at once.
+// Calls `serve` in every serving process. SIGTERM ends them all at once.
 export function serveWith(workers, serve) {
   if (cluster.isWorker || workers === 1) {
     process.on("SIGTERM", () => process.exit(0));
@@ -16,7 +16,7 @@ export function serveWith(workers, serve) {
     for (const worker of Object.values(cluster.workers)) worker.process.kill();
   });
   cluster.on("exit", () => {
-    // A worker that dies by itself is no smaller server but a broken one.
+    // If a worker dies by itself, the server is broken, not just smaller.
     if (!isEnding) process.exit(1);
     if (Object.keys(cluster.workers).length === 0) process.exit(0);
   });

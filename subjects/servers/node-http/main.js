@@ -9,7 +9,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { serveWith } from "./processes.js";
 import { readSettings } from "./settings.js";
 
-// A larger count may be refused, says the contract: memory must have a bound.
+// The contract permits the refusal of a larger count: memory must have a bound.
 const mostUnits = 100;
 
 const settings = readSettings(process.env);
@@ -29,7 +29,7 @@ serveWith(settings.workers, () => {
 });
 
 function answer(request, response) {
-  // A target may be a whole URL; most are the path alone.
+  // A target may be a whole URL; most are only the path.
   const target = request.url.startsWith("/") ? request.url : request.url.replace(/^https?:\/\/[^/?]*/i, "");
   const path = target.split("?", 1)[0] || "/";
   if (path === "/plain" && request.method === "GET") {
@@ -37,7 +37,7 @@ function answer(request, response) {
   } else if (path === "/json" && request.method === "GET") {
     send(response, 200, "application/json", json);
   } else if (path === "/" && (request.method === "GET" || request.method === "POST")) {
-    work(request, response).catch(() => response.destroy()); // the client went away
+    work(request, response).catch(() => response.destroy()); // the client disconnected
   } else {
     send(response, 404, "text/plain", "not found\n");
   }
@@ -53,7 +53,7 @@ async function work(request, response) {
   }
   const units = Array.from({ length: order.count }, () => settings.workloadsMs).flat();
   const signal = settings.timeoutMs && AbortSignal.timeout(settings.timeoutMs);
-  // Every timer listens to the signal, which cancels it; Node warns of more than ten listeners.
+  // The signal cancels every timer; Node warns of more than ten listeners.
   if (signal) setMaxListeners(units.length, signal);
   try {
     const texts = await Promise.all(units.map((milliseconds) => wait(milliseconds, order.text, { signal })));
@@ -64,9 +64,9 @@ async function work(request, response) {
   }
 }
 
-// What the content of a request says; undefined if it is malformed.
+// The parsed content of a request; undefined if it is malformed.
 function parse(content) {
-  if (!isUtf8(content)) return undefined; // which JSON.parse would mend
+  if (!isUtf8(content)) return undefined; // which JSON.parse would repair
   let order;
   try {
     order = JSON.parse(content);

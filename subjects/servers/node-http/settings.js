@@ -4,7 +4,7 @@ import { isIPv4 } from "node:net";
 const longestMs = 600_000;
 const mostWorkloads = 100;
 
-// Returns the settings, or one line that names the variable and says what it may be.
+// Returns the settings, or one line that names the variable and its permitted values.
 export function readSettings(environment) {
   const host = environment.HOST || "127.0.0.1";
   const port = environment.PORT || "8080";

@@ -1,4 +1,4 @@
-"""The Starlette application: two documents, and requests that wait for parallel work."""
+"""The Starlette application: two documents, and requests that run parallel work."""
 
 import asyncio
 import json
@@ -19,17 +19,17 @@ settings = read_settings(os.environ)
 
 
 async def plain(_: Request) -> Response:
-    """Give the shortest document."""
+    """Return the shortest document."""
     return PlainTextResponse("Hello, World!")
 
 
 async def document(_: Request) -> Response:
-    """Give the 16 KiB document, as it is."""
+    """Return the 16 KiB document, unchanged."""
     return Response(DOCUMENT, media_type="application/json")
 
 
 async def workloads(request: Request) -> Response:
-    """Wait for all workloads of a request, in parallel, and give its text once for each."""
+    """Wait for all workloads of a request, in parallel, and return its text once for each."""
     asked = read_request(await request.body())
     if asked is None:
         return PlainTextResponse(
@@ -37,7 +37,7 @@ async def workloads(request: Request) -> Response:
         )
     text, count = asked
     try:
-        # Cancels what still waits.
+        # Cancels the remaining waits.
         async with asyncio.timeout(settings.timeout_s):
             texts = await asyncio.gather(*(workload(text, wait_s) for wait_s in settings.workloads_s * count))
     except TimeoutError:
@@ -46,13 +46,13 @@ async def workloads(request: Request) -> Response:
 
 
 async def workload(text: str, wait_s: float) -> str:
-    """Wait, and give the text."""
+    """Wait, and return the text."""
     await asyncio.sleep(wait_s)
     return text
 
 
 def read_request(content: bytes) -> tuple[str, int] | None:
-    """Read a text and how many times its workloads shall run; None when the content is no such request."""
+    """Read a text and how many times its workloads shall run; None if the content is not such a request."""
     try:
         value = json.loads(content)
     except (ValueError, RecursionError):
@@ -60,14 +60,14 @@ def read_request(content: bytes) -> tuple[str, int] | None:
     if not isinstance(value, dict):
         return None
     text, count = value.get("text"), value.get("count")
-    # A bool is an int in Python, and none in JSON.
+    # A bool is an int in Python, but not in JSON.
     if not isinstance(text, str) or type(count) is not int or not 1 <= count <= MOST:
         return None
     return text, count
 
 
 def is_failure(record: logging.LogRecord) -> bool:
-    """Tell what went wrong from what is cancelled at SIGTERM: a line for each request in flight otherwise."""
+    """Log errors, but not cancellations at SIGTERM, which would give a line for each request in flight."""
     error = record.exc_info[1] if record.exc_info else None
     return not isinstance(error, asyncio.CancelledError) and not record.msg.startswith("Cancel ")
 

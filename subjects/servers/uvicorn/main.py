@@ -15,14 +15,14 @@ def main() -> int:
     except SettingError as error:
         print(f"uvicorn: {error}", file=sys.stderr)
         return 127
-    # uvicorn raises the signal that ended it once more, for whoever listened before it.
+    # uvicorn raises the signal that ended it again, for earlier handlers.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     uvicorn.run(
         "app:app",
         host=settings.host,
         port=settings.port,
         workers=settings.workers,
-        # At SIGTERM requests in flight are not waited for.
+        # At SIGTERM requests in flight are not awaited.
         timeout_graceful_shutdown=0,
         access_log=False,
         log_level="error",

@@ -9,7 +9,7 @@ MOST_WAITS = 100
 
 
 class SettingError(Exception):
-    """A variable has a value that cannot be honoured; the message is one line that names it."""
+    """A variable has an invalid value; the message is one line that names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Settings:
     workloads_s: tuple[float, ...]
     """How long each wait takes."""
     timeout_s: float | None
-    """After how long a request is given up; None: never."""
+    """After how long a request is abandoned; None: never."""
 
 
 def read_settings(environment: Mapping[str, str]) -> Settings:
@@ -32,10 +32,10 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is none that uvicorn can honour.
+        If a value is not one that uvicorn can honour.
     """
     timeout_ms = number(environment, "TIMEOUT_MS", 1, LONGEST_MS)
-    # The event loop of a process is one thread, and can be no other number.
+    # The event loop of a process has one thread, and no other number is possible.
     number(environment, "THREADS", 1, 1)
     return Settings(
         host=host(environment.get("HOST") or "127.0.0.1"),

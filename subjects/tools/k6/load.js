@@ -1,9 +1,9 @@
-// The load that k6 makes: one GET after the other in each virtual user, or at RATE a second by whichever is free; its
+// The load that k6 makes: one GET after the other in each virtual user, or at RATE a second by any free user; its
 // whole summary is printed as JSON.
 import http from "k6/http";
 import { Counter } from "k6/metrics";
 
-// Rates of k6 are whole numbers; time units are not, so that any rate can be asked for.
+// Rates of k6 are whole numbers; time units are not, so that any rate is possible.
 const atRate = () => ({
   executor: "constant-arrival-rate",
   rate: 1000,
@@ -18,8 +18,8 @@ export const options = {
   summaryTrendStats: ["avg", "min", "med", "max", "p(75)", "p(90)", "p(95)", "p(99)", "p(99.9)"],
 };
 
-// k6 takes a status of 400 and above for a failed request. Here that is an answer: times of all answers stand apart
-// from those of requests that got none.
+// k6 takes a status of 400 and above for a failed request. Here that is an answer: times of all answers are
+// separate from those of requests without one.
 http.setResponseCallback(http.expectedStatuses({ min: 100, max: 599 }));
 
 const non2xx = new Counter("non_2xx");

@@ -1,4 +1,4 @@
-"""Hosts of this machine that are asked as the real internet is, a list of them, and clients that ask."""
+"""Hosts of this machine in place of the real internet, a list of them, and clients."""
 
 import threading
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture
 def listed(tmp_path: Path, site: Site) -> str:
-    """Write a list of ten pages of each of three hosts; give its name."""
+    """Write a list of ten pages of each of three hosts; return its name."""
     (tmp_path / "urls.txt").write_text("\n".join(site.urls(10)), encoding="utf-8")
     return "urls.txt"
 

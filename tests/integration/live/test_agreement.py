@@ -1,4 +1,4 @@
-"""Nothing is sent to the real internet before somebody has agreed."""
+"""No request is sent to the real internet without consent."""
 
 import json
 import os
@@ -40,7 +40,7 @@ class Terminal:
         self.seen = ""
 
     def until(self, text: str) -> None:
-        """Read what is shown until a text is."""
+        """Read the output until a text appears."""
         deadline = time.monotonic() + PATIENCE_S
         while text not in self.seen:
             assert time.monotonic() < deadline, self.seen
@@ -51,7 +51,7 @@ class Terminal:
         os.write(self._own, text)
 
     def end(self) -> int:
-        """Wait for the command, reading what it still shows."""
+        """Wait for the command, reading the rest of its output."""
         deadline = time.monotonic() + PATIENCE_S
         while self.process.poll() is None:
             assert time.monotonic() < deadline, self.seen
@@ -70,7 +70,7 @@ class Terminal:
             return False
         try:
             self.seen += os.read(self._own, 4096).decode()
-        except OSError:  # nobody is at its other end any more
+        except OSError:  # its other end is closed
             return False
         return True
 
@@ -111,7 +111,7 @@ def test_who_does_not_agree_sends_nothing(
     terminal = at_terminal("bench", *clients, "--urls", listed, "--repeat", "1")
     terminal.until("Continue? [y/N] ")
     assert "this will send 60 requests to 3 hosts of the real internet" in terminal.seen
-    assert "1 at a time to a host; --contact says how you can be reached" in terminal.seen
+    assert "1 at a time to a host; add your contact with --contact" in terminal.seen
     terminal.type(answer)
     assert terminal.end() == 130
     assert "not begun: nothing was sent" in terminal.seen

@@ -1,4 +1,4 @@
-"""The real internet is asked politely, and what it answers is measured without a judgement."""
+"""The real internet gets limited requests, and its answers are measured without a judgement."""
 
 import json
 import re
@@ -72,7 +72,7 @@ def test_the_deadline_ends_a_stalled_crawl(
 
     def crawl(duration_s: int) -> Ended:
         site.paths.clear()
-        # The command would be waited for in vain if their timeout had to end it.
+        # Waiting for the command would fail if their timeout had to end it.
         return httpdyno(
             "bench", "one", *clients[2:], "--urls", "stalls.txt", "--repeat", "1", "--yes",
             "--concurrency", "3", "--duration", str(duration_s), "--timeout", "5000", "--format", "json",

@@ -1,4 +1,4 @@
-"""A crawl of the real internet that is stopped leaves nothing, and goes on when it may."""
+"""A stopped crawl of the real internet leaves nothing, and can be resumed."""
 
 import signal
 import subprocess
@@ -29,7 +29,7 @@ NothingLeft = Callable[..., None]
 def hanging(
     make_subject: MakeSubject, subject_folders: Path, start: Start, listed: str, tmp_path: Path
 ) -> "subprocess.Popen[str]":
-    """Start a run whose first trial does not end, and give it back when that has begun."""
+    """Start a run whose first trial does not end, and return it when that has begun."""
     make_subject("hangs", HANGS)
     process = start(
         "bench",
@@ -78,7 +78,7 @@ def test_a_run_goes_on_when_it_may(
     httpdyno: Command, start: Start, wait_for_end: Callable[[object], Ended], make_subject: MakeSubject,
     subject_folders: Path, listed: str, site: Site, tmp_path: Path,
 ) -> None:  # fmt: skip
-    # The first trial ends by itself; the second waits until it is interrupted, unless it is told not to.
+    # The first trial ends by itself; the second waits until it is interrupted, unless it is configured otherwise.
     make_subject("twice", f"""
 import os, pathlib, time
 marks = pathlib.Path("marks")

@@ -1,4 +1,4 @@
-"""A trial on the machine's own network: real processes and the real engine, but nobody on a network."""
+"""A trial on the machine's own network: real processes and the real engine, but no network traffic."""
 
 import json
 import os
@@ -13,11 +13,10 @@ import pytest
 from httpdyno.judge import Expectations
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.progress import Progress
+from httpdyno.lab.observer import Progress, Silence
 from httpdyno.lab.room import Command, Pinning, RoomSpec
 from httpdyno.lab.run_room import run_room
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.silence import Silence
 from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import Condition, Counters, Workload, counters_from_report
 
@@ -50,7 +49,7 @@ Run = Callable[..., TrialFiles]
 
 
 class Watcher:
-    """Notes what it is shown."""
+    """Records its input."""
 
     wants_output = True
 

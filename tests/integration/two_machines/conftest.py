@@ -26,7 +26,7 @@ def machines() -> Iterator[Machines]:
 
 @pytest.fixture
 def origin(machines: Machines, engine: Engine, tmp_path: Path) -> Iterator[Callable[..., RunningOrigin]]:
-    """Start an origin on the other machine; whatever still runs at the end of the test is killed."""
+    """Start an origin on the other machine; a process that still runs at the end of the test is killed."""
     started: list[RunningOrigin] = []
 
     def start(*options: str) -> RunningOrigin:

@@ -1,4 +1,4 @@
-"""A crawl against another machine is judged by what that machine saw."""
+"""A crawl against another machine is judged by that machine's records."""
 
 import os
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from httpdyno.store import open_run
 
 CPUS = sorted(os.sched_getaffinity(0))
 
-# Claims answers that are right in every figure, at times at which nobody has asked for anything.
+# Claims answers that are right in every figure, at times without any request.
 LIES = """
 import datetime, sys
 for line in sys.stdin:
@@ -36,7 +36,7 @@ def test_verdicts_rest_on_what_the_other_machine_saw(
         "bench", "native", "--against", against, "--urls", str(urls), "--repeat", "2", "--format", "json"
     )  # fmt: skip
     assert ended.code == 0, ended.err
-    assert f"{against} plays plain, seed 1; " in ended.err
+    assert f"{against} serves plain, seed 1; " in ended.err
     (row,) = ended.rows
     assert (row["totalUrls"], row["wrong"], row["okReqsPct"]) == (40, 0, 1)
     assert row["verdict"] in CORRECT
@@ -47,7 +47,7 @@ def test_verdicts_rest_on_what_the_other_machine_saw(
         way = trial.counters.against
         assert way is not None
         assert (trial.link, way.url) == (f"against {against}", against)
-        # What the origin counted is of this trial alone; what was asked about it is not among it.
+        # The origin's counts are of this trial alone, without control requests.
         assert (trial.counters.requests, trial.counters.repeated) == (40, 0)
         assert trial.counters.connections is not None
         assert 1 <= trial.counters.connections <= 40
@@ -58,7 +58,7 @@ def test_verdicts_rest_on_what_the_other_machine_saw(
         assert way.clock_bound_ns is not None
         assert way.clock_ahead_ns is not None
         assert 0 < way.rtt_min_ns <= way.rtt_p50_ns
-        # One machine, one clock: what is found must be within what is said of it.
+        # One machine, one clock: the found offset must be within its bound.
         assert abs(way.clock_ahead_ns) <= way.clock_bound_ns
     asked = run.samples().select(pl.col("url")).collect()["url"]
     assert set(asked) == {f"{against}/bytes/100?n={n}" for n in range(40)}
@@ -99,7 +99,7 @@ def test_an_origin_without_its_cpu_is_said_to_be_disturbed(
     origin: Callable[..., RunningOrigin], here: Command, tmp_path: Path
 ) -> None:
     origin()
-    # Long enough on a quick machine, too: of less than a second nothing is said.
+    # Long enough on a quick machine, too: less than a second is not judged.
     listed = tmp_path / "list"
     listed.write_text("".join(f"{AGAINST}/bytes/100?n={n}\n" for n in range(160_000)), encoding="utf-8")
     with hogs(CPUS[0], 3):
@@ -110,8 +110,8 @@ def test_an_origin_without_its_cpu_is_said_to_be_disturbed(
     assert ended.code == 0, ended.err
     (row,) = ended.rows
     assert row["verdict"] == Validity.DISTURBED
-    # Nobody is called a liar for it, but where the origin lost its CPU between an answer and the note that it was done,
-    # for longer than is foreseen: that comes once in such a while at most, whatever else was answered.
+    # It is not called wrong, except where the origin lost its CPU between an answer and its record, for longer than
+    # allowed: that happens at most once in such a time.
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
     wrong = run.samples().filter(pl.col("verdict").cast(pl.String) != "right").collect()

@@ -1,4 +1,4 @@
-"""A web whose URLs lie partly elsewhere is not asked of another machine."""
+"""A web whose URLs are partly elsewhere is not requested from another machine."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Every experiment that asks an origin can ask that of another machine."""
+"""Every experiment with an origin can use that of another machine."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 from doubles.command_line import Command
 from doubles.two_machines import AGAINST, RunningOrigin
 from httpdyno.experiments.capacity.figures import CapacitySummary
-from httpdyno.experiments.cost.figures import CostSummary, RequestClock
-from httpdyno.experiments.latency.figures import LatencySummary
+from httpdyno.experiments.cost.judge import CostSummary, RequestClock
+from httpdyno.experiments.latency.judge import LatencySummary
 from httpdyno.store import open_run
 
 
@@ -50,7 +50,7 @@ def test_capacity_asks_there_too_and_takes_no_link_of_ours(
     for option, value in (("--rtt", "10ms"), ("--link", "mtu=9000")):
         refused = here(*asked, option, value)
         assert refused.code == 2
-        assert "leave out --link, --rtt, --link-rate, --queue and --loss" in refused.err
+        assert "conflicts with --link, --rtt, --link-rate, --queue and --loss" in refused.err
 
 
 def test_the_way_there_takes_the_place_of_a_presets_link(
@@ -62,10 +62,10 @@ def test_the_way_there_takes_the_place_of_a_presets_link(
     assert ended.code == 0, ended.err
     (folder,) = (tmp_path / "runs").iterdir()
     assert [trial.link for trial in open_run(folder).records()] == [f"against {AGAINST}"]
-    # There the link is what is asked about.
+    # There the link is the question.
     refused = here("capacity", "native", "--preset", "published-batch-4", "--against", AGAINST)
     assert refused.code == 2
-    assert "or the preset that has them" in refused.err
+    assert "or the preset that sets them" in refused.err
 
 
 def test_documents_come_from_there_and_their_start_is_told_by_its_stamps(

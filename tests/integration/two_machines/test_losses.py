@@ -1,4 +1,4 @@
-"""Who measures against another machine may die, and so may its origin: nothing stays held."""
+"""A measuring machine may die, and so may the origin: the origin is free again."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from httpdyno.store import open_run
 
 PATIENCE_S = 300
 
-# Asks for nothing the first time, until it is ended; later it does its work.
+# Sends no request the first time, until it is ended; later it works.
 WAITS_ONCE = """
 import datetime, os, sys, time, urllib.request
 if not os.path.exists({flag!r}):

@@ -1,4 +1,4 @@
-"""What cannot be measured against another machine is one line that says what to do."""
+"""An impossible measurement against another machine gives one line with the remedy."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from httpdyno.lab.engine import Engine
 
 @pytest.fixture(scope="module")
 def others(machines: Machines, engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """An origin that may be measured against, one of which nobody may, one that lets others only, and a stranger."""
+    """An origin that permits measuring, one that permits no machine, one that permits only others, and a stranger."""
     folder = tmp_path_factory.mktemp("others")
     asked = (
         ("--listen", "0.0.0.0"),
@@ -43,13 +43,13 @@ def others(machines: Machines, engine: Engine, tmp_path_factory: pytest.TempPath
         (["--against", f"https://{THERE_ADDRESS}:{PORT}"], "only http is spoken between two machines"),
         (["--against", f"{THERE_ADDRESS}:{PORT}"], "write it like http://other:8080"),
         (["--against", f"{AGAINST}/plain"], "name the machine and the port only"),
-        (["--against", AGAINST, "--link", "rtt=10ms"], "--link: beside --against the way is a real one"),
-        (["--against", AGAINST, "--web", "live"], "leave out --web live, or --against"),
-        (["--against", AGAINST, "--seed", "7"], "plays plain with seed 1, and plain with seed 7 is expected here"),
+        (["--against", AGAINST, "--link", "rtt=10ms"], "--link conflicts with --against"),
+        (["--against", AGAINST, "--web", "live"], "--against conflicts with --web live"),
+        (["--against", AGAINST, "--seed", "7"], "serves plain with seed 1, expected plain with seed 7"),
         (["--against", AGAINST, "--web", "contract"], "give --web plain --seed 1, or start it with --web contract"),
-        (["--against", f"http://{THERE_ADDRESS}:9001"], "is no origin that can be measured against"),
-        (["--against", f"http://{THERE_ADDRESS}:9002"], "does not let"),
-        (["--against", f"http://{THERE_ADDRESS}:9003"], "is no origin that can be measured against"),
+        (["--against", f"http://{THERE_ADDRESS}:9001"], "cannot be measured against"),
+        (["--against", f"http://{THERE_ADDRESS}:9002"], "refuses control by"),
+        (["--against", f"http://{THERE_ADDRESS}:9003"], "cannot be measured against"),
     ],
 )
 def test_what_cannot_be_is_one_line_that_says_what_to_do(

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer.main
 
 from conftest import MakeSubject
 from doubles.command_line import Command, Ended
@@ -14,11 +13,8 @@ from httpdyno.model import Subject
 from httpdyno.subjects.catalogue import read_subject
 from httpdyno.subjects.folders import builtin_folder
 
-the_command = functools.cache(typer.main.get_command)
-"""Typer makes its parser of all verbs anew for each call, and uses it once."""
-
 of_this_checkout = functools.cache(read_subject)
-"""The subjects that httpdyno brings: each verb reads all of them, and no test changes them."""
+"""The subjects that httpdyno ships: each verb reads all of them, and no test changes them."""
 
 
 def read_once(folder: Path) -> Subject:
@@ -26,15 +22,14 @@ def read_once(folder: Path) -> Subject:
 
 
 @pytest.fixture(autouse=True)
-def read_and_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep what each call of a verb in this process would find out again: a third of all that these tests compute."""
-    monkeypatch.setattr("typer.main.get_command", the_command)
+def subjects_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cache the subjects that each call of a verb in this process would read again."""
     monkeypatch.setattr("httpdyno.subjects.catalogue.read_subject", read_once)
 
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw no charts, which takes seconds: most tests look at what surrounds a report."""
+    """Draw no charts, which takes seconds: most tests check other parts of a report."""
     monkeypatch.setattr("httpdyno.report.html.page", lambda report: f"<!doctype html>{report.headline}")
 
 
@@ -49,11 +44,11 @@ def httpdyno(
     """Run `httpdyno` with arguments; its runs and its cache lie in the test's folder."""
     del undrawn
     monkeypatch.setenv("HTTPDYNO_ENGINE", str(stand_in_engine))
-    # Trials take as long as their answers say: how long programs take here says nothing.
+    # Trials take as long as their answers say: the real time of programs does not matter here.
     monkeypatch.setenv("FAKE_ENGINE_TIMES", "1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
-    # What else this machine does must not slow the tests down.
+    # Other work on this machine must not slow the tests down.
     monkeypatch.setattr("httpdyno.lab.cool_down.WINDOW_S", 0.0)
     monkeypatch.setattr("httpdyno.lab.cool_down.LONGEST_S", 0.0)
     monkeypatch.setattr("httpdyno.lab.cool_down.SHORTEST_WINDOW_S", 0.0)
@@ -79,6 +74,6 @@ def httpdyno(
 
 @pytest.fixture
 def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
-    """A good client and how to name its folder."""
+    """A good client and the option for its folder."""
     make_subject("good")
     return ["good", "--subjects", str(subject_folders)]

@@ -1,4 +1,4 @@
-"""Where `bench` and `try` take their URLs from, and how a signal ends the reading."""
+"""The sources of URLs of `bench` and `try`, and signals during reading."""
 
 import contextlib
 import fcntl
@@ -18,17 +18,17 @@ import pytest
 from conftest import MakeSubject
 from doubles.command_line import Command
 from httpdyno.errors import EmptyList, Interrupted
-from httpdyno.experiments.crawl.asked_urls import open_urls
 from httpdyno.experiments.crawl.options import AskedUrls
+from httpdyno.experiments.crawl.plan import open_urls
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.location import find_engine
 from httpdyno.store import open_run
+from httpdyno.subjects.engine_program import find_engine
 
 
 @pytest.fixture
 def piped(monkeypatch: pytest.MonkeyPatch, stand_in_engine: Path) -> Iterator[int]:
-    """Make standard input a pipe; gives the end to write to."""
+    """Make standard input a pipe; return its write end."""
     monkeypatch.setenv("HTTPDYNO_ENGINE", str(stand_in_engine))
     reading, writing = os.pipe()
     with os.fdopen(reading) as stdin:
@@ -41,7 +41,7 @@ def piped(monkeypatch: pytest.MonkeyPatch, stand_in_engine: Path) -> Iterator[in
 def signals_as_in_a_terminal() -> Iterator[None]:
     """Undo what `nohup` and `&` do: a signal that is ignored from outside stays ignored."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    # One that comes when nobody waits for it any more ends a test that has failed, and not all of them.
+    # A late signal ends only a test that has failed, and not all of them.
     before = {number: signal.signal(number, lambda *_: None) for number in numbers}
     yield
     for number, handler in before.items():

@@ -59,7 +59,7 @@ def test_options_reach_the_engine_and_the_client(
     assert ended.code == 0
     assert ended.rows[0]["totalUrls"] == 28
     assert ended.rows[0]["concurrency"] == 7
-    # The fetcher asks first what the web can give at all, over the same link.
+    # The fetcher first measures the ceiling of the web, over the same link.
     ceiling, room = [call for call in engine_calls(tmp_path / "log") if call[0] == "room"]
     link = "--link rtt=300us,rate=1gbit,queue=10ms,loss=0.1% --link-seed 3"
     assert link in " ".join(ceiling)
@@ -108,7 +108,7 @@ def test_a_first_look_is_short_and_says_that_it_is_one(httpdyno: Command, given:
     assert run.manifest.settings["quick"] is True
     (trial,) = run.records()
     assert trial.urls_given == 500
-    # 500 URLs of 1 ms: three times what the slowest needs for itself, and half a minute.
+    # 500 URLs of 1 ms: three times the slowest client's own time, and half a minute.
     assert "httpdyno: --quick: trials end after 50 s; --duration sets another time\n" in ended.err
     assert run.manifest.settings["deadline_s"] == 50
     ended = httpdyno("bench", *given, "--quick", "--repeat", "2", "--limit", "4", "--format", "json")
@@ -159,7 +159,7 @@ def test_nothing_that_could_be_measured_is_exit_3(
     ended = httpdyno("bench", "needy", "--subjects", str(subject_folders), "--format", "json")
     assert ended.code == 3
     assert [row["verdict"] for row in ended.rows] == ["unavailable"]
-    # Nor is the web's ceiling asked for, under which nobody would stand.
+    # Nor is the web's ceiling measured, since no row would be compared with it.
     assert all(call[0] != "room" for call in engine_calls(tmp_path / "log"))
 
 
@@ -176,13 +176,13 @@ def test_trials_without_a_single_result_are_exit_3(
 def test_a_whole_run_says_before_anything_is_built_how_long_it_takes(
     httpdyno: Command, given: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("httpdyno.experiments.crawl.beginning.HEADLINE", ())
+    monkeypatch.setattr("httpdyno.experiments.crawl.plan.HEADLINE", ())
     bare = given[1:]
     first, *others = httpdyno("bench", *bare).err.splitlines()
     foreseen = r"9 trials take about \d[\d.]* (s|min|h), after what must be built"
     assert re.fullmatch(f"httpdyno: bench: {foreseen}; for a first look: httpdyno bench --quick", first)
     assert others
-    # Who says what is measured, or how much of it, has chosen.
+    # A user who names subjects or amounts has chosen.
     for typed in (["--quick"], ["good"], ["--limit", "4"], ["--repeat", "1"]):
         assert "for a first look" not in httpdyno("bench", *typed, *bare).err
     monkeypatch.setenv("LIMIT", "4")
@@ -196,4 +196,4 @@ def test_of_whom_no_cpu_time_is_known_the_own_concurrency_is_taken_and_that_is_s
     assert ended.code == 0, ended.err
     assert ended.rows[0]["concurrency"] == 1
     assert "--saturate: 2 short trials of each of 1 client find its concurrency first" in ended.err
-    assert "good: 1 in flight: its own: what an answer costs it is not known" in ended.err
+    assert "good: 1 in flight: its own: the cost of an answer is unknown" in ended.err

@@ -1,4 +1,4 @@
-"""docs/guide/ci.md: the workflow is one that GitHub reads, and its steps do what the page says."""
+"""docs/guide/ci.md: the workflow is valid for GitHub, and its steps do what the page says."""
 
 import os
 import re
@@ -55,7 +55,7 @@ def test_the_workflow_is_one(workflow: dict[Any, Any]) -> None:
 
 @pytest.fixture
 def runner(tmp_path: Path, stand_in_engine: Path) -> Path:
-    """What a runner has after the checkouts, with a httpdyno that needs no room."""
+    """A runner after the checkouts, with a httpdyno that needs no room."""
     assert stand_in_engine.parent == tmp_path
     adapter = tmp_path / "head" / "benchmark"
     adapter.mkdir(parents=True)
@@ -83,7 +83,7 @@ def runner(tmp_path: Path, stand_in_engine: Path) -> Path:
 
 
 def write_wheel(path: Path, program: str) -> None:
-    """Write a wheel that has nothing but the command ``httpdyno``."""
+    """Write a wheel with only the command ``httpdyno``."""
     files = {
         "httpdyno-0.data/scripts/httpdyno": program,
         "httpdyno-0.dist-info/METADATA": "Metadata-Version: 2.1\nName: httpdyno\nVersion: 0\n",
@@ -98,7 +98,7 @@ def write_wheel(path: Path, program: str) -> None:
 
 
 def run_step(step: dict[str, Any], runner: Path, folder: str = "") -> subprocess.CompletedProcess[str]:
-    """Run a step as GitHub does with `shell: bash`; smaller, since the numbers are not what is tested."""
+    """Run a step as GitHub does with `shell: bash`; smaller, since the numbers are not tested."""
     script = step["run"].replace("--limit 5000 --repeat 10", "--limit 40 --repeat 3")
     return subprocess.run(
         ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
@@ -127,7 +127,7 @@ def test_the_adapter_can_be_tried_before_as_it_is_written(runner: Path) -> None:
     # The double of the engine has the web of a probe alone.
     typed[-1] = "httpdyno subjects probe benchmark --subjects ../trial/benchmark"
     done = run_step({"run": "\n".join(typed)}, runner, "head")
-    # The double of the engine has no connections that could be kept: this claim is found to be none.
+    # The double of the engine keeps no connections: this claim fails.
     assert done.returncode == 1, done.stderr
     assert "FAILED  benchmark: keepalive on: claimed, does not work\n" in done.stdout
     assert all(line.split(":")[0].endswith((" benchmark", " to change")) for line in done.stdout.splitlines())

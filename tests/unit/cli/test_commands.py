@@ -13,13 +13,13 @@ def test_help_lists_every_verb(httpdyno: Command) -> None:
 
 
 def test_verbs_stand_in_groups(httpdyno: Command) -> None:
-    groups = re.findall(r"^╭─ (.*?) ─+╮\n(.*?)^╰", httpdyno("--help").out, re.MULTILINE | re.DOTALL)
-    verbs = {title: re.findall(r"^│ ([a-z-]+)  ", lines, re.MULTILINE) for title, lines in groups}
+    groups = re.findall(r"^(\S.*):\n((?:  .*\n)+)", httpdyno("--help").out, re.MULTILINE)
+    verbs = {title: re.findall(r"^  ([a-z-]+)  ", lines, re.MULTILINE) for title, lines in groups}
     verbs.pop("Options")
     assert verbs == {
         "Measure": ["try", "bench", "tune", "load", "capacity", "cost", "latency", "service"],
-        "Look at what was measured": ["report", "judge", "compare", "plan", "query", "published", "runs"],
-        "Parts, each a tool of its own": ["urls", "room", "origin", "fetch", "link"],
+        "Inspect stored runs": ["report", "judge", "compare", "plan", "query", "published", "runs"],
+        "Parts, as tools of their own": ["urls", "room", "origin", "fetch", "link"],
         "This machine": ["doctor", "verify-generator", "subjects"],
     }
 

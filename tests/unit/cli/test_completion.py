@@ -1,4 +1,4 @@
-"""What the shell offers while a command is typed."""
+"""Completions of the shell."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.cli import main
 from httpdyno.experiments.options import WEBS
-from httpdyno.lab.location import usable_engine
+from httpdyno.subjects.engine_program import usable_engine
 
 ROOT = Path(__file__).parents[3]
 PATIENCE_S = 300
@@ -30,7 +30,7 @@ SHELLS = {
         eval "$(_HTTPDYNO_COMPLETE=source_bash httpdyno)"
         COMP_WORDS=(httpdyno bench go-net-h); COMP_CWORD=2; _httpdyno_completion httpdyno; echo "${COMPREPLY[@]}"
     """,
-    # Outside of its line editor zsh shows nothing: what it would be given to show is printed.
+    # Outside of its line editor zsh shows nothing: the completions are printed instead.
     "zsh": """
         autoload -Uz compinit; compinit -D; eval "$(_HTTPDYNO_COMPLETE=source_zsh httpdyno)"
         _arguments() { echo $* }
@@ -41,7 +41,7 @@ SHELLS = {
         complete -C "httpdyno bench go-net-h"
     """,
 }
-"""The lines of docs/guide/install.md, and a TAB."""
+"""The lines of docs/start.md, and a TAB."""
 
 
 Offered = Callable[[str], list[str]]
@@ -70,7 +70,7 @@ def offered(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
 def test_each_shell_completes_after_the_line_that_the_guide_names(shell: str, tmp_path: Path) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"no {shell} here")
-    guide = (ROOT / "docs" / "guide" / "install.md").read_text(encoding="utf-8").replace("\\|", "|")
+    guide = (ROOT / "docs" / "start.md").read_text(encoding="utf-8").replace("\\|", "|")
     assert SHELLS[shell].strip().splitlines()[0].split("; ")[-1] in guide
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     completed = subprocess.run(

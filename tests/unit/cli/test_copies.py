@@ -1,4 +1,4 @@
-"""Two copies of one client are told apart wherever people read of them."""
+"""Two copies of one client have different names in every output."""
 
 from pathlib import Path
 

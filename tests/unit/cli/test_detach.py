@@ -1,4 +1,4 @@
-"""`bench --detach`: the run goes on without the command that began it."""
+"""`bench --detach`: the run continues without the command that began it."""
 
 import os
 import re
@@ -28,7 +28,7 @@ for line in sys.stdin:
 
 @pytest.fixture(autouse=True)
 def nothing_left_running(tmp_path: Path) -> Iterator[None]:
-    """End what a test that failed has left in the background."""
+    """End background processes of a failed test."""
     yield
     for folder in (tmp_path / "runs").glob("*"):
         if (holder := holder_of(folder)) and holder.process:
@@ -37,10 +37,10 @@ def nothing_left_running(tmp_path: Path) -> Iterator[None]:
 
 @pytest.fixture
 def gate(tmp_path: Path) -> Iterator[Path]:
-    """A pipe that subjects wait at for as long as the test lasts: then they end, also where nobody else ends them."""
+    """A pipe on which subjects wait for the time of the test: then they end, in any case."""
     pipe = tmp_path / "gate"
     os.mkfifo(pipe)
-    # Who has both ends open can be waited at, and waits for nobody.
+    # A pipe with both ends open never blocks its opening.
     held = os.open(pipe, os.O_RDWR)
     yield pipe
     os.close(held)
@@ -48,7 +48,7 @@ def gate(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
-    """A good client and how to name its folder."""
+    """A good client and the option for its folder."""
     make_subject("good")
     return ["good", "--subjects", str(subject_folders), "--repeat", "1"]
 
@@ -67,7 +67,7 @@ def process_of(ended: Ended) -> int:
 
 
 def printed_at_the_end(ended: Ended, folder: Path) -> str:
-    """Give what the process in the background has printed when it is gone; it is a child of this one."""
+    """Return the output of the process in the background when it has ended; it is a child of this one."""
     output, process = folder / "output.txt", process_of(ended)
     wait_for(lambda: os.waitpid(process, os.WNOHANG)[0] == process, output.read_text)
     assert holder_of(folder) is None
@@ -75,7 +75,7 @@ def printed_at_the_end(ended: Ended, folder: Path) -> str:
 
 
 def test_the_folder_is_printed_and_the_results_come_there(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
-    # The list is read before: the process in the background has no such standard input.
+    # The list is read before: the process in the background does not have this standard input.
     ended = httpdyno(
         "bench",
         *given,
@@ -117,7 +117,7 @@ def test_from_the_first_moment_the_run_is_running_in_a_session_of_its_own(
     (row,) = httpdyno("runs", "--format", "json").rows
     assert (row["state"], row["process"]) == ("running", holder.process)
     assert "is still running" in httpdyno("bench", "--resume", str(folder)).err
-    # The terminal that it was started from does not matter any more: nothing of it is open.
+    # The terminal of its start does not matter any more: none of its descriptors are open.
     wait_for(lambda: "building" in (folder / "output.txt").read_text(), (folder / "output.txt").read_text)
     streams = [Path(f"/proc/{holder.process}/fd/{number}").readlink() for number in range(3)]
     assert streams == [Path(os.devnull), folder / "output.txt", folder / "output.txt"]

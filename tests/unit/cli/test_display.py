@@ -1,4 +1,4 @@
-"""What a run shows of itself while it is made."""
+"""Progress of a run."""
 
 import io
 import re
@@ -17,8 +17,7 @@ from doubles.cost import cost_trial
 from httpdyno.cli.display import Display, ResultLines, line_colour, readable_line
 from httpdyno.judge import Expectations, trial_not_run
 from httpdyno.judge.reference import EXPECTED
-from httpdyno.lab.progress import Progress
-from httpdyno.lab.silence import Silence
+from httpdyno.lab.observer import Progress, Silence
 from httpdyno.model import (
     Condition,
     Counters,
@@ -194,7 +193,7 @@ def test_a_terminal_shows_the_run_and_what_is_waited_for() -> None:
         "3 of 20 trials, about 2 min left",
     ):
         assert any(part in line for line in lines)
-    # Where nobody knows how many there will be, nobody says how long it takes; nor of what is done.
+    # Without a known number of trials there is no estimate; nor at the end.
     for end in (" 4,500 requests, 1,500/s", " 2,000 of 2,000 requests, 250/s"):
         assert any(line.endswith(end) for line in lines)
 

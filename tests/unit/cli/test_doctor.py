@@ -1,4 +1,4 @@
-"""`doctor`: what this machine can do, what follows, and how it is cured."""
+"""`doctor`: the abilities of this machine, their effects, and remedies."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_doctor_gives_consequence_and_cure(httpdyno: Command) -> None:
     facts = httpdyno("doctor", "--format", "json").rows
     assert {"engine", "cpus", "go", "node", "cache folder"} <= {fact["name"] for fact in facts}
     assert all(set(fact) == {"name", "value", "ok", "consequence", "cure"} for fact in facts)
-    # The engine's facts and our own say it in the same words.
+    # The engine and Python report it in the same words.
     assert {fact["ok"] for fact in facts} <= {"yes", "limited", "no"}
     assert {fact["name"]: fact["ok"] for fact in facts}["engine"] == "yes"
 

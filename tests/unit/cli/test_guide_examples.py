@@ -1,4 +1,4 @@
-"""The examples of docs/guide do what the pages say, and their tables name what there is."""
+"""The examples of docs/guide do what the pages say, and their tables are complete."""
 
 import json
 import re
@@ -8,15 +8,17 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
+import click
 import polars as pl
 import pytest
 
 from doubles.command_line import Command
 from doubles.runs import NOON, make_run
 from doubles.trials import trial
-from guide_pages import blocks, command_lines, first_cells, options_of_engine, text_of, typed_commands
-from httpdyno.experiments.capacity.quantity import QUANTITIES
-from httpdyno.experiments.load.metrics import LOAD_METRICS
+from guide_pages import OUTPUT, blocks, command_lines, first_cells, options_of_engine, text_of, typed_commands
+from httpdyno.cli.app import app
+from httpdyno.experiments.capacity.axes import QUANTITIES
+from httpdyno.experiments.load.present import LOAD_METRICS
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge.machine_plan import Load, Machine
 from httpdyno.model import FORMER_NAMES, LinesSummary, Link, Outcome, Sample, Trial
@@ -30,11 +32,12 @@ from pages.command_line import ENGINE_VERBS
 pytestmark = pytest.mark.slow
 
 PAGES = (
-    *("capacity.md", "cost.md", "fetch.md", "latency.md", "load.md", "plan.md", "service.md", "two-machines.md"),
-    *("../concepts/frontier.md", "../concepts/link.md", "../examples/README.md", "../examples/published-grids.md"),
-    "../../README.md",
+    *("call-cost.md", "capacity.md", "clients.md", "fetch.md", "load.md", "real-network.md", "servers.md"),
+    *("../concepts/frontier.md", "../concepts/link.md", "../results/examples/README.md"),
+    *("../results/published-grids.md", "../results/published.md", "../start.md", "../../README.md"),
 )
 """Whose commands are held against what the verbs take."""
+PLAN = "../concepts/machine-plan.md"
 LIMITED = {metric.name for metric in LOAD_METRICS}
 """Figures that `load --fail-if` knows."""
 SUBJECTS = {"go-net-http": 200.0, "python-aiohttp": 100.0, "rust-reqwest": 210.0}
@@ -79,10 +82,10 @@ def runs(tmp_path: Path) -> Path:
 def test_the_notebook_can_be_followed_cell_by_cell(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(runs.parent)
     names: dict[str, Any] = {}
-    cells = blocks("notebook.md", "python")
+    cells = blocks("results.md", "python")
     assert len(cells) >= 5
     for cell in cells:
-        exec(compile(cell, "notebook.md", "exec"), names)  # the page is ours
+        exec(compile(cell, "results.md", "exec"), names)  # the page is ours
     assert names["run"].folder.name == "second"
     assert names["figures"].height == 15
     assert set(names["slowest"]["subject"]) == set(SUBJECTS)
@@ -92,16 +95,16 @@ def test_the_notebook_can_be_followed_cell_by_cell(runs: Path, monkeypatch: pyte
     assert 'src="http' not in page, "what is saved is looked at without a network, too"
 
 
-@pytest.mark.parametrize("number", range(len(blocks("query.md", "sql"))))
+@pytest.mark.parametrize("number", range(len(blocks("results.md", "sql"))))
 def test_each_question_is_answered(runs: Path, number: int) -> None:
     opened = {name: open_run(runs / name) for name in ("first", "second")}
-    answer = ask(opened, blocks("query.md", "sql")[number])
+    answer = ask(opened, blocks("results.md", "sql")[number])
     assert list(answer.columns)
     list(answer.batches)
 
 
 def test_percentiles_are_those_of_one_run_and_web(runs: Path) -> None:
-    (query,) = [block for block in blocks("query.md", "sql") if "as p99_ms" in block]
+    (query,) = [block for block in blocks("results.md", "sql") if "as p99_ms" in block]
     opened = {name: open_run(runs / name) for name in ("first", "second")}
     rows = [row for batch in ask(opened, query).batches for row in batch.iter_rows(named=True)]
     assert {(row["run"], row["web"]) for row in rows} == {("first", "plain"), ("second", "plain")}
@@ -109,7 +112,7 @@ def test_percentiles_are_those_of_one_run_and_web(runs: Path) -> None:
 
 
 def test_the_first_question_is_answered(runs: Path) -> None:
-    text = text_of("query.md")
+    text = text_of("results.md")
     (query,) = [part.partition('"')[0] for part in text.split('httpdyno query "')[1:]]
     opened = {name: open_run(runs / name) for name in ("first", "second")}
     rows = [row for batch in ask(opened, query).batches for row in batch.iter_rows(named=True)]
@@ -120,13 +123,13 @@ def test_the_first_question_is_answered(runs: Path) -> None:
 
 
 def test_the_tables_and_columns_of_a_query_are_all_on_the_page() -> None:
-    named = [name for row in first_cells("query.md") for name in row]
+    named = [name for row in first_cells(OUTPUT, "query") for name in row]
     assert named == [*TABLES, *named[len(TABLES) :]]
     assert sorted(named[len(TABLES) :]) == sorted([*RUN_COLUMNS, "setting_..."])
 
 
 @pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize("line", command_lines("compare.md", "compare"))
+@pytest.mark.parametrize("line", command_lines("results.md", "compare"))
 def test_each_comparison_can_be_made(httpdyno: Command, line: str) -> None:
     arguments = ["first" if word.startswith("2026") else word for word in shlex.split(line)]
     ended = httpdyno("compare", *arguments)
@@ -143,11 +146,11 @@ def test_the_columns_of_a_comparison_are_all_on_the_page(httpdyno: Command) -> N
         for row in json.loads(httpdyno("compare", *arguments, "--format", "json").out)
         for key in row
     }
-    assert {name for row in first_cells("compare.md") for name in row} == keys - {"notes", *FORMER_NAMES.values()}
+    assert {name for row in first_cells(OUTPUT, "compare") for name in row} == keys - {"notes", *FORMER_NAMES.values()}
 
 
 def load_examples() -> list[str]:
-    """Give the command lines of the page about loads, without their comments, a line that is continued as one."""
+    """Return the command lines of the page about loads, without their comments, a continued line as one."""
     text = text_of("load.md").replace("\\\n", " ")
     lines = [line.partition("  #")[0].strip() for line in text.splitlines()]
     return [line for line in lines if line.startswith("httpdyno load ")]
@@ -182,10 +185,10 @@ def test_the_commands_of_a_page_can_be_typed(page: str, words: tuple[str, ...]) 
         options = {word.partition("=")[0] for word in takewhile("--".__ne__, arguments) if word.startswith("--")}
         assert options <= options_of_engine(verb), page
     else:
-        # Reads them as the command does, and ends before it does anything; what it refuses is raised.
+        # Parses them as the command does, and stops before any action; a refusal is raised.
         names = command_of(verb).make_context(verb, arguments).params.get("names")
         named = {names} if isinstance(names, str) else set(names or ())
-        # Some may be of a folder of the reader's own.
+        # Some may be in a folder of the reader's own.
         assert "--subjects" in words or named <= set(read_catalogue().subjects), page
     for before, word in pairwise(arguments):
         if before == "--link":
@@ -208,16 +211,16 @@ def test_the_grids_of_the_page_are_as_they_are_written(line: str) -> None:
 
 def test_the_axes_that_the_page_lists_are_all_there_are() -> None:
     assert len(command_lines("capacity.md", "capacity")) >= 4
-    named = [name for row in first_cells("capacity.md") for name in row]
+    named = [name for row in first_cells("capacity.md", "The axes") for name in row]
     assert sorted(named) == sorted(quantity.option for quantity in QUANTITIES)
 
 
 @pytest.mark.parametrize("verb", ["cost", "latency", "service"])
 def test_the_options_and_columns_that_a_page_lists_are_there(verb: str) -> None:
-    named = [name.split()[0] for row in first_cells(f"{verb}.md") for name in row]
-    assert len(named) > 12
+    named = [name.split()[0] for row in first_cells(OUTPUT, verb) for name in row]
+    assert len(named) > 8
     options = {option for parameter in command_of(verb).params for option in parameter.opts}
-    columns = {column.name for column in definition_of(verb).table([]).columns}
+    columns = {column.name for column in definition_of(verb).presentation.table([]).columns}
     assert set(named) <= options | columns | set(Outcome)
 
 
@@ -225,12 +228,13 @@ def test_the_plan_of_the_page_is_what_the_verb_prints() -> None:
     source = example_source()
     machine = Machine(8, 8 * 4 * 2**30, 10e9)
     table = plan_table(source, "1e9/week", Load(1e9 / 604_800), machine, for_programs=False)
-    (shown,) = blocks("plan.md", "text")[:1]
+    (shown,) = blocks(PLAN, "text")[:1]
     assert render(table, "table", Surface(width=100)) == shown
 
 
 def test_the_options_and_columns_of_a_plan_are_all_on_the_page(httpdyno: Command) -> None:
-    named = {name.split()[0] for row in first_cells("plan.md") for name in row}
+    tables = [*first_cells(PLAN, "Options"), *first_cells(PLAN, "Columns")]
+    named = {name.split()[0] for row in tables for name in row}
     options = {param.opts[0] for param in command_of("plan").params if param.opts[0].startswith("--")}
     assert {name for name in named if name.startswith("--")} == options - {"--help", "--runs", "--format"}
     lines = httpdyno("plan", "1/s").out.splitlines()
@@ -239,12 +243,7 @@ def test_the_options_and_columns_of_a_plan_are_all_on_the_page(httpdyno: Command
     assert {name for name in named if not name.startswith("--")} == columns
 
 
-def command_of(verb: str) -> Any:  # Typer's own, which has no types
-    from typer.core import TyperGroup
-    from typer.main import get_command
-
-    from httpdyno.cli.app import app
-
-    group = get_command(app)
-    assert isinstance(group, TyperGroup)
-    return group.commands[verb]
+def command_of(verb: str) -> click.Command:
+    command = app.get_command(click.Context(app), verb)
+    assert command is not None
+    return command

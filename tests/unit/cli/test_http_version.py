@@ -1,16 +1,16 @@
-"""`--http-version`: clients are told it, who does not claim it keeps a row, and all that lasts knows of it."""
+"""`--http-version`: clients receive it, clients without the claim keep a row, and all stored results have it."""
 
 from pathlib import Path
 
 import pytest
 
 from conftest import MakeSubject
+from doubles.claims import claim_result
 from doubles.command_line import Command
-from httpdyno.lab.engine import Engine
-from httpdyno.model import Outcome, Subject
+from doubles.trials import trial
+from httpdyno.lab.conformance import Room
+from httpdyno.model import Cases, Outcome, Trial
 from httpdyno.store import open_run
-from httpdyno.subjects.build import BuildOutcome
-from httpdyno.subjects.probe import ProbeResult
 
 TELLS_ITS_VERSION = """
 import os
@@ -30,11 +30,11 @@ CLAIMS = '[capabilities]\nhttp = ["1.1", "2"]'
 def given(make_subject: MakeSubject, subject_folders: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A client that speaks both versions, and one that claims neither."""
 
-    def proven(_engine: Engine, _subject: Subject, _outcome: BuildOutcome, *_: object) -> tuple[ProbeResult, ...]:
-        return (ProbeResult("http 2", claimed=True, works=True),)
+    def proven(_: Room) -> list[Trial]:
+        return [trial("both", 0).having(Cases((claim_result("http 2", claimed=True, works=True),)))]
 
-    # The stand-in for the engine has no hosts before which a claim could be proven.
-    monkeypatch.setattr("httpdyno.lab.proof.probe_subject", proven)
+    # The stand-in for the engine has no hosts for proving a claim.
+    monkeypatch.setattr("httpdyno.lab.proof.prove", proven)
     make_subject("both", TELLS_ITS_VERSION, more=CLAIMS)
     make_subject("neither", TELLS_ITS_VERSION)
     return ["both", "neither", "--subjects", str(subject_folders), "--limit", "5"]
@@ -44,7 +44,7 @@ def test_who_does_not_claim_it_has_a_row_with_the_reason(httpdyno: Command, give
     ended = httpdyno("bench", *given, "--http-version", "2", "--repeat", "2", "--format", "json")
 
     assert ended.code == 0, ended.err
-    reason = "neither: not measured, for it cannot be told to speak HTTP/2: its subject.toml claims no version"
+    reason = "neither: not measured: it cannot be set to HTTP/2: its subject.toml claims no version"
     rows = {row["subject"]: row for row in ended.rows}
     assert {row["http_version"] for row in ended.rows} == {"2"}
     assert (rows["both"]["totalUrls"], rows["neither"]["totalUrls"]) == (5, None)
@@ -56,7 +56,7 @@ def test_who_does_not_claim_it_has_a_row_with_the_reason(httpdyno: Command, give
     assert run.manifest.settings["http_version"] == "2"
     assert {trial.http_version for trial in run.records()} == {"2"}
     assert [subject.unavailable for subject in run.manifest.subjects] == [None, reason]
-    assert "\nHTTP/2 alone was asked for: " in httpdyno("report", folder.name, "--format", "plain").out
+    assert "\nclients were set to HTTP/2: " in httpdyno("report", folder.name, "--format", "plain").out
 
 
 def test_a_variable_says_the_same_and_nobody_who_can_is_an_error(
@@ -66,7 +66,7 @@ def test_a_variable_says_the_same_and_nobody_who_can_is_an_error(
     assert httpdyno("try", "both", *given[2:], "--format", "plain").out.count(",200,") == 5
     ended = httpdyno("try", "neither", *given[2:])
     assert ended.code == 3
-    assert "cannot be told to speak HTTP/2" in ended.err
+    assert "cannot be set to HTTP/2" in ended.err
 
 
 def test_a_run_goes_on_with_the_version_that_it_was_begun_with(
@@ -80,7 +80,7 @@ def test_a_run_goes_on_with_the_version_that_it_was_begun_with(
     monkeypatch.delenv("FAKE_ENGINE_ROOMS")
     (folder,) = (tmp_path / "runs").iterdir()
     beside = httpdyno("bench", "--resume", folder.name, "--http-version", "1.1")
-    assert (beside.code, "--http-version cannot be given beside it" in beside.err) == (2, True)
+    assert (beside.code, "--http-version cannot change when a run is resumed" in beside.err) == (2, True)
 
     ended = httpdyno("bench", "--resume", folder.name)
 

@@ -1,4 +1,4 @@
-"""`subjects install`: what subjects need is brought where that may be, then they are built."""
+"""`subjects install`: the needs of subjects are installed where possible, then they are built."""
 
 import os
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ PACKAGE = "program-of-a-test"
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give the file with what `apt-get` and `uv` were asked for: these two bring a program each, from nowhere."""
+    """Return the log of calls of fake `apt-get` and `uv`, each of which installs a program."""
     folder, asked = tmp_path / "programs", tmp_path / "asked"
     folder.mkdir()
     scripts = {
@@ -51,7 +51,7 @@ def test_install_brings_what_is_missing_and_builds(
     assert (building, built) == ("needy: building", "needy: built")
     programs = sorted((line.split()[0], line.split()[-1]) for line in asked.read_text(encoding="utf-8").splitlines())
     assert programs == [("apt-get", PACKAGE), ("uv", toolchain)]
-    # What is there is neither brought nor built a second time.
+    # Present programs and builds are neither installed nor built again.
     forget_found()
     again = httpdyno(*typed)
     assert (again.code, again.err) == (0, "")

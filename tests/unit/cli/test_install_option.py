@@ -1,4 +1,4 @@
-"""`--install`: a verb has what its subjects need brought before it measures them, and only when it is told to."""
+"""`--install`: a verb installs the needs of its subjects before measuring, and only with this option."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +15,7 @@ VERBS = ("bench", "tune", "capacity", "cost", "latency")
 
 @pytest.fixture
 def brought(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Take note of who would get what it needs: a test installs nothing on the machine it runs on."""
+    """Record which subjects would be installed: a test installs nothing on its machine."""
     names: list[str] = []
 
     def bring(subjects: Iterable[Subject], interruption: Interruption) -> None:

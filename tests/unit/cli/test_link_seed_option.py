@@ -27,7 +27,7 @@ def test_a_run_keeps_the_seed_of_its_link(
     verb: str,
     link: tuple[str, ...],
 ) -> None:
-    # Nobody can be measured: what is asked for is kept all the same.
+    # No subject can be measured: the requested settings are stored nevertheless.
     claims = "[capabilities]\n" + ('endpoints = ["workloads"]' if verb == "service" else 'check = ["json"]')
     folder = make_subject("needy", more=claims, needs='no-such-program = "*"')
     if verb == "service":

@@ -1,4 +1,4 @@
-"""What the live web is refused without, and what a user is told before anything is sent."""
+"""Requirements of the live web, and the notice to the user before any request."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from conftest import MakeSubject
 from doubles.command_line import Command
 from httpdyno import __version__
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.crawl.live import check_live, live_user_agent, traffic_lines
 from httpdyno.experiments.crawl.options import CrawlOptions
+from httpdyno.experiments.crawl.plan import check_live, live_user_agent, traffic_lines
 from httpdyno.urls import source
 from httpdyno.urls.source import count_hosts
 
@@ -39,9 +39,8 @@ def test_what_will_be_sent_is_said() -> None:
     )
     assert traffic == (
         "this will send 10,000 requests to 900 hosts of the real internet: 1,000 URLs in each of 10 trials; redirects "
-        "come on top",
-        "they go out as 'httpdyno/1 (HTTP client benchmark)', 1 at a time to a host; --contact says how you can be "
-        "reached",
+        "are extra",
+        "they go out as 'httpdyno/1 (HTTP client benchmark)', 1 at a time to a host; add your contact with --contact",
     )
     one = traffic_lines(trials=1, urls=1, hosts=1, per_host=2, user_agent="x (+me@example.org)")
     assert one[0].startswith("this will send 1 request to 1 host of the real internet: 1 URL in 1 trial;")
@@ -67,11 +66,11 @@ def test_hosts_are_counted_as_the_limit_tells_them_apart(monkeypatch: pytest.Mon
     [
         (["--web", "live", "--yes"], "--web live: the real internet has no list of its own; give one with --urls: a"),
         (["--web", "live", "--urls", "list"], "there is no terminal to ask at; give --yes to agree"),
-        (["--web", "live", "--urls", "list", "--yes", "--link", "lan"], "--link: the way to the real internet is what"),
+        (["--web", "live", "--urls", "list", "--yes", "--link", "lan"], "--link conflicts with --web live"),
         (["--web", "live", "--urls", "list", "--yes", "--contact", "(me)"], "--contact: '(me)' cannot stand"),
         (["--web", "live", "--urls", "list", "--yes", "--per-host-interval", "x"], "--per-host-interval: 'x'"),
-        (["--per-host", "2"], "--per-host: only the hosts of --web live are spared; leave it out, or give --web live"),
-        (["--web", "plain", "--per-host-interval", "1s"], "--per-host-interval: only the hosts of --web live"),
+        (["--per-host", "2"], "--per-host requires --web live"),
+        (["--web", "plain", "--per-host-interval", "1s"], "--per-host-interval requires --web live"),
     ],
 )
 @pytest.mark.parametrize("verb", ["bench", "try"])

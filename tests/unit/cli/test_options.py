@@ -1,4 +1,4 @@
-"""Every verb that takes a RUN finds it by the same names, and refuses what is none in one line with exit code 2."""
+"""Every verb that takes a RUN finds it by the same names, and refuses other names in one line with exit code 2."""
 
 import json
 import shutil
@@ -101,7 +101,7 @@ def test_a_name_of_no_run_is_one_line_with_those_that_there_are(httpdyno: Comman
     assert f"'splot': there is no such run, neither as a folder nor below runs; known are: {spoilt.name}" in err
 
 
-# A run of version 1 has no CPU time of an answer, and nothing can be planned from it.
+# A run of version 1 has no CPU time of an answer, so no plan is possible.
 @pytest.mark.parametrize("verb", [verb for verb in READING if verb != "plan"])
 @pytest.mark.parametrize("name", ["latest", "spoilt", "runs/spoilt", "./runs/spoilt/"])
 def test_a_run_of_version_1_is_found_by_each_of_its_names(

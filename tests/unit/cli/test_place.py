@@ -1,4 +1,4 @@
-"""Verbs that take a SUBJECT: it is given by name, or by the path of its folder."""
+"""Verbs that take a SUBJECT: by its name, or by the path of its folder."""
 
 import shutil
 from pathlib import Path

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer.main
 
-from doubles.command_line import Command
+from doubles.command_line import Command, all_commands
 from doubles.runs import make_run
 from doubles.trials import trial
-from httpdyno.cli.app import app
 from httpdyno.model import Counters, LinesSummary, Outcome, Tally, Trial
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -39,7 +37,7 @@ def measured(subject: str, block: int, cpu_ms: float, **changes: Any) -> Trial:
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    """A run of a cheap client and a dear one, and of one that was not there."""
+    """A run of a cheap client and an expensive one, and of one that was missing."""
     trials = [measured(name, block, ms) for block in range(3) for name, ms in (("dear", 5.0), ("cheap", 1.0))]
     gone = trial("gone", 0, summary=None, tally=None, outcome=Outcome.UNAVAILABLE, validity=None)
     make_run(tmp_path / "runs", [*trials, gone], name="one")
@@ -161,7 +159,7 @@ def test_another_size_is_planned_with_a_warning(httpdyno: Command) -> None:
 @pytest.mark.usefixtures("runs")
 def test_a_distance_adds_its_round_trips(httpdyno: Command) -> None:
     out = whole(httpdyno("plan", "2000/s", "--rtt", "80ms").out)
-    # One to ask; on each second request one to connect, and two for windows that are still small.
+    # One for the request; on each second request one to connect, and two for small windows.
     assert "2.5 round trips of 80 ms (new connections included) on top of the measured time" in out
     assert "1,400 requests in flight" in out
 
@@ -171,12 +169,11 @@ def test_a_distance_adds_its_round_trips(httpdyno: Command) -> None:
 )
 @pytest.mark.parametrize("rate", ["1e9/week", "2000/s", "1/h", "1e6/s"])
 def test_each_command_that_checks_a_plan_can_be_typed(httpdyno: Command, rate: str, options: list[str]) -> None:
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     for row in json.loads(httpdyno("plan", rate, *options, "--format", "json").out):
         program, verb, *arguments = shlex.split(row["check"])
         assert (program, verb) == ("httpdyno", "capacity")
-        context = commands["capacity"].make_context(verb, arguments)
-        assert context.params["names"] == [row["subject"]]
+        context = all_commands()["capacity"].make_context(verb, arguments)
+        assert context.params["names"] == (row["subject"],)
 
 
 def test_an_idle_process_is_warned_of(httpdyno: Command, runs: Path) -> None:
@@ -194,5 +191,5 @@ def test_a_link_that_is_nearly_full_is_warned_of(httpdyno: Command) -> None:
 
 
 def whole(text: str) -> str:
-    """Join the lines that were broken where a terminal ends."""
+    """Join the lines that were wrapped at the width of a terminal."""
     return text.replace("\n  ", " ")

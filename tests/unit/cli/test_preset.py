@@ -1,4 +1,4 @@
-"""`bench --preset published`: who is measured, on how much, and what is printed."""
+"""`bench --preset published`: its subjects, its amount, and its output."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ SEED_COLUMNS = (
 
 @pytest.fixture
 def _only_two(make_subject: MakeSubject, subject_folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave two subjects in the world: clients of the publication that answer at once."""
+    """Leave two subjects in the catalogue: clients of the publication that answer at once."""
     monkeypatch.setattr("httpdyno.subjects.catalogue.builtin_folder", lambda: subject_folders)
     make_subject("go-net-http")
     make_subject("deno-fetch")
@@ -79,10 +79,10 @@ def test_subjects_that_are_named_are_measured_alone_and_a_concurrency_overrides(
         (["bench", "--preset", "published", "--scale", "0"], "--scale: '0' is no share of a whole; write it like 1/10"),
         (["bench", "--preset", "published", "--scale", "2/0"], "--scale: '2/0' is no share of a whole"),
         (["bench", "--preset", "published", "--scale", "3/2"], "--scale: '3/2' is no share of a whole"),
-        (["bench", "--scale", "1/10"], "--scale: there is nothing to take a share of; give a --preset, too"),
+        (["bench", "--scale", "1/10"], "--scale requires --preset"),
         (
             ["bench", "--preset", "published", "--scale", "1/10", "--limit", "5"],
-            "httpdyno: --limit: --scale says how many URLs, too; leave one of the two out",
+            "httpdyno: --limit conflicts with --scale: both set the number of URLs; leave one out",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""`subjects probe`: each claim is put to the test, and what fails once more."""
+"""`subjects probe`: each claim is tested, and a failing one twice."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`httpdyno published`: figures of others, on their own and beside a run."""
+"""`httpdyno published`: published figures, alone and with a run."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ SEED_COLUMNS = (
 
 @pytest.fixture
 def _one_client(make_subject: MakeSubject, subject_folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave one subject in the world: a client of the publication that answers at once."""
+    """Leave one subject in the catalogue: a client of the publication that answers at once."""
     monkeypatch.setattr("httpdyno.subjects.catalogue.builtin_folder", lambda: subject_folders)
     make_subject("go-net-http")
 
@@ -83,7 +83,7 @@ def test_beside_a_table_clients_rank_as_their_run_ranks_them(httpdyno: Command, 
         (["published", "crawls"], "'crawls': there is no such published table; did you mean 'crawl'?"),
         (["published", "crawl", "--format", "xml"], "--format: 'xml' is not known; known are:"),
         (["published", "crawl", "--beside", "never"], "never"),
-        (["published", "--beside", "latest"], "--beside: name the table, too"),
+        (["published", "--beside", "latest"], "--beside requires the name of a table"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str], said: str) -> None:
@@ -99,4 +99,4 @@ def test_a_table_of_another_experiment_is_refused(httpdyno: Command) -> None:
     httpdyno("bench", "go-net-http", "--limit", "4", "--repeat", "1")
     ended = httpdyno("published", "latency", "--beside", "latest")
     assert ended.code == 2
-    assert "is a run of bench, the published table latency is one of latency; name another table" in ended.err
+    assert "is a run of bench, the published table latency is of latency; name another table" in ended.err

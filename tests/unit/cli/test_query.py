@@ -1,4 +1,4 @@
-"""`httpdyno query`: what it prints, what it refuses, what it leaves out."""
+"""`httpdyno query`: its output, its refusals, its omissions."""
 
 import csv
 import io
@@ -59,7 +59,7 @@ def test_the_query_is_read_from_standard_input(httpdyno: Command, arguments: lis
 def test_a_query_that_is_no_text_is_one_line(httpdyno: Command) -> None:
     ended = httpdyno("query", "-", stdin=b"select '\xff'")
     assert (ended.code, ended.out) == (2, "")
-    assert ended.err == "httpdyno: the query on standard input is no UTF-8 text; write it as such\n"
+    assert ended.err == "httpdyno: the query on standard input is not UTF-8 text; encode it as UTF-8\n"
 
 
 @pytest.mark.usefixtures("runs")
@@ -168,13 +168,13 @@ def test_the_columns_are_listed(httpdyno: Command, runs: Path) -> None:
     assert {("trials", name) for name in wanted} | {("runs", "run"), ("samples", "duration_ns")} <= set(known)
     assert known["trials", "cpu_per_right_ms"]["unit"] == "ms"
     assert known["trials", "limited_by"]["type"] == "text"
-    # Each can be asked for under the name that is listed.
-    for table in ("runs", "trials", "ceilings", "samples"):
+    # Each can be queried under its listed name.
+    for table in ("runs", "trials", "ceilings", "samples", "cases"):
         names = ", ".join(f'"{column}"' for of, column in known if of == table)
         ended = httpdyno("query", f"select {names} from {table}", "--format", "json")
         assert (ended.code, ended.err) == (0, ""), table
     ended = httpdyno("query", "--columns", "select 1")
-    assert (ended.code, ended.err) == (2, "httpdyno: --columns asks nothing; leave out the query, or --columns\n")
+    assert (ended.code, ended.err) == (2, "httpdyno: --columns conflicts with a query; leave out one of the two\n")
 
 
 def test_the_columns_are_listed_without_any_run(httpdyno: Command) -> None:

@@ -1,4 +1,4 @@
-"""`httpdyno report`: the table, the page, the charts, the schema, and what is refused."""
+"""`httpdyno report`: the table, the page, the charts, the schema, and refusals."""
 
 import json
 import shutil
@@ -89,7 +89,7 @@ def test_a_run_of_an_unknown_experiment_is_one_clear_line(folder: Path, httpdyno
     (folder / "manifest.json").write_text(json.dumps(manifest | {"experiment": "juggling"}), encoding="utf-8")
     ended = httpdyno("report", "first")
     assert ended.code == 2
-    assert "experiment 'juggling' is not known" in ended.err
+    assert "experiment 'juggling' is unknown" in ended.err
 
 
 def test_a_page_that_cannot_be_written_is_one_clear_line(tmp_path: Path, folder: Path, httpdyno: Command) -> None:
@@ -123,7 +123,7 @@ def test_a_report_prints_what_the_verb_has_printed(
     httpdyno: Command,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # What is drawn is looked at elsewhere, and takes longer than all of this.
+    # Other tests check the drawings, which take longer than all of this.
     monkeypatch.setattr("httpdyno.report.html.page", lambda report: report.headline)
     make_subject("mine")
     measured = httpdyno(

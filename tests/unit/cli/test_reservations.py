@@ -1,4 +1,4 @@
-"""With what reservations a result is printed: at each row, below the table, or on stderr where there is no place."""
+"""The reservations of a printed result: at each row, below the table, or on stderr."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ Captured = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def stopped(tmp_path: Path) -> Path:
-    """A first look that was stopped behind its first trial."""
+    """A first look that was stopped after its first trial."""
     return make_run(tmp_path, [trial("go-net-http", 0)], trials_planned=5, settings={"quick": True, "repeat": 1})
 
 
@@ -40,13 +40,13 @@ def test_where_there_are_rows_only_csv_has_no_place(stopped: Path, capsys: Captu
 
 
 def test_beside_a_publication_a_run_has_the_reservations_of_its_report(stopped: Path, capsys: Captured) -> None:
-    published("crawl", str(stopped), "json")
+    published.callback("crawl", str(stopped), "json")
     shown = capsys.readouterr()
     assert all([row["notes"].count(text) for text in (LOOKED, NOT_WHOLE)] == [1, 1] for row in json.loads(shown.out))
     assert shown.err == ""
-    published("crawl", str(stopped), "csv")
+    published.callback("crawl", str(stopped), "csv")
     assert capsys.readouterr().err == f"httpdyno: {LOOKED}\nhttpdyno: {NOT_WHOLE}\n"
-    published("crawl", str(stopped), "table")
+    published.callback("crawl", str(stopped), "table")
     shown = capsys.readouterr()
     assert [shown.out.count(text) for text in (LOOKED, NOT_WHOLE)] == [1, 1]
     assert shown.err == ""

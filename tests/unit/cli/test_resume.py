@@ -1,4 +1,4 @@
-"""`bench --resume`: goes on with the same plan, and refuses where that would compare what cannot be compared."""
+"""`bench --resume`: continues with the same plan, and refuses incomparable trials."""
 
 import gzip
 import json
@@ -19,7 +19,7 @@ from httpdyno.store.folder import RunLock
 
 @pytest.fixture
 def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
-    """Two good clients and how to name their folder."""
+    """Two good clients and the option for their folder."""
     make_subject("good")
     make_subject("fine")
     return ["good", "fine", "--subjects", str(subject_folders)]
@@ -30,7 +30,7 @@ Stopped = Callable[..., Path]
 
 @pytest.fixture(scope="module")
 def stopped_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `stopped` has once made, as it was then: by the options, the run and the folder of its subjects."""
+    """Cache of the runs of `stopped`: by the options, the run and the folder of its subjects."""
     return tmp_path_factory.mktemp("stopped")
 
 
@@ -43,7 +43,7 @@ def stopped(
     stopped_before: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Stopped:
-    """Begin a bench of two clients whose engine fails after so many trials; gives the folder of the run.
+    """Begin a bench of two clients whose engine fails after a number of trials; return the folder of the run.
 
     The same run is measured for the first test that asks for it; the others get a copy.
     """
@@ -73,7 +73,7 @@ def stop(
     after: int,
     stdin: bytes | None,
 ) -> None:
-    """Run a command whose engine fails after so many trials."""
+    """Run a command whose engine fails after a number of trials."""
     rooms = tmp_path / "rooms"
     rooms.mkdir()
     for number in range(after):
@@ -144,7 +144,7 @@ def test_settings_are_those_that_the_run_was_begun_with(
     )  # fmt: skip
     log = tmp_path / "log"
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(log))
-    # What stands in the environment is for other commands.
+    # Variables in the environment are for other commands.
     monkeypatch.setenv("LIMIT", "7")
     monkeypatch.setenv("CONCURRENCY", "8")
     ended = httpdyno("bench", "--resume", str(folder))
@@ -241,7 +241,7 @@ def test_what_would_contradict_the_run_is_refused(
 ) -> None:
     folder = stopped("--limit", "4")
     line = refused(httpdyno, str(folder), *more)
-    assert line == f"httpdyno: --resume: {said} cannot be given beside it: a run goes on as it was begun; leave it out"
+    assert line == f"httpdyno: --resume: {said} cannot change when a run is resumed; leave it out"
 
 
 @pytest.mark.parametrize("verb", ["bench", "tune", "capacity", "cost", "latency", "service"])
@@ -251,7 +251,7 @@ def test_no_verb_takes_other_subjects_or_tools_for_the_rest_of_a_run(
 ) -> None:
     value = [str(tmp_path)] if option == "--subjects" else []
     ended = httpdyno(verb, "--resume", "latest", option, *value)
-    line = f"httpdyno: --resume: {option} cannot be given beside it: a run goes on as it was begun; leave it out\n"
+    line = f"httpdyno: --resume: {option} cannot change when a run is resumed; leave it out\n"
     assert (ended.code, ended.err) == (2, line)
 
 
@@ -263,20 +263,20 @@ Change = Callable[[dict[str, Any]], object]
     [
         (lambda m: m.update(version="9.9"), f"httpdyno is {httpdyno_version}, was 9.9; begin a new run"),
         (lambda m: m["engine"].update(sha256="00"), "the engine is another build; begin a new run"),
-        (lambda m: m["machine"].update(kernel="9.9"), "this is not the machine that it was begun on: kernel is "),
+        (lambda m: m["machine"].update(kernel="9.9"), "the run began on another machine: kernel is "),
         (lambda m: m["webs"][0].update(digest="f" * 32), "the web top-sites has another model; begin a new run"),
-        (lambda m: m["urls"].update(sha256="00"), "the list of URLs is not the one that the run was begun with"),
+        (lambda m: m["urls"].update(sha256="00"), "the list of URLs has changed since the run began"),
         (lambda m: m["subjects"][0].update(fingerprint="9"), "good: its files, or the programs that it is built with"),
         (lambda m: m["subjects"][0].update(lockfiles={"go.sum": "9"}), "good: go.sum is not known, was 9"),
         (lambda m: m["subjects"][0].update(folder="/nowhere"), "/nowhere"),
-        (lambda m: m["subjects"][0].update(folder=None), "where good lies was not recorded"),
+        (lambda m: m["subjects"][0].update(folder=None), "the folder of good was not recorded"),
         (lambda m: m["settings"].update(timeout_s="soon"), "the settings of the run are damaged: timeout_s: "),
         (lambda m: m["settings"].update(timeout_s=-1), "--timeout: -1 is no time to give a URL"),
         (lambda m: m["settings"].pop("deadline_s"), "the settings of the run are damaged: deadline_s is missing"),
         (lambda m: m["webs"].append(m["webs"][0]), "the settings of the run are damaged: there must be one web"),
         (lambda m: m.update(engine=None), "was made by a version of httpdyno that could not resume runs"),
         (lambda m: m.update(urls=None), "the run is damaged: its list of URLs is missing; begin a new run"),
-        (lambda m: m.update(experiment="dance"), "experiment 'dance' is not known"),
+        (lambda m: m.update(experiment="dance"), "experiment 'dance' is unknown"),
         (lambda m: m.update(record_version=99), "written by a newer httpdyno"),
     ],
 )
@@ -295,7 +295,7 @@ def test_what_has_changed_is_refused_and_nothing_is_touched(
     ("change", "said"),
     [
         (lambda m: m["subjects"][0].update(unavailable="no"), "good: it was unavailable (no), and is available now"),
-        (lambda m: m["settings"].update(repeat=1), "trial 3 is not what its settings plan"),
+        (lambda m: m["settings"].update(repeat=1), "trial 3 does not match the plan of its settings"),
         (lambda m: m["settings"].update(repeat=0), "repeat must be 1 or more, not 0"),
     ],
 )
@@ -327,7 +327,7 @@ def test_a_list_that_was_damaged_is_refused(httpdyno: Command, stopped: Stopped)
     folder = stopped("--urls", "-", stdin=b"a.example\nb.example\nc.example\nd.example\n")
     kept = folder / "urls.gz"
     kept.write_bytes(gzip.compress(b"https://a.example\n"))
-    assert "the list of URLs is not the one" in refused(httpdyno, str(folder))
+    assert "the list of URLs has changed" in refused(httpdyno, str(folder))
     kept.write_bytes(b"damaged")
     assert "the list of URLs is damaged" in refused(httpdyno, str(folder))
     kept.unlink()
@@ -359,8 +359,8 @@ def test_runs_says_what_is_running(httpdyno: Command, stopped: Stopped) -> None:
 
 def test_what_is_known_of_earlier_runs_makes_the_estimate(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     bench = ["bench", *given, "--repeat", "2", "--limit", "4"]
-    # Ten seconds for each exchange of the stand-in's web would be 2 ms: nothing but a second to start and what each
-    # trial costs beside, that of the ceiling, too.
+    # The exchanges of the stand-in's web take 2 ms: the rest is a second to start and the overhead of each trial, that
+    # of the ceiling, too.
     assert "4 trials: about 8 s" in httpdyno(*bench).err
     for folder in (tmp_path / "runs").iterdir():
         frame = open_run(folder).trials

@@ -1,4 +1,4 @@
-"""`runs`: the list of what was measured."""
+"""`runs`: the list of runs."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def test_where_no_runs_are_that_is_said(httpdyno: Command, option: str, tmp_path
         assert (ended.code, ended.err) == (0, said)
     (tmp_path / "runs").touch()
     ended = httpdyno("runs")
-    assert (ended.code, ended.err) == (2, "httpdyno: runs is no folder; runs are kept in one\n")
+    assert (ended.code, ended.err) == (2, "httpdyno: runs is not a folder; name the folder that holds the runs\n")
 
 
 @pytest.mark.parametrize("option", ["--runs", "--out"])
@@ -29,7 +29,7 @@ def test_where_no_runs_are_that_is_said(httpdyno: Command, option: str, tmp_path
 )
 def test_a_folder_that_is_named_must_be_one(httpdyno: Command, verb: list[str], option: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    for name, what in (("nowhere", "does not exist"), ("file", "is no folder")):
+    for name, what in (("nowhere", "does not exist"), ("file", "is not a folder")):
         ended = httpdyno(*verb, option, name)
         said = f"httpdyno: --runs {name}: {what}; name the folder that holds the runs\n"
         assert (ended.code, ended.out, ended.err) == (2, "", said)
@@ -40,7 +40,7 @@ def test_runs_are_listed_the_newest_first(httpdyno: Command, given: list[str], t
     httpdyno("bench", *given, "--limit", "4", "--quick")
     httpdyno("bench", *given, "--limit", "4", "--repeat", "2")
     (tmp_path / "runs" / "foreign").mkdir()
-    # Whatever it is called now.
+    # Whatever its current name is.
     first = min(path for path in (tmp_path / "runs").iterdir() if path.name.endswith("-bench"))
     first.rename(first.with_name("zero"))
     ended = httpdyno("runs", "--format", "json")
@@ -82,7 +82,7 @@ def test_old_runs_are_pruned_and_a_pinned_one_stays(httpdyno: Command, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["prune"], "say what may stay: --keep 20, --older 30d or --size 2GB"),
+        (["prune"], "runs prune requires a limit: --keep 20, --older 30d or --size 2GB"),
         (["prune", "--older", "soon"], "--older: 'soon'"),
         (["prune", "--size", "much"], "--size: 'much'"),
         (["prune", "--keep", "-1"], "--keep"),

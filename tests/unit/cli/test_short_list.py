@@ -1,4 +1,4 @@
-"""A list that is too short for a rate: lengthened where nobody said how long, else refused, or measured without one."""
+"""A list that is too short for a rate: lengthened at its default length, else refused, or measured without a rate."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ import pytest
 
 from conftest import MakeSubject
 from doubles.command_line import Command
-from httpdyno.experiments.crawl.short_list import ShortList, find_short
-from httpdyno.experiments.tune.tuning import HIGHEST
+from httpdyno.experiments.crawl.plan import ShortList, find_short
+from httpdyno.experiments.tune.plan import HIGHEST
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""How `room`, `origin` and `load` start: nothing heavy is imported before the engine runs."""
+"""Start of `room`, `origin` and `load`: no heavy import before the engine runs."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-HEAVY = ("typer", "rich", "polars", "pydantic", "numpy", "asyncio", "httpdyno.model")
+HEAVY = ("click", "rich", "polars", "pydantic", "numpy", "asyncio", "httpdyno.model")
 
 
 @pytest.mark.parametrize("arguments", [["room", "--web", "plain", "--", "true"], ["load", "http://127.0.0.1:1/"]])
@@ -34,14 +34,25 @@ def test_verbs_of_the_engine_are_handed_over_without_heavy_imports(arguments: li
     assert done.stdout == f"{['httpdyno', *arguments]}\n[]\n"
 
 
-def test_help_and_completion_import_nothing_heavy() -> None:
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [
+        ([], ("rich", "httpdyno.model", "httpdyno.cli.terminal", "httpdyno.experiments.options")),
+        (["runs"], ("rich", "httpdyno.model", "httpdyno.cli.report")),
+        (["bench"], ("rich", "polars", "pydantic", "numpy", "httpdyno.cli.running", "httpdyno.model.trial")),
+    ],
+)
+def test_help_imports_nothing_heavy(words: list[str], heavy: tuple[str, ...]) -> None:
     program = (
         "import sys\n"
-        "import httpdyno.cli.app\n"
-        "print([name for name in ('polars', 'pydantic', 'numpy') if name in sys.modules])\n"
+        f"sys.argv = {['httpdyno', *words, '--help']!r}\n"
+        "from httpdyno.cli import main\n"
+        "main()\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    assert done.stdout.startswith("Usage: httpdyno")
+    assert done.stdout.endswith("\n[]\n")
 
 
 def test_runs_are_listed_without_what_measures_and_draws(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`subjects`: which there are, how they are built, and whether their claims hold."""
+"""`subjects`: the list, the builds, and the claims."""
 
 from pathlib import Path
 
@@ -55,12 +55,12 @@ def test_a_subject_that_cannot_be_read_is_named_before_anything_is_measured(
     httpdyno: Command, given: list[str], make_subject: MakeSubject
 ) -> None:
     make_subject("misspelt", more="[rnu]")
-    # Nothing is measured in the end, as there is no list.
+    # There is no measurement in the end, since there is no list.
     ended = httpdyno("bench", *given[1:], "--urls", "nowhere")
     first, *others = ended.err.splitlines()
     assert "unknown key 'rnu'" in first
     assert first.endswith("; it is left out")
     assert len(others) == 1
     assert "nowhere: cannot be read" in others[0]
-    # Who names subjects has not asked for that one.
+    # A list of named subjects does not include that one.
     assert "rnu" not in httpdyno("bench", *given, "--limit", "4", "--repeat", "1").err

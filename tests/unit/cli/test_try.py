@@ -1,4 +1,4 @@
-"""`try`: what it prints of one client, for people and for programs."""
+"""`try`: its output for one client, for people and for programs."""
 
 from pathlib import Path
 

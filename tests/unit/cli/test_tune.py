@@ -11,9 +11,9 @@ import pytest
 from conftest import MakeSubject
 from doubles.command_line import Command
 from doubles.runs import NOON
-from guide_pages import first_cells, text_of
-from httpdyno.experiments.crawl.tuned import tuned_for
-from httpdyno.experiments.tune.table import tune_views
+from guide_pages import OUTPUT, first_cells, section_of
+from httpdyno.experiments.crawl.plan import tuned_for
+from httpdyno.experiments.tune.present import tune_views
 from httpdyno.lab.room import Pinning
 from httpdyno.stats import Standing
 from httpdyno.store import Tuned, WebIdentity, keep_tuned, open_run
@@ -29,7 +29,8 @@ for number, url in enumerate(lines):
     started = began + timedelta(milliseconds=12 * (number // slots))
     print(f"{url},200,{started.isoformat(timespec='microseconds')},12,13")
 """
-"""A client in which six requests of 12 ms run side by side, and a seventh waits; it says so, and nothing takes time."""
+"""A client in which six requests of 12 ms run side by side, and a seventh waits; the times are only claimed, so that
+the test is quick."""
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def given(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
 
 @pytest.fixture
 def found(given: list[str], subject_folders: Path, tmp_path: Path) -> Path:
-    """Keep a concurrency for the client, as if it had been searched for; give the file."""
+    """Store a concurrency for the client, as a search does; return the file."""
     del given
     cache = tmp_path / "cache" / "httpdyno"
     web = WebIdentity("top-sites", 1, "0" * 32)
@@ -74,7 +75,7 @@ def test_the_best_concurrency_is_found_told_and_kept(httpdyno: Command, given: l
     assert run.manifest.state == "complete"
     assert run.manifest.trials_planned == len(run.trials) <= 12
     assert (folder / "report.html").exists()
-    assert "kept for this machine; use it with: httpdyno bench scales --concurrency auto" in ended.err
+    assert "saved for this machine; use it with: httpdyno bench scales --concurrency auto" in ended.err
 
 
 def test_several_clients_are_searched_in_turns_each_up_to_its_best(
@@ -304,7 +305,7 @@ def test_a_search_that_does_not_follow_from_its_trials_is_not_resumed(
     ended = httpdyno("tune", "--resume", "latest")
 
     assert ended.code == 2
-    assert "trial 1 is not what its settings plan; begin a new run" in ended.err
+    assert "trial 1 does not match the plan of its settings; begin a new run" in ended.err
 
 
 def test_a_run_is_resumed_by_its_own_verb(
@@ -324,13 +325,16 @@ def test_a_run_is_resumed_by_its_own_verb(
 @pytest.mark.parametrize(
     ("options", "line"),
     [
-        ([], "tune: name the SUBJECT whose concurrency is to be found, such as go-net-http"),
+        ([], "tune: name a SUBJECT, such as go-net-http"),
         (["nobody"], "'nobody': there is no such client"),
-        (["scales", "--web", "live"], "tune: a search sends far too much to the real internet; tune on a web of ours"),
+        (
+            ["scales", "--web", "live"],
+            "tune conflicts with --web live: a search would overload the real internet; choose another web",
+        ),
         (["scales", "--timeout", "soon"], "--timeout: 'soon'"),
         (["scales", "--duration", "0"], "--duration: 0 is no time to measure in; write it like 10m"),
         (["scales", "--urls", "nowhere"], "nowhere: cannot be read"),
-        (["scales", "--resume", "latest"], "--resume: a SUBJECT cannot be given beside it"),
+        (["scales", "--resume", "latest"], "--resume: a SUBJECT cannot change when a run is resumed"),
     ],
 )
 def test_what_cannot_be_searched_is_one_clear_line(
@@ -352,7 +356,7 @@ def test_a_subject_that_is_not_available_has_no_best(
 
     assert ended.code == 3
     assert "no-such-program-here" in ended.err
-    assert "no concurrency was found at which it works" in ended.out
+    assert "works at no concurrency" in ended.out
     assert "kept" not in ended.err
 
 
@@ -392,20 +396,23 @@ def test_a_subject_that_is_not_available_can_stand_beside_tuned_ones(
 
 
 def test_the_guide_names_columns_and_verdicts_as_the_table_does() -> None:
-    named = {name for row in first_cells("tune.md") for name in row}
+    named = {name for row in first_cells(OUTPUT, "tune") for name in row}
 
     (table,) = tune_views([], {})
     assert named >= {"right/s", "verdict", "validity"}
     assert named <= {column.name for column in table.columns}
     for standing in set(Standing) - {Standing.FAILED}:
-        assert f"\n| {standing.value} | " in text_of("tune.md")
+        assert f"\n| {standing.value} | " in section_of(OUTPUT, "tune")
 
 
 def test_a_quick_look_says_so_and_is_not_kept(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     ended = httpdyno("tune", *given, "--quick")
     assert ended.code == 0
     assert ended.out.startswith("A quick look, with few and short trials: scales: best with ")
-    assert "httpdyno: a quick look is not kept for --concurrency auto; for that: httpdyno tune scales\n" in ended.err
+    assert (
+        "httpdyno: the result of a quick look is not saved for --concurrency auto; for that: httpdyno tune scales\n"
+        in ended.err
+    )
     assert not (tmp_path / "cache" / "httpdyno" / "tuned").exists()
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)

@@ -1,4 +1,4 @@
-"""A variable of an option that a verb does not have changes nothing, whatever it says."""
+"""An environment variable for an option that a verb lacks has no effect, whatever its value."""
 
 import json
 from pathlib import Path

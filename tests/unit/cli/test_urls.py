@@ -1,4 +1,4 @@
-"""`urls`: the URLs of a web, of a list, of what is piped in."""
+"""`urls`: the URLs of a web, of a list, of piped input."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def test_a_list_is_named_as_other_verbs_name_it(httpdyno: Command, tmp_path: Pat
     (tmp_path / "plain").write_text("a.example\n", encoding="utf-8")
     assert httpdyno("urls", "--urls", "plain").out == "https://a.example\n"
     assert httpdyno("urls", "--urls", "-", stdin=b"c.example\n").out == "https://c.example\n"
-    # Where a list is asked for, a name is that of a file.
+    # Where a list is required, a name is that of a file.
     assert "top-sites: cannot be read: No such file" in httpdyno("urls", "--urls", "top-sites").err
     for typed in ([], ["plain", "--urls", "plain"]):
         ended = httpdyno("urls", *typed)

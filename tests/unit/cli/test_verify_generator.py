@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import pytest
 
 from doubles.command_line import Command
-from httpdyno.experiments.verify_generator.place import divide_cpus
-from httpdyno.experiments.verify_generator.run import Bench, Step, Verified
+from httpdyno.experiments.verify_generator.run import Bench, Step, Verified, divide_cpus
 from httpdyno.judge.generator import distribution_of, judge_report
-from httpdyno.lab.location import find_engine
 from httpdyno.model import ToolLatency, ToolReport
+from httpdyno.subjects.engine_program import find_engine
 
 MS = 1_000_000
 TRUTH = distribution_of([100 * MS] * 20)
@@ -27,7 +26,7 @@ def judged(step: Step, claims: Claims) -> Verified:
 
 @pytest.fixture
 def claim(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Say which p50, in milliseconds, each generator reports of an answer that takes 100: None is not judged."""
+    """Set the p50, in milliseconds, that each generator reports for an answer that takes 100: None is not judged."""
 
     def bench(cpus: str | None, duration_s: float, interruption: object) -> Bench:
         generator, server = divide_cpus(cpus, {0, 1})
@@ -40,7 +39,7 @@ def claim(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
                 yield judged(step, claims)
 
         monkeypatch.setattr("httpdyno.experiments.verify_generator.run.verify", verify)
-        monkeypatch.setattr("httpdyno.experiments.verify_generator.place.make_bench", bench)
+        monkeypatch.setattr("httpdyno.experiments.verify_generator.run.make_bench", bench)
 
     return make
 

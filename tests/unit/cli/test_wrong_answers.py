@@ -1,4 +1,4 @@
-"""What is said of answers that are not what the web serves: at once, and in what is kept."""
+"""Messages about wrong answers: at once, and in the stored run."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from conftest import ANSWERS_ALL, MakeSubject
 from doubles.command_line import Command
 from httpdyno.experiments.registry import definition_of
-from httpdyno.experiments.usual_report import usual_report
+from httpdyno.experiments.report import usual_report
 from httpdyno.store import open_run
 
 
@@ -28,14 +28,14 @@ def test_bench_and_report_name_the_first_wrong_answers(httpdyno: Command, liar: 
         f"wrong answer of Python liar: [200, 14 B; served 13] https://host{number}.example/" for number in range(10)
     ]
     ended = httpdyno("bench", *liar, "--limit", "12", "--repeat", "2")
-    # The first one stands under the table; --verbose has the others.
+    # The first one is under the table; --verbose shows the others.
     assert [line for line in ended.out.splitlines() if line.startswith("wrong answer of")] == said[:1]
     lines = httpdyno("report", "latest", "--format", "table", "--verbose").out.splitlines()
     begin = lines.index(said[0])
     assert lines[begin : begin + 11] == [*said, "4 more wrong answers, not shown"]
     shown = "\n".join(lines)
     assert "\n".join(said) in shown
-    # On one screen there is one line on it, and that there is more.
+    # A short table has one line about it, and a hint at more.
     brief = httpdyno("report", "latest", "--format", "table").out.splitlines()
     assert [line for line in brief if "wrong" in line][-1].startswith("Python liar: ")
     assert "wrong answer of" not in httpdyno("report", "latest", "--format", "json").out

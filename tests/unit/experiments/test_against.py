@@ -1,16 +1,14 @@
-"""``--against`` of ``cost`` and ``latency``: which web is agreed on, and what cannot stand beside it."""
+"""``--against`` of ``cost`` and ``latency``: the negotiated web, and conflicting options."""
 
 from typing import Any, cast
 
 import pytest
 
 from httpdyno.errors import InvalidValue, UsageError
-from httpdyno.experiments.cost.beginning import Selected, make_cost
-from httpdyno.experiments.cost.cost import Cost
 from httpdyno.experiments.cost.options import CostOptions
-from httpdyno.experiments.latency.beginning import make_latency, peer_of
-from httpdyno.experiments.latency.latency import Latency
+from httpdyno.experiments.cost.plan import Cost, Selected, make_cost
 from httpdyno.experiments.latency.options import LatencyOptions
+from httpdyno.experiments.latency.plan import Latency, make_latency, peer_of
 from httpdyno.lab.engine import Engine, Reached, ServedWeb
 from httpdyno.subjects.catalogue import read_catalogue
 
@@ -63,15 +61,15 @@ def test_cost_takes_the_web_that_is_played_there_unless_one_is_named() -> None:
     assert (named.web, named.seed) == ("plain", 1)
     with pytest.raises(UsageError, match="give --web wrong-documents --seed 7, or start it with --web plain --seed 1"):
         cost(_Machines("wrong-documents", 7), web="plain")
-    with pytest.raises(UsageError, match="plays mine, which is none of the webs here"):
+    with pytest.raises(UsageError, match="serves mine, which is unknown here"):
         cost(_Machines("mine"))
 
 
 def test_latency_takes_the_seed_that_is_played_there_and_no_other_web() -> None:
     asked = latency(_Machines("plain", 7))
     assert (asked.against, asked.web, asked.seed, asked.web_digest) == (THERE, "plain", 7, "plain/7")
-    # It has no --web that could be given.
-    with pytest.raises(UsageError, match="is expected here; start it with --web plain --seed 7"):
+    # It has no option --web.
+    with pytest.raises(UsageError, match="with seed 7; start it with --web plain --seed 7"):
         latency(_Machines("top-sites", 7))
 
 
@@ -79,8 +77,8 @@ def test_latency_takes_the_seed_that_is_played_there_and_no_other_web() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"link": "rtt=1ms"}, "--link: beside --against the way is a real one"),
-        ({"peer": APACHE}, "--peer apache: beside --against the origin there answers; leave one of them out"),
+        ({"link": "rtt=1ms"}, "--link conflicts with --against"),
+        ({"peer": APACHE}, "--peer apache conflicts with --against"),
     ],
 )
 def test_what_cannot_stand_beside_it_is_refused_before_anybody_is_asked(
@@ -95,7 +93,7 @@ def test_what_cannot_stand_beside_it_is_refused_before_anybody_is_asked(
 @pytest.mark.parametrize("keepalive", ["both", "off"])
 def test_beside_published_figures_connections_are_kept(keepalive: str) -> None:
     assert latency(_Machines(), preset="published", keepalive="on") == latency(_Machines(), preset="published")
-    with pytest.raises(UsageError, match=f"--keepalive {keepalive}: what was published kept its connections"):
+    with pytest.raises(UsageError, match=f"--keepalive {keepalive} conflicts with --preset"):
         latency(_Machines(), preset="published", keepalive=keepalive)
 
 

@@ -1,14 +1,14 @@
-"""The seed of a link: all conditions of an experiment have it, and a run that goes on has the one that it had."""
+"""The seed of a link: all conditions of an experiment have it, and a resumed run keeps it."""
 
 import pytest
 
 from httpdyno.experiments.capacity.axes import Axes as CapacityAxes
-from httpdyno.experiments.capacity.capacity import Capacity
-from httpdyno.experiments.cost.cost import Cost
-from httpdyno.experiments.latency.latency import Latency
+from httpdyno.experiments.capacity.plan import Capacity
+from httpdyno.experiments.cost.plan import Cost
+from httpdyno.experiments.latency.plan import Latency
 from httpdyno.experiments.registry import restore_experiment
-from httpdyno.experiments.service.axes import Axes as ServiceAxes
-from httpdyno.experiments.service.service import Service
+from httpdyno.experiments.service.plan import Axes as ServiceAxes
+from httpdyno.experiments.service.plan import Service
 
 EXPERIMENTS = [
     Capacity(axes=CapacityAxes(sizes_bytes=(0, 1024), loss=0.01), link_seed=5),

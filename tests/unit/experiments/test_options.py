@@ -1,19 +1,17 @@
-"""Options as fields: how they are listed, read, kept, and made a verb of."""
+"""Options as fields: listing, reading, storing, and the verb made from them."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
-import typer
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from httpdyno.cli.experiment_verb import experiment_verb
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.cost.options import CostOptions
 from httpdyno.experiments.latency.options import LatencyOptions
-from httpdyno.experiments.options import LINK, MEMORY, TIMEOUT, Option, option_fields, read_options, web_option
+from httpdyno.experiments.options import LINK, MEMORY, TIMEOUT, Option, Verb, option_fields, read_options, web_option
 from httpdyno.experiments.restoring import settings_of
-from httpdyno.experiments.verb import Verb
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,14 +67,13 @@ def test_a_verb_has_them_the_environment_too_and_refuses_what_cannot_be(monkeypa
         read.append((names, asked()))
 
     monkeypatch.setattr("httpdyno.cli.running.run_and_show", run)
-    app = typer.Typer()
-    app.command("toy")(experiment_verb(Verb("toy", Toy, help="Toys.", names="Clients.")))
+    toy = experiment_verb(Verb("toy", Toy, help="Toys.", names="Clients."))
     monkeypatch.setenv("OFTEN", "4")
     runner = CliRunner()
-    assert runner.invoke(app, ["native", "--timeout", "2s"]).exit_code == 0
-    assert read == [(["native"], Toy(timeout_s=2.0, often=4))]
-    assert runner.invoke(app, ["--how-often", "0"]).exit_code == 2
-    assert isinstance(runner.invoke(app, ["--timeout", "soon"]).exception, InvalidValue)
+    assert runner.invoke(toy, ["native", "--timeout", "2s"]).exit_code == 0
+    assert read == [(("native",), Toy(timeout_s=2.0, often=4))]
+    assert runner.invoke(toy, ["--how-often", "0"]).exit_code == 2
+    assert isinstance(runner.invoke(toy, ["--timeout", "soon"]).exception, InvalidValue)
     assert len(read) == 1
 
 

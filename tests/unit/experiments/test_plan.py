@@ -1,4 +1,4 @@
-"""What a run consists of: a list, or a search."""
+"""The plan of a run: a list, or a search."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from doubles.plans import following
 from doubles.trials import trial
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.plan import ListedPlan, NextTrial, RepeatingPlan, SearchPlan, TimeBudget
+from httpdyno.experiments.plan import ListedPlan, NextTrial, RepeatingPlan, SearchPlan, TimeBudget, schedule
 from httpdyno.experiments.restoring import restored
-from httpdyno.experiments.schedule import schedule
-from httpdyno.experiments.tune.tune import Tune
+from httpdyno.experiments.tune.plan import Tune
 from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity, Workload
 
 SUBJECTS = [
@@ -63,7 +62,7 @@ def subject(name: str) -> Subject:
 
 
 def repeating_plan(names: str, blocks: int, budget: TimeBudget | None = None) -> RepeatingPlan:
-    """Plan so many blocks of subjects with one letter each."""
+    """Plan a number of blocks of subjects with one letter each."""
     condition = Condition("bench", "plain", Workload(()))
     listed = ListedPlan(schedule([subject(name) for name in names], [condition], repeat=blocks, seed=1))
     return RepeatingPlan(
@@ -79,7 +78,7 @@ Attempt = tuple[int, str, int]
 
 
 def repeating(plan: RepeatingPlan, disturbed: set[Attempt], unavailable: str = "") -> list[Trial]:
-    """Carry out a plan in which other programs disturb some attempts; subject a is the slowest, b the next."""
+    """Run a plan in which other programs disturb some attempts; subject a is the slowest, b the next."""
     seen: list[Trial] = []
     for planned in following(plan, seen):
         name = planned.subject.id
@@ -146,10 +145,10 @@ def test_a_disturbed_trial_is_repeated_at_once_in_its_block() -> None:
         ("abcdefgh", 1, three_times(0, "a"), [(0, "a"), (0, "a"), (1, "a"), (1, "b")]),
         ("abcdefgh", 1, three_times(0, "h"), [(0, "h"), (0, "h"), (1, "h"), (1, "g")]),
         ("abcdefghij", 1, three_times(0, "e"), [(0, "e"), (0, "e"), *((1, name) for name in "def")]),
-        # Nothing is left for a pair: no closing block.
+        # Too few repeats are left for a pair: no closing block.
         ("abcdef", 1, three_times(0, "a"), [(0, "a"), (0, "a")]),
         ("ab", 1, three_times(0, "a"), [(0, "a")]),
-        # A subject alone is compared with none, and may have its closing trial for its median.
+        # A single subject is compared with none, and may use its closing trial for its median.
         ("a", 6, three_times(2, "a"), [(2, "a"), (2, "a"), (6, "a")]),
         ("a", 1, three_times(0, "a"), []),
     ],

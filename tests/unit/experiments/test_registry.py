@@ -1,7 +1,7 @@
 """The experiments by name, and their metrics."""
 
 import ast
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,34 +11,36 @@ import httpdyno
 from doubles.trials import changed, trial
 from httpdyno.errors import UnknownName, UnreadableRun
 from httpdyno.experiments.capacity.figures import CapacitySummary
-from httpdyno.experiments.cost.figures import CostSummary
-from httpdyno.experiments.latency.figures import LatencySummary
+from httpdyno.experiments.cost.judge import CostSummary
+from httpdyno.experiments.definition import Judging, Planning, Presentation
+from httpdyno.experiments.latency.judge import LatencySummary
 from httpdyno.experiments.registry import definition_of, experiment_names, figure_columns, figure_records
 from httpdyno.experiments.service.figures import ServiceSummary
 from httpdyno.judge import find_metric
-from httpdyno.model import Direction, LinesSummary, Trial, figure_fields
+from httpdyno.model import Cases, Direction, LinesSummary, Trial, figure_fields
 
 
 def test_every_name_leads_to_its_definition() -> None:
-    assert experiment_names() == ("bench", "tune", "load", "capacity", "cost", "latency", "service")
+    assert experiment_names() == ("bench", "tune", "load", "capacity", "cost", "latency", "service", "conformance")
     assert [definition_of(name).name for name in experiment_names()] == list(experiment_names())
 
 
 def test_an_experiment_of_another_version_is_refused_in_one_line() -> None:
-    with pytest.raises(UnreadableRun, match="'capacities' is not known to this version of httpdyno; known are: bench"):
+    with pytest.raises(UnreadableRun, match="'capacities' is unknown to this version of httpdyno; known are: bench"):
         definition_of("capacities")
 
 
 def test_what_ranks_has_a_direction_and_what_identifies_is_a_field() -> None:
     for name in experiment_names():
         definition = definition_of(name)
-        assert definition.ranking_metric.better is not Direction.NEITHER
-        assert {column.name for column in definition.identity} <= set(Trial.__dataclass_fields__)
+        if definition.presentation.ranked_by is not None:
+            assert definition.presentation.ranking_metric.better is not Direction.NEITHER
+        assert {column.name for column in definition.presentation.identity} <= set(Trial.__dataclass_fields__)
         assert definition.question.endswith("?")
 
 
 def test_an_unknown_metric_is_refused_with_the_known_names() -> None:
-    metrics = definition_of("bench").metrics
+    metrics = definition_of("bench").presentation.metrics
     assert find_metric(metrics, "p99").column.unit == "ms"
     with pytest.raises(UnknownName, match=r"no metric 'right_per_second'; did you mean 'right_per_s'\?$"):
         find_metric(metrics, "right_per_second")
@@ -48,7 +50,7 @@ def test_an_unknown_metric_is_refused_with_the_known_names() -> None:
 
 def test_a_definition_that_ranks_by_nothing_it_has_is_refused() -> None:
     with pytest.raises(UnknownName, match="no metric 'speed'"):
-        replace(definition_of("bench"), ranked_by="speed")
+        replace(definition_of("bench").presentation, ranked_by="speed")
 
 
 def test_an_experiment_tells_of_a_trial_what_it_found_there_and_nothing_of_none() -> None:
@@ -65,7 +67,7 @@ def test_an_experiment_tells_of_a_trial_what_it_found_there_and_nothing_of_none(
         "cost": ({"cost": CostSummary(10, cpu_per_document_ns=870_000.0)}, "10 documents, 870 us of CPU time each"),
     }
     for name in experiment_names():
-        told = definition_of(name).told
+        told = definition_of(name).presentation.trial_result
         assert (told is not None) is (name in found)
         if told is not None:
             figures, words = found[name]
@@ -75,7 +77,7 @@ def test_an_experiment_tells_of_a_trial_what_it_found_there_and_nothing_of_none(
 
 def test_rules_hold_where_they_apply() -> None:
     def names(experiment: str) -> set[str]:
-        return {rule.name for rule in definition_of(experiment).rules}
+        return {rule.name for rule in definition_of(experiment).judging.rules}
 
     def limited(rules: set[str]) -> set[str]:
         return {name for name in rules if name.startswith(("origin_", "generator_", "link_"))}
@@ -90,9 +92,10 @@ def test_rules_hold_where_they_apply() -> None:
 
 @pytest.mark.parametrize("package", ["model", "stats", "store", "judge", "report", "runs", "lab", "urls"])
 def test_what_serves_any_experiment_names_none(package: str) -> None:
-    records = {kind.__name__ for kind in figure_records()} - {"LinesSummary"}
-    lines = {field.name for field in figure_fields(LinesSummary)}
-    figures = set(figure_columns()) - lines
+    # Trials of any experiment can have lines and cases.
+    shared = (LinesSummary, Cases)
+    records = {kind.__name__ for kind in figure_records()} - {kind.__name__ for kind in shared}
+    figures = set(figure_columns()) - {field.name for kind in shared for field in figure_fields(kind)}
     for file in (Path(httpdyno.__file__).parent / package).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             named = {ast.Name: "id", ast.Attribute: "attr", ast.Constant: "value"}.get(type(node), "_fields")
@@ -101,3 +104,14 @@ def test_what_serves_any_experiment_names_none(package: str) -> None:
             # The report of our generator has service times.
             if isinstance(node, ast.Constant) and word != "service":
                 assert word not in experiment_names(), f"{file}:{node.lineno} names {word}"
+
+
+@pytest.mark.parametrize("kind", [Planning, Judging, Presentation])
+def test_every_field_of_an_experiment_is_used_by_more_than_one(kind: type) -> None:
+    # What one experiment needs is a method of a subclass.
+    part = kind.__name__.lower()
+    values = [getattr(definition_of(name), part) for name in experiment_names()]
+    usual = kind(metrics=()) if kind is Presentation else kind()
+    for field in fields(kind):
+        own = [value for value in values if getattr(value, field.name) != getattr(usual, field.name)]
+        assert len(own) > 1, field.name

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.crawl.crawl import Crawl
+from httpdyno.experiments.crawl.plan import Crawl
+from httpdyno.experiments.plan import schedule, usual_repeat
 from httpdyno.experiments.restoring import restored
-from httpdyno.experiments.schedule import schedule, usual_repeat
 from httpdyno.model import Condition, Link, Subject, SubjectKind, Workload
 from httpdyno.store import WebIdentity
 
@@ -83,7 +83,7 @@ def test_orders_differ_from_block_to_block_and_seed_to_seed() -> None:
         for seed in range(5)
         for block in range(50)
     }
-    # 250 draws of 24 orders: a missing one would be a miracle of 1 in 1,700.
+    # 250 draws of 24 orders: a missing one has a chance of 1 in 1,700.
     assert len(orders) == 24
 
 

@@ -1,4 +1,4 @@
-"""A report holds what its run says: whatever run it is, and nothing that it does not say."""
+"""A report has the data of its run: of any run, and no other data."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from httpdyno.model import (
     Trial,
     Validity,
 )
-from httpdyno.runs.report import build_report
+from httpdyno.runs.showing import build_report
 from httpdyno.store import RunWriter, open_run, polars_schema
 
 BENCH: Definition = definition_of("bench")
@@ -135,7 +135,7 @@ def test_what_ranks_stands_right_behind_the_names(tmp_path: Path) -> None:
         "wrong",
         "verdict",
     ]
-    assert sorted(names) == sorted(column.name for column in BENCH.table([]).columns)
+    assert sorted(names) == sorted(column.name for column in BENCH.presentation.table([]).columns)
 
 
 def test_the_ranking_draws_each_trial_the_median_and_its_interval(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_every_rule_is_told_with_the_worst_that_was_found(tmp_path: Path) -> Non
     assert (wrong["at most"], wrong["worst"], wrong["trial"], wrong["failed"]) == (0.5, 4.0, 1, 1)
     assert wrong["makes it"] == "INCORRECT"
     assert "4 % of the answers are wrong" in str(wrong["says"])
-    # Nobody measured the CPUs of these trials: the rule says so, and has no column among the trials.
+    # The CPUs of these trials were not measured: the rule says so, and has no column among the trials.
     origin = dict(zip(columns, rules["origin_cpu"], strict=True))
     assert (origin["worst"], origin["trial"], origin["failed"]) == (None, None, 0)
     assert str(origin["says"]).startswith("not judged: ")
@@ -382,7 +382,7 @@ def test_damaged_samples_are_one_clear_line(tmp_path: Path) -> None:
     writer.close(complete=True, ended_at=NOON)
     path = writer.folder / "samples.parquet"
     content = bytearray(path.read_bytes())
-    # The end of the file, which says where things are, is whole; the data is not.
+    # The index at the end of the file is complete; the data is not.
     content[4 : len(content) // 2] = bytes(len(content) // 2 - 4)
     path.write_bytes(content)
     with pytest.raises(UnreadableRun, match=r"samples\.parquet is damaged"):

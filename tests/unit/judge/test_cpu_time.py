@@ -17,14 +17,14 @@ US = 1000
 
 
 def made_up(
-    costs_ns: Any,  # whatever makes an array
+    costs_ns: Any,  # any input of an array
     *,
     start_ns: int = 100 * MS,
     start_cpu_ns: int = 50 * MS,
     waits_ns: int = 100 * US,
     every_ns: int = 10 * MS,
 ) -> tuple[CpuSeries, Int64Array]:
-    """Make the readings of a program that starts, and then fetches documents that cost so much each."""
+    """Make the readings of a program that starts, and then fetches documents of a given cost."""
     costs = np.asarray(costs_ns, dtype=np.int64)
     requests = start_ns + np.concatenate(([0], np.cumsum(costs + waits_ns)))
     spent = start_cpu_ns + np.concatenate(([0], np.cumsum(costs)))
@@ -140,7 +140,7 @@ def crawl(
     start_ns: int = 100 * MS,
     start_cpu_ns: int = 60 * MS,
 ) -> tuple[pl.DataFrame, CpuSeries]:
-    """Make the lines and the CPU clock of a client that has so many URLs in flight; each costs half at its end."""
+    """Make the lines and the CPU clock of a client with a number of URLs in flight; each costs half at its end."""
     starts = start_ns + np.arange(urls) * (each_ns // in_flight)
     ends = starts + each_ns
     costs = np.where(np.arange(urls) < cold, cost_ns + cold_cost_ns, cost_ns)

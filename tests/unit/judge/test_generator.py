@@ -162,15 +162,19 @@ def test_what_is_no_report_of_the_calibrator_is_refused_in_one_line(text: str) -
     [
         ({}, 0.0, None),
         ({}, 0.05, None),
-        ({}, 0.5, "other work, or this machine's host, had the generator's CPUs for 50% of the time (5% is allowed)"),
-        ({"answers": 0}, 0.0, "no answer was asked for"),
+        (
+            {},
+            0.5,
+            "other work, or this machine's host, used the generator's CPUs for 50% of the time (5% is allowed)",
+        ),
+        ({"answers": 0}, 0.0, "no requests were sent"),
         ({"lateness_p50_ns": 300_000}, 0.0, "half of its answers 0.3 ms late"),
         ({"lateness_p99_ns": 3 * MS}, 0.0, "one answer in a hundred 3.0 ms late"),
         ({"lateness_p99_ns": 3 * MS, "planned_p99_ns": 900 * MS}, 0.0, None),
         (
             {"waiting_ns": 100 * MS},
             0.0,
-            "host, had the server's CPU for 10% of the time (2% is allowed)",
+            "host, used the server's CPU for 10% of the time (2% is allowed)",
         ),
     ],
 )
@@ -186,7 +190,7 @@ def test_nobody_is_judged_by_a_server_that_was_disturbed(
     [
         ({50.0: 5}, 0.3, 0.3, None),
         ({99.0: 9}, 0.001, 0.001, None),
-        ({99.0: 9}, 0.002, 0.001, "its p99 would be wrong, but other work, or this machine's host, had"),
+        ({99.0: 9}, 0.002, 0.001, "its p99 would be wrong, but other work, or this machine's host, used"),
         ({99.0: 9}, 0.0, 0.006, "for 0.60% of the time (0.25% is allowed for that)"),
         ({90.0: 9, 99.0: 9}, 0.0, 0.006, None),
         ({50.0: 9}, 0.05, 0.05, None),
@@ -291,7 +295,7 @@ def test_a_percentile_that_fewer_than_ten_exceed_is_told_and_not_judged() -> Non
     assert judge_report(answered, distribution_of([5 * MS] * 1_000), connections=0).right
     many = judge_report(answered, distribution_of([5 * MS] * 10_000), connections=0)
     assert str(many.worst) == "p99.9 1.80x too high"
-    # That nothing could be judged is no praise.
+    # A result that could not be judged is not a success.
     few = judge_report(report(9, p50=5), distribution_of([5 * MS] * 9), connections=0)
     assert (few.right, few.worst) == (False, None)
 
@@ -309,7 +313,7 @@ def test_a_tool_without_any_figure_is_not_right() -> None:
 
 
 def test_a_generator_that_omits_is_found_out() -> None:
-    """A closed loop sees the stall once a connection; who claims a schedule must report what the schedule saw."""
+    """A closed loop sees the stall once a connection; a generator with a schedule must report its response times."""
     stall = Stalling(5 * MS, at_ns=4_000 * MS, length_ns=1_000 * MS)
     truth = replay(stall, rate_per_s=1_000, duration_s=8, connections=64).response
     honest = judge_report(_percentiles(truth.quantile_ns), truth, connections=64)

@@ -8,7 +8,7 @@ import pytest
 from doubles.trials import trial
 from httpdyno.judge import Ceiling, ceiling_notes, ceiling_of, with_validity
 from httpdyno.judge.limit import Limit, is_saturated, limited_by
-from httpdyno.judge.validity import findings
+from httpdyno.judge.validity import RULES, findings
 from httpdyno.judge.verdict import TIMED_OUT_SATURATED, name_timeouts
 from httpdyno.model import (
     CeilingLimit,
@@ -87,7 +87,7 @@ def crawl(*, right_per_s: float | None = 80.0, cpu_user_ns: int = 3 * S, **other
 @pytest.mark.parametrize(
     ("of", "limit"),
     [
-        (crawl(), Limit.CONCURRENCY),  # 83 a second are all that 50 in flight of 0.6 s each can be
+        (crawl(), Limit.CONCURRENCY),  # 83 a second are the maximum for 50 in flight of 0.6 s each
         (crawl(right_per_s=60.0), None),
         (crawl(link="rtt=100ms"), None),
         (crawl(cpu_user_ns=9 * S), Limit.CPU),
@@ -145,7 +145,7 @@ def seen(**changes: object) -> Trial:
         (seen(engine_cpu_user_ns=9 * S, cpu_user_ns=9 * S), 9000.0, CeilingLimit.ORIGIN),
         (seen(origin_waiting_ns=3 * S), 9000.0, CeilingLimit.MACHINE),
         (seen(cpus=(ENGINE, replace(SUBJECT, busy_ns=8 * S))), 9000.0, CeilingLimit.MACHINE),
-        # Held up by distance, which the plan of the web knows nothing of.
+        # Limited by distance, which the plan of the web does not include.
         (replace(FETCHER, link="rtt=40ms"), 1000.0, CeilingLimit.LINK),
         (replace(FETCHER, link="rtt=40ms"), 900.0, CeilingLimit.WEB),
         (
@@ -156,7 +156,7 @@ def seen(**changes: object) -> Trial:
     ],
 )
 def test_what_held_the_fetcher_up_is_told(of_fetcher: Trial, planned_per_s: float | None, limit: CeilingLimit) -> None:
-    assert ceiling_of(of_fetcher, planned_per_s=planned_per_s) == Ceiling(800.0, limit)
+    assert ceiling_of(of_fetcher, RULES, planned_per_s=planned_per_s) == Ceiling(800.0, limit)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_what_held_the_fetcher_up_is_told(of_fetcher: Trial, planned_per_s: floa
     ],
 )
 def test_a_fetcher_that_failed_or_was_too_quick_says_nothing(of_fetcher: Trial) -> None:
-    assert ceiling_of(of_fetcher, planned_per_s=900.0) is None
+    assert ceiling_of(of_fetcher, RULES, planned_per_s=900.0) is None
 
 
 def reached(rate: float, limit: CeilingLimit, **counters: object) -> tuple[Validity | None, float | None]:

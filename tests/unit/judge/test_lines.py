@@ -53,7 +53,7 @@ def test_an_answer_that_is_none_is_one_clear_line(answer: bytes) -> None:
 
 
 SPACES = " \t\n\v\f\r\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
-"""What Unicode calls white space; Python has some control characters more."""
+"""White space in Unicode; Python also includes some control characters."""
 FORM = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?:(:\d\d)(?:\.(\d+)(?![\d.]))?|(?=[Zz+\[ -]|$))(.*)", re.ASCII | re.DOTALL
 )
@@ -61,7 +61,7 @@ ZONE = re.compile(rf"[{SPACES}]?([+-])([01]\d|2[0-3])(?::?([0-5]\d))?", re.ASCII
 
 
 def slow_start(text: str) -> tuple[int, int] | None:
-    """Read a start time: nanoseconds, and what the last digit stands for."""
+    """Read a start time: nanoseconds, and the precision of the last digit."""
     form = FORM.fullmatch(text)
     if form is None:
         return None

@@ -1,4 +1,4 @@
-"""A load in machines: what is typed, what each trial says, and how the quantities hang together."""
+"""A load in machines: the input, the results of each trial, and the relations of the quantities."""
 
 from dataclasses import replace
 from math import ceil
@@ -246,7 +246,7 @@ def test_the_figures_of_a_trial_are_for_each_right_answer() -> None:
         (4e8, 38.0, Validity.VALID, "direct", 500.0),  # 20 in flight, 0.4 s each: the web set the pace
         (4e8, 10.0, Validity.ORIGIN_LIMITED, "direct", 402.0),  # answers waited for a CPU
         (None, 40.0, Validity.ORIGIN_LIMITED, "direct", 2.0),
-        (None, 40.0, Validity.VALID, "rtt=80ms", 500.0),  # the plan knows nothing of a distance
+        (None, 40.0, Validity.VALID, "rtt=80ms", 500.0),  # the plan does not include a distance
     ],
 )
 def test_waiting_for_a_cpu_is_no_part_of_the_time_of_an_answer(

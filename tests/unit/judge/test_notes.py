@@ -91,7 +91,7 @@ def test_several_that_lack_what_a_package_has_are_told_how_to_get_it_at_once() -
     lacking = [without(name, f"{name}: needs it, found none; install it with: apt-get install {name}") for name in "ab"]
     nowhere = without("c", "c: no package has it")
     assert missing_notes([*lacking, *lacking, nowhere, trial("d", 0)]) == (
-        "2 lack what a package has: the same command with --install brings it first",
+        "2 lack packages; to install them first, add --install",
     )
     assert missing_notes([lacking[0], nowhere]) == ()
 
@@ -119,7 +119,7 @@ def test_the_share_is_of_all_requests(versions: tuple[Count, ...] | None, share:
 def test_subjects_that_spoke_another_version_are_named() -> None:
     trials = [spoke("a", 76), spoke("b", 73), spoke("c", 0), spoke("d", 0)]
     assert version_notes(trials) == (
-        "HTTP versions differ, and with them what a client has to do: the origin saw "
+        "HTTP versions differ, and with them the work of a client: the origin saw "
         "HTTP/2 in 73 to 76 % of the requests of C a, C b; no HTTP/2 of C c, C d",
     )
 
@@ -149,8 +149,8 @@ def test_there_is_nothing_to_say_where_they_are_alike_or_not_known(trials: list[
     [
         ([], ()),
         (["", ""], ()),
-        (["1.1", "1.1"], ("HTTP/1.1 alone was asked for",)),
-        (["2"], ("HTTP/2 alone was asked for: a host that does not speak it has to be reported as an error",)),
+        (["1.1", "1.1"], ("clients were set to HTTP/1.1",)),
+        (["2"], ("clients were set to HTTP/2: a host without it must be reported as an error",)),
     ],
 )
 def test_the_version_that_was_asked_for_is_named(asked: list[str], notes: tuple[str, ...]) -> None:

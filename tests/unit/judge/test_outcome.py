@@ -18,7 +18,7 @@ LINES = Lines(pl.DataFrame(schema=LINE_COLUMNS), 0, ())
 
 
 def judged(last_end_s: float | None = None, causes: Sequence[str | None] = (), **counts: object) -> Judged:
-    """Make what is left of a client's lines: one that ended then, and a URL without a line for each cause."""
+    """Make the lines of a client that ended then, and a URL without a line for each cause."""
     printed = [] if last_end_s is None else [(1, "https://first", None, 0, int(last_end_s * S))]
     missing = [(None, f"https://{number}", cause, None, None) for number, cause in enumerate(causes)]
     columns = {"line": pl.Int32, "url": pl.String, "cause": pl.String, "start_ns": pl.Int64, "duration_ns": pl.Int64}
@@ -67,12 +67,12 @@ def judged(last_end_s: float | None = None, causes: Sequence[str | None] = (), *
             Outcome.CRASHED,
             "could not be started: no such file",
         ),
-        # Withheld, and without a word of what else it lacks.
+        # Withheld, without mention of other missing lines.
         (replace(DONE, withheld="silent"), LINES, judged(59), Outcome.MISSING, "silent"),
         (replace(DONE, withheld="silent"), LINES, judged(59, missing=2), Outcome.MISSING, "silent"),
         (replace(DONE, withheld="silent"), LINES, judged(59, foreign=1), Outcome.FOREIGN, None),
         (replace(DONE, withheld="silent", exit_code=1), LINES, judged(59), Outcome.CRASHED, "exited with 1"),
-        # Silent because hosts were spared, because it owed an answer, or although it had nothing left to do.
+        # Silent because of the limit per host, because it owed an answer, or with nothing left to do.
         (replace(DEADLINE, owed=0), LINES, judged(1, missing=2), Outcome.OK, None),
         (replace(DEADLINE, owed=0), LINES, judged(missing=2), Outcome.OK, None),
         (
@@ -129,7 +129,7 @@ def judged(last_end_s: float | None = None, causes: Sequence[str | None] = (), *
             "printed nothing in the 12.0 s before the deadline; 1 URL missing: https://0 (stall_headers); "
             "does the client's REQUEST_TIMEOUT cover that?",
         ),
-        # What the web has broken is named first, and three of them all.
+        # Faults of the web are named first, three in all.
         (
             DEADLINE,
             LINES,

@@ -251,7 +251,7 @@ def test_a_full_link_leaves_cpu_time_standing() -> None:
 def test_wrong_answers_and_failures_spoil_everything() -> None:
     assert spoiled_aspects(crawl(wrong=100)) == set(Aspect)
     assert spoiled_aspects(replace(crawl(), outcome=Outcome.CRASHED)) == set(Aspect)
-    # A verdict that no rule of all experiments explains may be of anything; without one nothing is said.
+    # A verdict that no common rule explains may affect all figures; without a verdict nothing is spoiled.
     assert spoiled_aspects(replace(crawl(), validity=Validity.UNSTEADY)) == set(Aspect)
     assert spoiled_aspects(replace(crawl(**FOREIGN), validity=None)) == set()
 

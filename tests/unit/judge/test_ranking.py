@@ -1,4 +1,4 @@
-"""Ranks that say what can be told: ties, certainty, missing blocks."""
+"""Ranks and their certainty: ties, certain differences, missing blocks."""
 
 from dataclasses import replace
 from itertools import permutations
@@ -12,7 +12,7 @@ from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import find_metric, rank
 from httpdyno.model import Difference, LinesSummary, Outcome, Ranking, Trial, Validity
 
-METRICS = definition_of("bench").metrics
+METRICS = definition_of("bench").presentation.metrics
 RIGHT = find_metric(METRICS, "right_per_s")
 FAST = [200.0, 222, 201, 199, 210]
 SLOW = [100.0, 110, 101, 100, 104]
@@ -34,7 +34,7 @@ def scaled(values: list[float], factor: float, noise: list[float]) -> list[float
 
 
 def three() -> list[Trial]:
-    """Two that cannot be told apart, and one that is surely worse."""
+    """Two without a certain difference, and one that is certainly worse."""
     alike = scaled(FAST, 1.001, [0.01, -0.02, 0.01, 0.02, -0.02])
     return trials_of("fast", FAST) + trials_of("alike", alike) + trials_of("slow", SLOW)
 
@@ -119,7 +119,7 @@ def test_fewer_than_three_blocks_leave_every_rank_open(blocks: int) -> None:
 
 
 def test_pairs_use_the_blocks_that_both_have() -> None:
-    # What only one of them saw must not count: the last block was ten times as slow for all who were measured in it.
+    # Blocks of only one of them must not count: the last block was ten times as slow for its subjects.
     trials = trials_of("fast", [*FAST, None]) + trials_of("slow", [None, *SLOW[1:], 10.0])
     ranking = rank(trials, RIGHT)
     assert texts(ranking) == {"fast": "1", "slow": "2"}
@@ -139,7 +139,7 @@ def test_fewer_than_three_common_blocks_are_undecided_and_take_no_part_in_the_co
 
 
 def test_a_rank_that_the_common_blocks_contradict_is_open_and_possible() -> None:
-    # The last blocks were slow for all who were measured in them, which only b was: in those of both it is better.
+    # The last blocks were slow, and only b was measured in them: in the common blocks it is better.
     ranking = rank(trials_of("a", [100, 101, 99]) + trials_of("b", [110, 111, 109.2, 11, 11.1, 10.9, 11]), RIGHT)
     assert texts(ranking) == {"a": "1", "b": "2?"}
     assert ranking.comparisons[0].difference is Difference.WORSE
@@ -151,7 +151,7 @@ def test_who_shares_too_few_blocks_with_most_others_is_provisional_and_they_are_
     common = [trials_of(name, scaled(FAST[:3], factor, [0.0, 0.001, -0.001])) for name, factor in (("a", 1), ("b", 2))]
     ranking = rank([trial for own in (*common, apart) for trial in own], RIGHT)
     assert {standing.subject for standing in ranking.standings if standing.provisional} == {"apart"}
-    # Where nobody has three blocks, none is worse off than another: all is open, nothing provisional.
+    # If no subject has three blocks, all are alike: differences may be chance, none is provisional.
     few = rank(trials_of("a", FAST[:2]) + trials_of("b", [None, None, *FAST[:2]]), RIGHT)
     assert not any(standing.provisional for standing in few.standings)
 
@@ -211,7 +211,7 @@ def test_who_was_beyond_any_figure_in_a_trial_has_no_rank_by_the_others() -> Non
 
 
 def test_a_metric_without_a_direction_ranks_nobody() -> None:
-    with pytest.raises(InvalidValue, match="totalUrls describes what was measured"):
+    with pytest.raises(InvalidValue, match="totalUrls has no direction"):
         rank([], find_metric(METRICS, "totalUrls"))
 
 

@@ -1,4 +1,4 @@
-"""The reports of load tools, as they really printed them."""
+"""Real reports of load tools."""
 
 import re
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""One trial from its artifacts to its record; the figures of a crawl by the seeds' definitions."""
+"""One trial from its artifacts to its record; the figures of a crawl by the published definitions."""
 
 import io
 from dataclasses import replace
@@ -20,7 +20,7 @@ from httpdyno.judge import (
 )
 from httpdyno.judge.outcome import Ending
 from httpdyno.judge.trial import summarise_crawl
-from httpdyno.judge.validity import judge_validity
+from httpdyno.judge.validity import RULES, judge_validity
 from httpdyno.judge.verdict import VERDICTS
 from httpdyno.model import (
     Condition,
@@ -158,7 +158,7 @@ def test_a_list_that_the_deadline_cut_was_never_exhausted() -> None:
 @pytest.mark.parametrize(
     ("kind", "deadline_s", "ended_after_ms", "right_per_s"),
     [
-        # Two seconds to end are no time to measure in.
+        # The two seconds to end are not measured.
         ("deadline", 12.0, 14_000, 2 / 12),
         ("deadline", 12.0, 12_001, 2 / 12),
         ("deadline", 0.15, 250, 2 / 0.2),
@@ -248,7 +248,7 @@ LINK = {
 
 def test_a_trial_whose_link_missed_is_limited_by_it_and_no_fault_of_the_subject() -> None:
     report = {"version": 1, "outcome": "link_limited", "reason": "link", "subject": {"wall_ns": 0}, "link": LINK}
-    judged = judge_crawl(PLAN, artifacts(report), reference())
+    judged = judge_crawl(PLAN, artifacts(report), reference(), rules=RULES)
     trial = judged.trial
     assert (trial.outcome, trial.validity, trial.validity_reason) == (
         Outcome.REFUSED,
@@ -269,9 +269,9 @@ def test_a_trial_whose_link_missed_is_limited_by_it_and_no_fault_of_the_subject(
     [
         (b"https://a.example/x,y,404,2024-10-21T12:00:00.000Z,20,300", None, 1),
         (b"https://a.example/x,y,200,2024-10-21T12:00:00.000Z,20,301", None, 1),
-        # A server that is too busy answers something else.
+        # An overloaded server answers differently.
         (b"https://a.example/x,y,503,2024-10-21T12:00:00.000Z,20,300", "nginx", None),
-        # Nobody is answered behind such a handshake; a busy client may see a late answer before its clock.
+        # No answer follows such a handshake; a busy client may see a late answer before its clock.
         (b"https://b.example,200,2024-10-21T12:00:00.000Z,20,3", None, 0),
         (b"https://d.example,200,2024-10-21T12:00:00.000Z,20,3", None, 1),
         (b"https://late.example,200,2024-10-21T12:00:00.000Z,20,3", None, 0),
@@ -285,7 +285,9 @@ https://late.example,error,,,timeout,1,https://late.example/,1,1600
 """
     expectations = read_expectations(io.BytesIO(EXPECT + more))
     condition = replace(PLAN.condition, peer=peer)
-    judged = judge_crawl(replace(PLAN, condition=condition), artifacts(REPORT, line + b"\n"), Reference(expectations))
+    judged = judge_crawl(
+        replace(PLAN, condition=condition), artifacts(REPORT, line + b"\n"), Reference(expectations), rules=RULES
+    )
     assert judged.trial.tally
     assert judged.trial.tally.surely_wrong == surely
 
@@ -302,14 +304,14 @@ https://c.example,Timeout,2024-10-21T12:00:00.000Z,1000,
 )
 def test_a_timeout_that_the_link_may_be_the_cause_of_is_no_mistake(link: str, explained: int) -> None:
     plan = replace(PLAN, condition=replace(PLAN.condition, link=Link.parse(link)))
-    trial = judge_crawl(plan, artifacts(REPORT, LATE_OUTPUT), reference()).trial
+    trial = judge_crawl(plan, artifacts(REPORT, LATE_OUTPUT), reference(), rules=RULES).trial
     assert trial.tally
     assert (trial.tally.false_error, trial.tally.right) == (1, 2), "it is no right answer either"
     assert trial.tally.explained == explained
     assert [case.case for case in trial.tally.explained_cases] == ["timeout_over_link"] * explained
-    # Of an error that came before its time, the link is no cause.
+    # The link does not explain an error before the timeout.
     early = LATE_OUTPUT.replace(b"000Z,1000,", b"000Z,500,")
-    hasty = judge_crawl(plan, artifacts(REPORT, early), reference()).trial
+    hasty = judge_crawl(plan, artifacts(REPORT, early), reference(), rules=RULES).trial
     assert hasty.tally
     assert hasty.tally.explained == 0
 
@@ -319,7 +321,7 @@ def reference() -> Reference:
 
 
 def test_from_files_to_record() -> None:
-    judged = judge_crawl(PLAN, artifacts(REPORT, OUTPUT), reference(), Circumstances("1.2"))
+    judged = judge_crawl(PLAN, artifacts(REPORT, OUTPUT), reference(), Circumstances("1.2"), rules=RULES)
     trial = judged.trial
     assert (trial.trial, trial.block, trial.position, trial.condition) == (7, 2, 1, "point")
     assert (trial.outcome, trial.reason, trial.validity, trial.version) == (Outcome.OK, None, Validity.VALID, "1.2")
@@ -338,7 +340,7 @@ def test_from_files_to_record() -> None:
 
 def test_a_failed_trial_keeps_its_samples_but_has_no_validity() -> None:
     report = {**REPORT, "outcome": "signaled", "subject": {**REPORT["subject"], "exit_code": None, "signal": 11}}  # type: ignore[dict-item]
-    judged = judge_crawl(PLAN, artifacts(report, OUTPUT[:70], stderr="boom"), reference())
+    judged = judge_crawl(PLAN, artifacts(report, OUTPUT[:70], stderr="boom"), reference(), rules=RULES)
     assert (judged.trial.outcome, judged.trial.reason) == (Outcome.CRASHED, "killed by SIGSEGV: boom")
     assert judged.trial.validity is None
     assert len(judged.samples) == 1
@@ -346,13 +348,15 @@ def test_a_failed_trial_keeps_its_samples_but_has_no_validity() -> None:
 
 def test_the_deadline_leaves_urls_that_were_not_reached() -> None:
     report = {**REPORT, "outcome": "deadline"}
-    judged = judge_crawl(PLAN, artifacts(report, OUTPUT[:70]), reference())
+    judged = judge_crawl(PLAN, artifacts(report, OUTPUT[:70]), reference(), rules=RULES)
     assert judged.trial.outcome is Outcome.OK
     assert judged.samples["verdict"].to_list() == ["right", "not_reached", "not_reached"]
 
 
 def test_a_client_that_could_not_start_is_a_trial_too() -> None:
-    judged = judge_crawl(PLAN, artifacts({"version": 1, "outcome": "failed_to_start", "reason": "gone"}), reference())
+    judged = judge_crawl(
+        PLAN, artifacts({"version": 1, "outcome": "failed_to_start", "reason": "gone"}), reference(), rules=RULES
+    )
     assert (judged.trial.outcome, judged.trial.reason) == (Outcome.CRASHED, "could not be started: gone")
 
 
@@ -371,7 +375,7 @@ def test_a_client_that_was_given_nothing_and_printed_nothing_did_well() -> None:
     nothing = Reference(
         read_expectations(io.BytesIO()), read_arrivals(io.BytesIO(ARRIVALS.splitlines(keepends=True)[0]))
     )
-    judged = judge_crawl(PLAN, artifacts(REPORT), nothing)
+    judged = judge_crawl(PLAN, artifacts(REPORT), nothing, rules=RULES)
     assert (judged.trial.outcome, judged.trial.urls_given, len(judged.samples)) == (Outcome.OK, 0, 0)
     assert judged.trial.summary is not None
     assert judged.trial.summary.right_per_s is None

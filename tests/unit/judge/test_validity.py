@@ -134,7 +134,7 @@ def test_answers_that_no_noise_makes_wrong_come_before_the_noise_and_all_that_fa
         "10 % of the answers are wrong (100 of 1000, most of them wrong_length; at most 0.5 %); "
         "also: foreign_cpu 20 % (at most 10 %)",
     )
-    # Of the others too few are sure: the machine may have made those.
+    # Too few of the others are certain: the machine may have caused them.
     doubtful = replace(BUSY, tally=Tally(right=900, false_error=97, wrong_length=3, surely_wrong=3))
     validity, reason = judge_validity(doubtful)
     assert validity is Validity.DISTURBED
@@ -147,13 +147,13 @@ def test_a_record_that_is_older_than_the_question_is_judged_as_it_was() -> None:
 
 
 def test_a_stall_at_the_end_does_not_hide_a_saturated_origin() -> None:
-    # All but one of the answers came within 2 s; the last one held the trial up for 8 s more.
+    # All but one of the answers came within 2 s; the last one prolonged the trial by 8 s.
     stalled = with_summary(
         with_counters(throughput=bins(*[100] * 10, *[0] * 39, 1), origin_waiting_ns=400 * MS), exhausted_ns=2 * S
     )
     assert finding(stalled, "origin_cpu").number == pytest.approx(100, abs=0.2)
     assert finding(stalled, "origin_waiting").number == pytest.approx(20, abs=0.1)
-    # A list that is short for its concurrency has no such moment: what it took as a whole is what is measured.
+    # A list that is short for its concurrency has no such moment: the whole trial is measured.
     short = replace(stalled, urls_given=39)
     assert finding(short, "origin_cpu").number == pytest.approx(20)
 
@@ -372,19 +372,19 @@ FILLING = (*range(100, 50, -2), *[50] * 30)
         (paced(*[50, 51] * 50), True),
         (paced(*DECLINE), False),
         (paced(*[50] * 50, *[30] * 50), False),
-        # Slow until it knows its way: a warm-up of 4 s of 20 s.
+        # Slow at first: a warm-up of 4 s of 20 s.
         (paced(*[10] * 20, *[50] * 80), True),
-        # What a compiler takes until all is compiled, up to nearly half of the time; a fall is no warm-up.
+        # A compiler's warm-up, up to nearly half of the time; a fall is not a warm-up.
         (paced(*range(10, 50), *[50, 51] * 30), True),
         (paced(*[20] * 40, *[50, 51] * 30), True),
-        # Nothing says that it has come to its end.
+        # Its end is not certain.
         (paced(*range(10, 110)), False),
         # The list was exhausted before it fell off.
         (paced(*DECLINE, exhausted_ns=10 * S), True),
-        # In the first 5 s the places filled with URLs that never answer.
+        # In the first 5 s the slots filled with URLs that never answer.
         (paced(*FILLING, max_ns=5 * S), True),
         (paced(*FILLING), False),
-        # Starting up is no drift.
+        # A start is not a drift.
         (paced(*[0] * 50, *[50] * 50), True),
         (paced(*[0] * 50), None),
         (paced(*[50] * 29), None),

@@ -1,4 +1,4 @@
-"""Verdicts: one table of who is right, and what belongs to nobody."""
+"""Verdicts: one table of correct answers, and of lines without a URL."""
 
 from collections.abc import Collection
 
@@ -98,9 +98,9 @@ SEEN, ELSEWHEN = (URL + "/", 10, 20), (URL + "/", 900, 910)
         ((URL, "200", 0, 50, 1), GREY, SEEN, "wrong_length"),
         ((URL, "200", 0, 50, 300), GREY, ELSEWHEN, "wrong_time"),
         ((URL, "Timeout", 0, 1201, None), GREY, None, "late"),
-        # nobody knows
+        # unknown truth
         ((URL, "200", 0, 9000, 1), (URL, None, None, None, None, None), None, "unverified"),
-        # several faults at once: what was answered comes before when
+        # several faults at once: the content comes before the time
         ((URL, "404", 0, 9000, 299), PAGE, None, "wrong_status"),
         ((URL, "200", 0, 9000, 299), PAGE, None, "wrong_length"),
         ((URL, "200", 0, 9000, 300), PAGE, None, "late"),
@@ -112,7 +112,7 @@ def test_verdicts(line: Line, due: Due, request_: tuple[str, int, int] | None, v
     judged = judge(printed(line), expected(due), arrived(*([request_] if request_ else [])))
     assert judged.samples["verdict"].to_list() == [verdict]
     assert (judged.foreign, judged.duplicates, judged.missing) == (0, 0, 0)
-    # What a line is told to be while it comes is what it is judged to be.
+    # The progress verdict of a line equals its final verdict.
     (served,) = expected(due).served([URL])
     assert served
     told = wrong_words(line[1], line[4], served)

@@ -1,8 +1,8 @@
-"""What a comparison says, in words."""
+"""Sentences of a comparison."""
 
 import pytest
 
-from httpdyno.experiments.cost.metrics import COST_METRICS
+from httpdyno.experiments.cost.present import COST_METRICS
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric
 from httpdyno.judge.wording import change_text, comparison_text, difference_text

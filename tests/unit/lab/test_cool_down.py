@@ -1,4 +1,4 @@
-"""The pause between trials, with a machine and a clock that are made up."""
+"""The pause between trials, with a made-up machine and clock."""
 
 from collections.abc import Iterator, Sequence
 
@@ -54,7 +54,7 @@ def test_the_quieter_of_two_is_below_both(one: MachineUse, other: MachineUse) ->
 
 
 class Machine:
-    """CPU 0, busy for a share of each window as the script has it; the last entry lasts for ever."""
+    """CPU 0, busy for a share of each window by a script; the last entry lasts for ever."""
 
     def __init__(self, script: Sequence[float]) -> None:
         self.script: Iterator[float] = iter(script)

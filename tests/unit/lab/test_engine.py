@@ -1,4 +1,4 @@
-"""What can befall the engine while it reads what a client printed."""
+"""Failures of the engine while it parses a client's output."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from httpdyno.errors import InvalidValue, StorageFailed
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.location import find_engine
+from httpdyno.subjects.engine_program import find_engine
 
 
 @pytest.fixture

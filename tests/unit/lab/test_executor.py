@@ -1,4 +1,4 @@
-"""What is asked of the engine before a trial is run."""
+"""Queries to the engine before a trial."""
 
 import signal
 import threading
@@ -51,13 +51,13 @@ def test_a_signal_ends_the_question_at_once(
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
 
     def signal_that_interrupts_no_read() -> None:
-        # In a thread of its own: as when it comes to the main thread just before that waits for the engine.
+        # In a thread of its own: as if the signal came just before the main thread waits for the engine.
         signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
 
     # The engine would go on for ever.
     with (
         as_soon_as((tmp_path / "log").exists, signal_that_interrupts_no_read),
-        pytest.raises(Interrupted, match="interrupted while the web was being asked what each URL answers"),
+        pytest.raises(Interrupted, match="interrupted while the answers of the web were being computed"),
     ):
         executor.planned_time(CONDITION)
 
@@ -83,7 +83,7 @@ def test_each_series_of_urls_is_asked_for_once_as_long_as_it_is_in_use(
     assert asked() == 1
     assert executor.planned_time(series(1, count=4)) == planned_time(np.full(4, 0.001))
     assert asked() == 2
-    # What is shorter is the beginning of what is known already.
+    # A shorter list is a prefix of a known one.
     assert executor.planned_time(series(1, count=2)) == PlannedTime(total_s=0.002, longest_s=0.001, urls=2)
     assert urls_of(executor, series(1, count=4)) == 4
     assert asked() == 2
@@ -92,7 +92,7 @@ def test_each_series_of_urls_is_asked_for_once_as_long_as_it_is_in_use(
         executor.planned_time(series(size))
     assert urls_of(executor, CONDITION) == 2
     assert asked() == 11
-    # Hundreds of long lists would fill memory: those that were not asked for in a while are forgotten.
+    # Hundreds of long lists would fill memory: those not used for a while are dropped.
     assert urls_of(executor, series(2)) == 3
     assert asked() == 11
     assert urls_of(executor, series(1)) == 3
@@ -103,7 +103,7 @@ def test_answers_of_the_real_internet_are_counted_and_not_judged(
     stand_in_engine: Path, make_subject: MakeSubject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
-    # What the engine leaves out when it hands over line by line, the stand-in does not.
+    # The engine omits some output in line mode; the stand-in does not.
     subject = read_subject(make_subject("one", ANSWERS_ALL.replace("sys.stdin", "filter(str.strip, sys.stdin)")))
     builds = build_subjects([subject], tmp_path / "cache")
     live = replace(CONDITION, web=LIVE)

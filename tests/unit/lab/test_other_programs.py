@@ -1,11 +1,11 @@
-"""Which programs beside our own used the CPU: of made-up processes, and of this machine's."""
+"""Other programs on the CPU: of made-up processes, and of this machine's."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from httpdyno.lab.other_programs import Process, busiest, read_processes
+from httpdyno.lab.machine_use import Process, busiest, read_processes
 from httpdyno.model import ProgramUse
 
 TICK_NS = 10**9 // os.sysconf("SC_CLK_TCK")

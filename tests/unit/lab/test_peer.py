@@ -1,4 +1,4 @@
-"""A server subject as the peer of a trial: the command line that starts it, and what it must answer."""
+"""A server subject as the peer of a trial: its command line, and its required answers."""
 
 from pathlib import Path
 

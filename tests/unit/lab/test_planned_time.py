@@ -1,4 +1,4 @@
-"""How long a web plans to take, from what the engine expects of each URL."""
+"""The planned time of a web, from the engine's expectation for each URL."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Progress: what is made of the engine's lines, in whatever pieces they come."""
+"""Progress from the engine's lines, in whatever pieces they arrive."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.lab.progress import Progress, ProgressReader, parse_progress
+from httpdyno.lab.observer import Progress, ProgressReader, parse_progress
 
 LINE = b'{"phase":"running","elapsed_ns":2000000000,"requests":50,"requests_expected":200,"sent_bytes":9}'
 

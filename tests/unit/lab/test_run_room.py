@@ -1,4 +1,4 @@
-"""One trial, with a stand-in for the engine: what is gathered, and what becomes of engines that misbehave."""
+"""One trial, with a stand-in for the engine: its collected files, and engines that misbehave."""
 
 import os
 import signal
@@ -11,17 +11,15 @@ from doubles.given_clock import GivenClock
 from doubles.meanwhile import as_soon_as
 from httpdyno.errors import EngineFailed, Interrupted, InvalidValue
 from httpdyno.judge import Expectations
-from httpdyno.lab import engine_watch
 from httpdyno.lab.engine import Engine, engine_refusal
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.location import find_engine
-from httpdyno.lab.progress import Progress
+from httpdyno.lab.observer import Progress, Silence
 from httpdyno.lab.room import Command, RoomSpec, Web
 from httpdyno.lab.run_room import run_room
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.silence import Silence
 from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import Fitness
+from httpdyno.subjects.engine_program import find_engine
 
 UPPER_CASE = ("tr", "a-z", "A-Z")
 
@@ -77,7 +75,7 @@ def test_report_streams_and_progress_are_gathered(stand_in_engine: Path, urls: S
     witness = Witness()
     shell = ("sh", "-c", "tr a-z A-Z; echo $GREETING >&2; exit 125")
     with run(stand_in_engine, urls, shell, witness) as evidence:
-        # 125 is what an engine that failed exits with: a subject may do so too.
+        # A failed engine exits with 125: a subject may do so, too.
         assert evidence.report["subject"]["exit_code"] == 125
         assert evidence.stdout.read_text() == "HTTPS://A.EXAMPLE/\n"
         assert evidence.stderr.read_text() == "hello\n"
@@ -117,16 +115,16 @@ def test_an_engine_that_is_no_program_is_one_line(urls: ScratchFile, tmp_path: P
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> GivenClock:
-    """The clock by which the engine is waited for; it stands still unless a test moves it."""
+    """The clock of the wait for the engine; it stands still unless a test moves it."""
     given = GivenClock()
-    monkeypatch.setattr(engine_watch, "time", given)
+    monkeypatch.setattr("httpdyno.lab.run_room.time", given)
     for name, seconds in {"_PREPARING_S": 60, "_PREPARING_S_PER_MIB": 60, "_GRACE_S": 30, "_STOP_S": 10}.items():
-        monkeypatch.setattr(engine_watch, name, seconds)
+        monkeypatch.setattr(f"httpdyno.lab.run_room.{name}", seconds)
     return given
 
 
 class ClockMover(Witness):
-    """Lets time pass when the engine tells of a phase: at once, or with each look at the clock from then on."""
+    """Lets time pass when the engine reports a phase: at once, or with each later reading of the clock."""
 
     def __init__(self, clock: GivenClock, *, at_once: dict[str, float] | None = None, from_then_on: str = "") -> None:
         super().__init__()
@@ -208,7 +206,7 @@ def test_output_that_nobody_wants_is_not_read(stand_in_engine: Path, urls: Scrat
 
 @pytest.mark.parametrize(
     ("wrong", "seconds_at_each_look"),
-    # The deaf one is killed when its time is over; the other one ends by itself, however long that takes.
+    # The deaf one is killed at its deadline; the other one ends by itself, however long that takes.
     [("hang", 0.0), ("deaf", 5.0)],
 )
 def test_a_signal_ends_the_trial(
@@ -244,7 +242,7 @@ def test_a_second_signal_does_not_wait(
     interruption = Interruption()
     interruption.request()
     interruption.request()
-    # The clock stands still: who waited for the engine would wait for ever.
+    # The clock stands still: a wait for the engine would last for ever.
     with pytest.raises(Interrupted):
         run(stand_in_engine, urls, interruption=interruption)
 
@@ -307,5 +305,5 @@ def test_the_engine_says_why_it_refuses() -> None:
     assert engine_refusal("noise\nhttpdyno-engine: no room: out of space\n", 125) == "no room: out of space"
     assert engine_refusal("thread panicked\n", 101) == "ended with exit status 101: thread panicked"
     assert engine_refusal("", -9) == "ended with exit status -9: it says nothing"
-    said = "httpdyno-engine: coding the pages of the web\n"
+    said = "httpdyno-engine: compressing the pages of the web\n"
     assert engine_refusal(said, -9) == "ended with exit status -9: it says nothing"

@@ -1,4 +1,4 @@
-"""Nameless files: children can open them, nobody else can find them."""
+"""Nameless files: only children can open them."""
 
 import subprocess
 from pathlib import Path

@@ -1,15 +1,15 @@
-"""When a client has been silent for long enough to be told of."""
+"""When the silence of a client is reported."""
 
 from pathlib import Path
 
 import pytest
 
-from httpdyno.lab.silence import Silence, SilenceWatch
+from httpdyno.lab.observer import Silence, SilenceWatch
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> tuple[Path, Path]:
-    """What a client prints into, and the 100 URLs that it was given."""
+    """The output file of a client, and its 100 URLs."""
     output, urls = tmp_path / "output", tmp_path / "urls"
     output.write_bytes(b"")
     urls.write_bytes(b"https://a.example/\n" * 100)

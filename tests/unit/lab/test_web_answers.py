@@ -1,4 +1,4 @@
-"""What a web answers to a list: asked for once, but anew for whoever is told to check, or to speak one version."""
+"""The answers of a web to a list: computed once, and again for clients with a check or one version."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The command starts at once: what it imports first is light."""
+"""The command starts at once: its first imports are light."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A link as people write it, as it is written back, and what is refused."""
+"""Links: as typed, as canonical text, and refusals."""
 
 from collections.abc import Callable
 
@@ -43,7 +43,7 @@ def test_a_text_has_one_canonical_form(text: str, canonical: str) -> None:
     [
         ("", "empty"),
         ("5g", "no preset '5g'"),
-        ("rtt=40ms,lan", "a preset stands first"),
+        ("rtt=40ms,lan", "a preset must come first"),
         ("rte=40ms", "unknown key 'rte'"),
         ("rtt=40", "is no time"),
         ("rtt=-1ms", "is no time"),
@@ -53,7 +53,7 @@ def test_a_text_has_one_canonical_form(text: str, canonical: str) -> None:
         ("loss=100%", "is no loss"),
         ("loss=-1%", "is no loss"),
         ("mtu=1279", "IPv6"),
-        ("up.mtu=1500", "of both directions"),
+        ("up.mtu=1500", "applies to both directions"),
         ("queue=100ms", "queue needs a rate"),
         ("up.queue=1ms,down.rate=1gbit", "up.queue needs a rate"),
         ("rtt=1ms,rtt=1ms", "given twice"),

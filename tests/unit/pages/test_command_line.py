@@ -1,4 +1,4 @@
-"""The reference page of the command line has every way in which an option can be typed."""
+"""The reference page of the command line has every spelling of every option."""
 
 import re
 from functools import cache, partial
@@ -13,7 +13,7 @@ page = cache(partial(command_line_page, {}))
 
 
 def rows_of(verb: str) -> list[str]:
-    """Give what stands in the first cell of each row of a verb's table."""
+    """Return the first cell of each row of a verb's table."""
     section = page().partition(f"\n## httpdyno {verb}\n")[2].partition("\n## ")[0]
     return re.findall(r"^\| `((?:[^`\\]|\\.)*)` \|", section, re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""The page about links has the presets that there are."""
+"""The page about links has all presets."""
 
 from pathlib import Path
 

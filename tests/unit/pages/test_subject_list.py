@@ -1,11 +1,13 @@
-"""The page that lists every subject: whole, and what the folders say now."""
+"""The page that lists every subject: complete, and equal to the folders."""
 
 import re
 from pathlib import Path
 
+from doubles.claims import claim_result
+from httpdyno.judge.client_cases import claim_cases
+from httpdyno.judge.server_cases import server_cases
 from httpdyno.model import KnownFailure, Subject, SubjectKind
 from httpdyno.subjects.catalogue import read_catalogue
-from httpdyno.subjects.probe import ProbeResult, probe_cases, server_cases
 from pages.subject_list import subjects_page
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "subjects.md"
@@ -25,17 +27,17 @@ def test_the_page_in_the_reference_has_every_subject_with_its_claims() -> None:
     for subject in catalogue.of_kind(SubjectKind.CLIENT):
         if not subject.unavailable:
             found = row(page, subject.id)[4:10]
-            claimed = ["yes" if case.claimed else "no" for case in probe_cases(subject)]
+            claimed = ["yes" if case.claimed else "no" for case in claim_cases(subject)]
             known = {failure.case for failure in subject.known_failures}
-            for case, cell, claim in zip(probe_cases(subject), found, claimed, strict=True):
-                assert cell == ("known failure" if case.claim in known else claim), (subject.id, case.claim)
+            for case, cell, claim in zip(claim_cases(subject), found, claimed, strict=True):
+                assert cell == ("known failure" if case.title in known else claim), (subject.id, case.title)
 
 
 def test_the_page_has_what_each_server_claims() -> None:
     page, catalogue = PAGE.read_text(encoding="utf-8"), read_catalogue()
     for subject in catalogue.of_kind(SubjectKind.SERVER):
         known = {failure.case for failure in subject.known_failures}
-        expected = {case.claim: "yes" if case.claimed else "no" for case in server_cases(subject)}
+        expected = {case.title: "yes" if case.claimed else "no" for case in server_cases(subject)}
         expected |= dict.fromkeys(known & expected.keys(), "known failure")
         assert row(page, subject.id)[4:12] == list(expected.values()), (subject.id, "write it anew: make docs-subjects")
 
@@ -47,12 +49,12 @@ def test_what_a_probe_found_is_said_in_words() -> None:
     )  # fmt: skip
     gone = Subject("gone", SubjectKind.CLIENT, "Ruby", "gone", Path("x"), (), unavailable="nowhere to be had")
     results = [
-        ProbeResult("http 1.1", claimed=True, works=True),
-        ProbeResult("http 2", claimed=False, works=False),
-        ProbeResult("keepalive on", claimed=True, works=False),
-        ProbeResult("keepalive off", claimed=True, works=False, known="keeps them"),
-        ProbeResult("check json", claimed=False, works=True),
-        ProbeResult("harness timeit", claimed=False, works=False),
+        claim_result("http 1.1", claimed=True, works=True),
+        claim_result("http 2", claimed=False, works=False),
+        claim_result("keepalive on", claimed=True, works=False),
+        claim_result("keepalive off", claimed=True, works=False, known="keeps them"),
+        claim_result("check json", claimed=False, works=True),
+        claim_result("harness timeit", claimed=False, works=False),
     ]
     page = subjects_page([gone, subject], {"a-client": ("1.0", results)})
     claims = "yes | no | **claimed, fails** | known failure | **works, not claimed** | no"

@@ -1,4 +1,4 @@
-"""The published figures of the capacity question: whole, and as odd as their remarks say."""
+"""The published figures of the capacity question: complete, with the oddities of their remarks."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -28,7 +28,7 @@ class Row:
 
     @property
     def in_flight(self) -> float:
-        """What Little's law makes of the row."""
+        """The rate of the row by Little's law."""
         return self.per_s * (self.latency_s or 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Published figures beside measured ones: what belongs together, what the ratios mean, what is said to differ."""
+"""Published and measured figures: their pairs, their ratios, their differences."""
 
 from dataclasses import replace
 

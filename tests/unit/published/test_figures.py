@@ -1,4 +1,4 @@
-"""The published figures that ship: whole, in their units, consistent in themselves, and as they were printed."""
+"""The published figures that ship: whole, in their units, consistent in themselves, and as printed."""
 
 import itertools
 from typing import Any
@@ -123,7 +123,7 @@ def test_the_throughputs_of_the_summary_are_those_of_the_best_rows() -> None:
 def test_servers_that_are_not_saturated_answer_in_rounds_of_two_seconds() -> None:
     for row in dicts(SERVICE):
         if row["framework"] == "Flask & Gunicorn":
-            # Ten threads that wait two seconds cannot answer more than five requests a second.
+            # Ten threads that wait two seconds answer at most five requests a second.
             assert row["requestsPerSec"] is None or row["requestsPerSec"] <= 5
         else:
             assert row["requestsPerSec"] == pytest.approx(14 * row["connections"] / 30, abs=0.02)

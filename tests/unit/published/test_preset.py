@@ -1,14 +1,13 @@
 """Presets: the publication's clients, their concurrency and its number of URLs, at a scale."""
 
-import inspect
 from fractions import Fraction
 
 import pytest
 
 from httpdyno.cli.experiment_verb import experiment_verb
 from httpdyno.errors import InvalidValue, UnknownName
-from httpdyno.experiments.crawl.deadline import USUAL_DEADLINE_S
 from httpdyno.experiments.crawl.options import VERB
+from httpdyno.experiments.crawl.plan import USUAL_DEADLINE_S
 from httpdyno.model import parse_duration_ns
 from httpdyno.published import (
     find_preset,
@@ -34,9 +33,7 @@ def test_a_preset_of_bench_is_the_publication() -> None:
 
 def test_what_bench_does_by_default_is_what_the_publication_fixed() -> None:
     published = BENCH.circumstances
-    defaults = {
-        name: parameter.default for name, parameter in inspect.signature(experiment_verb(VERB)).parameters.items()
-    }
+    defaults = {parameter.name: parameter.default for parameter in experiment_verb(VERB).params}
     assert parse_duration_ns(defaults["timeout"], name="--timeout") == 1e9 * (published.timeout_s or 0)
     assert (defaults["duration"], USUAL_DEADLINE_S) == (None, published.deadline_s)
 

@@ -1,4 +1,4 @@
-"""From rounds to ratios, and what is said of a target."""
+"""From rounds to ratios, and the verdict on a target."""
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ def rounds(*pairs: tuple[float, float]) -> list[dict[str, dict[str, float]]]:
 
 
 def test_a_ratio_is_taken_within_each_round() -> None:
-    # The second half of the run was twice as slow for both: no ratio notices.
+    # The second half of the run was twice as slow for both: ratios do not change.
     measured = rounds((30, 20), (32, 20), (15, 10), (14, 10), (16, 10))
     assert find(FASTER, measured).spread == Spread(1.5, 1.4, 1.6, 5)
 

@@ -1,4 +1,4 @@
-"""Rounds in random order, programs that are charged, results that are kept."""
+"""Rounds in random order, measured programs, stored results."""
 
 import os
 import random
@@ -59,7 +59,7 @@ def test_a_program_is_charged_for_its_own_cpu_time(tmp_path: Path) -> None:
     idle = "import time; time.sleep(0.3)"
     worked, slept = (run_pinned([sys.executable, "-c", code], cpus=[CPU], scratch=tmp_path) for code in (busy, idle))
     assert worked.cpu_s >= 0.29
-    # Who sleeps uses no CPU meanwhile, however slow it is before and after.
+    # A sleeping program uses no CPU, however slow it is before and after.
     assert slept.cpu_s <= slept.elapsed_s - 0.29
 
 
@@ -112,7 +112,7 @@ def test_a_server_that_has_ended_is_named_with_what_it_said(tmp_path: Path) -> N
 
 
 def ask_until_it_has_ended(server: Server) -> None:
-    """Ask for its time again and again; whoever never ends is ended by the time limit of the test."""
+    """Read its time again and again; the time limit of the test ends a program that never ends."""
     while True:
         server.cpu_s()
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""What the cases read: the report of `load`, the benchmark of the codec, openssl, the trials of a crawl."""
+"""Inputs of the cases: the report of `load`, the benchmark of the codec, openssl, the trials of a crawl."""
 
 import json
 from typing import Any

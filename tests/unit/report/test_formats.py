@@ -175,7 +175,7 @@ def test_no_text_of_a_subject_reaches_a_terminal_as_a_command(text: str) -> None
         output = render(table, name)
         output.encode()
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]", output)
-    # So wide that nothing is folded: a further line would be one that the text has brought.
+    # So wide that nothing is folded: a further line would come from the text.
     lines = render(table, "table", Surface(width=1000)).splitlines()
     assert len(lines) == 6
 
@@ -210,7 +210,7 @@ COMMENT = "<!-- -->"
 
 
 def rendered_text(markdown: str) -> tuple[list[str], str]:
-    """Render; give the texts of the cells, comments taken out, and all elements that there are."""
+    """Render; return the texts of the cells, without comments, and all elements."""
     html = GITHUB.render(markdown).replace(COMMENT, "")
     cells = re.findall(r"<t[dh](?: [^>]*)?>(.*?)</t[dh]>", html, flags=re.DOTALL)
     unescaped = [
@@ -253,7 +253,7 @@ def test_markup_of_a_subject_is_none(text: str) -> None:
 @pytest.mark.parametrize("text", ["www.evil.example", "https://evil.example/", "@everyone", "mail@evil.example"])
 def test_addresses_and_mentions_do_not_become_links(text: str) -> None:
     markdown = render(Table((Column("error"),), ((text,),)), "markdown")
-    # GitHub looks for these itself: what it looks for must not stand in the source.
+    # GitHub autolinks these: they must not be in the source.
     assert text not in markdown
     assert rendered_text(markdown)[0][1] == text
 

@@ -1,4 +1,4 @@
-"""Tables as a page shows them: aligned, tinted, sorted by values and not by words."""
+"""Tables on a page: aligned, tinted, sorted by values and not by words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What people read of a run begins with its answer, however narrow their terminal is."""
+"""The printed result of a run begins with its answer, on any width of terminal."""
 
 import tarfile
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which artifacts a run keeps, and that a plan is the same after it was stored."""
+"""The artifacts that a run keeps, and plans after storage."""
 
 import os
 from dataclasses import replace
@@ -59,7 +59,7 @@ def test_no_more_is_kept_than_a_run_may_have(tmp_path: Path, monkeypatch: pytest
     keeper = ArtifactKeeper(tmp_path)
     assert keep(keeper, 0, output=random)
     assert not keep(keeper, 1, output=random)
-    # One that goes on with the run knows what is there.
+    # A resumed run knows the present artifacts.
     assert not keep(ArtifactKeeper(tmp_path), 2, output=random)
     assert len(list((tmp_path / "trials").iterdir())) == 1
 

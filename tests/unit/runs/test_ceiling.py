@@ -1,4 +1,4 @@
-"""The trial that asks what a web can give at all: how it is planned, and what becomes of what it finds."""
+"""The trial that finds the ceiling of a web: its plan, and the use of its result."""
 
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from httpdyno.judge import Circumstances, JudgedTrial, trial_not_run
+from httpdyno.judge.validity import RULES
 from httpdyno.lab.cool_down import Pause
 from httpdyno.lab.executor import TrialKind
 from httpdyno.lab.planned_time import PlannedTime
@@ -27,8 +28,7 @@ from httpdyno.model import (
     TrialPlan,
     Workload,
 )
-from httpdyno.runs.ceiling import ceiling_plan
-from httpdyno.runs.run import TrialRunner
+from httpdyno.runs.run import TrialRunner, ceiling_plan
 
 S = 10**9
 FETCHER = Subject("native", SubjectKind.CLIENT, "C", "m", Path("/nowhere"), ("x",))
@@ -58,7 +58,7 @@ def test_it_takes_no_longer_than_is_asked_for_and_never_long() -> None:
 
 
 class Pretender:
-    """Executes nothing, and is as fast as it is told."""
+    """Executes nothing, with a given speed."""
 
     def planned_time(self, _: Condition) -> PlannedTime:
         return PlannedTime(total_s=1.0, longest_s=1.0, urls=20)
@@ -86,7 +86,7 @@ def judged(plan: TrialPlan, _: Any, circumstances: Circumstances, **__: Any) -> 
 
 def runner() -> TrialRunner:
     pretender: Any = Pretender()
-    return TrialRunner(pretender, {SubjectKind.CLIENT: TrialKind(pretender.execute, judged)})
+    return TrialRunner(pretender, {SubjectKind.CLIENT: TrialKind(pretender.execute, judged)}, RULES)
 
 
 def test_trials_know_the_ceiling_that_was_found_before_them() -> None:

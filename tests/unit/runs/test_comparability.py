@@ -1,4 +1,4 @@
-"""In what two runs differ that can move their figures."""
+"""Differences of two runs that can change their figures."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from doubles.runs import MACHINE, WEB, manifest_of
 from doubles.trials import trial, trials_of
 from httpdyno.model import Outcome
-from httpdyno.runs.comparability import instrument_differences, run_differences
+from httpdyno.runs.comparison import instrument_differences, run_differences
 from httpdyno.store import EngineIdentity, UrlList
 
 TRIALS = trials_of("go", [1.0, 2.0, 3.0]) + trials_of("rust", [1.0, 2.0, 3.0])
@@ -46,7 +46,7 @@ def test_runs_of_the_same_kind_are_alike() -> None:
         (machines(memory_bytes=None), ("memory: 8.0 GiB in A, not known in B",)),
         # A kernel keeps some megabytes for itself, not always the same.
         (machines(memory_bytes=8 * 2**30 - 2**22), ()),
-        # What one of them did not look at is not known to differ.
+        # A value that one of them did not record counts as equal.
         (machines(sysctls=SYSCTLS), ()),
         (({"webs": (WEB,)}, {"webs": (replace(WEB, seed=7, digest="e"),)}), ("seed of the web plain: 1 in A, 7 in B",)),
         (({"webs": (WEB,)}, {"webs": (replace(WEB, digest="e"),)}), ("the web plain has another model",)),

@@ -1,4 +1,4 @@
-"""Two runs against each other, and the subjects of one: the rows, the verdicts, what is refused."""
+"""Comparison of two runs, and of the subjects of one: the rows, the verdicts, refusals."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,9 +15,8 @@ from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric
 from httpdyno.judge.comparison import parse_threshold
 from httpdyno.model import Cell, ColumnKind, LinesSummary, Outcome, Trial, Validity
+from httpdyno.runs.comparison import compare_two_runs, compare_within_run
 from httpdyno.runs.comparison_table import Compared
-from httpdyno.runs.pair_comparison import compare_within_run
-from httpdyno.runs.run_comparison import compare_two_runs
 from httpdyno.runs.showing import shown_tables
 from httpdyno.store import Run, open_run
 
@@ -71,7 +70,7 @@ def test_each_subject_of_two_runs_is_a_row_with_its_versions(tmp_path: Path) -> 
     shown = {column.name for column in compared.table.columns if column.shown}
     assert {"subject", "value_a", "unit", "change"} <= shown
     assert not {"condition", "p", "broken"} & shown
-    # People read the same rows with fewer digits, under the verdict.
+    # The printed rows are the same with fewer digits, under the verdict.
     (view,) = compared.views
     assert view.title == compared.verdict
     assert view.values("value_b") == (100.4, 90.39)
@@ -107,7 +106,7 @@ def test_several_metrics_are_rows_of_their_own_with_their_units(tmp_path: Path) 
         ("right_per_s", "1/s", MEAN_BEFORE, MEAN_BEFORE, "no difference shown", None),
         ("p99_ms", "ms", 100.395, 200.79, "longer", "p99_ms > +10%"),
     ]
-    # People read a table for each, and the notes on all of them below the last.
+    # The output has a table for each, and all notes below the last.
     assert [view.values("metric") for view in compared.views] == [("right_per_s",), ("p99_ms",)]
     assert [len(view.notes) for view in compared.views] == [0, len(compared.table.notes)]
 
@@ -191,7 +190,7 @@ def test_runs_that_are_not_alike_are_refused_and_compared_anyway(tmp_path: Path)
         against(runs)
     assert error.value.line == (
         "runs A and B are not comparable: kernel: 6.1 in A, 6.12 in B; concurrency: 10 in A, 20 in B; "
-        "to compare them despite that: --anyway"
+        "compare them anyway with --anyway"
     )
     compared = against(runs, anyway=True)
     assert compared.table.values("verdict") == ("slower",)
@@ -217,7 +216,7 @@ def test_one_run_twice_and_runs_of_two_experiments_are_refused(tmp_path: Path) -
     a, b = two(tmp_path, trials_of("go", BEFORE), trials_of("go", AFTER), experiment="cost")
     with pytest.raises(UsageError, match="are one run; compare one run with httpdyno compare 20261121T120000Z-bench"):
         against((a, replace(a, folder=a.folder / ".." / a.folder.name)))
-    with pytest.raises(UsageError, match="A is a run of bench, B one of cost; name two that answer the same question"):
+    with pytest.raises(UsageError, match="A is a run of bench, B one of cost; name two runs of one experiment"):
         against((a, b), anyway=True)
 
 
@@ -287,5 +286,5 @@ def test_nobody_is_first_behind_a_subject_that_only_the_origin_held_up(tmp_path:
     fastest, _ = table.title.splitlines()
     assert fastest.startswith("Fastest here: no clear winner: the origin held up C fast at 1,806 right/s")
     assert any(str(row[4]).startswith("\u22651806") for row in table.rows)
-    # Of a time nobody knows a bound.
+    # A time has no known bound.
     assert not any("at least" in note for note in notes_of(compare_within_run(run, [P99], [], baseline=None)))

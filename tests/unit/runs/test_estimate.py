@@ -1,4 +1,4 @@
-"""How long trials will take: measured, known from before, or guessed."""
+"""Estimated duration of trials: measured, known from before, or guessed."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from doubles.cost import SECOND, cost_trial
 from doubles.runs import make_run
-from httpdyno.experiments.schedule import schedule
+from httpdyno.experiments.plan import schedule
 from httpdyno.lab.planned_time import OVERHEAD_S, START_S, PlannedTime, guess_s, planned_time
 from httpdyno.model import Condition, Counters, Link, Subject, SubjectKind, TrialPlan, Workload
-from httpdyno.runs.earlier import earlier_durations
-from httpdyno.runs.estimate import Forecast, Key, key_of
+from httpdyno.runs.estimate import Forecast, Key, earlier_durations, key_of
 from httpdyno.store import read_manifest
 
 SUBJECTS = [
@@ -47,7 +46,7 @@ def test_a_list_takes_its_share_of_each_slot_and_its_longest_exchange() -> None:
         # One after another the web's 10 s, the client's own 2 ms for each of 1,000 URLs, and the link add up.
         (1, 0.0, 12.0),
         (1, 0.01, 22.0),
-        # Several at a time it works while others wait, until it does nothing else.
+        # With several at a time it works while others wait, until its CPU is saturated.
         (10, 0.05, 6.2),
         (10, 0.0, 2.0),
         (100, 0.0, 2.0),
@@ -74,7 +73,7 @@ def test_who_says_what_a_request_takes_is_believed_and_others_are_taken_for_slow
     process = replace(client, request_ms=15)
     assert of(process) == of(process, check="") == pytest.approx(0.015)
     assert of(tool) < of(client, check="") < of(client) < of(process)
-    # As a first estimate 10,000 documents are not to be said to take a second.
+    # The first estimate for 10,000 documents must not be a second.
     assert of(client, urls=10_000) > 20
 
 

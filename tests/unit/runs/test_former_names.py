@@ -18,7 +18,7 @@ DEFINITIONS = [definition_of(name) for name in experiment_names()]
 RANKED = [
     pytest.param(definition, metric, id=f"{definition.name}-{metric.name}")
     for definition in DEFINITIONS
-    for metric in definition.metrics
+    for metric in definition.presentation.metrics
     if metric.name in FORMER_NAMES and metric.better is not Direction.NEITHER
 ]
 
@@ -26,7 +26,7 @@ RANKED = [
 def test_each_name_has_one_former_name_and_none_is_both() -> None:
     assert len(set(FORMER_NAMES.values())) == len(FORMER_NAMES)
     assert not set(FORMER_NAMES) & set(FORMER_NAMES.values())
-    # A name that a table has itself is that column, whatever another table called so.
+    # A table's own column name takes precedence over an old name of another table.
     assert current_name("p50", {"p50", "p50_ms"}) == "p50"
     assert current_name("p50", {"p50_ms"}) == "p50_ms"
     assert current_name("rightPerSec", {"p50_ms"}) == "rightPerSec"
@@ -35,16 +35,16 @@ def test_each_name_has_one_former_name_and_none_is_both() -> None:
 @pytest.mark.parametrize(("definition", "metric"), RANKED)
 def test_a_metric_is_found_by_its_former_name(definition: Definition, metric: Metric) -> None:
     former = FORMER_NAMES[metric.name]
-    if former in {other.name for other in definition.metrics}:
+    if former in {other.name for other in definition.presentation.metrics}:
         pytest.skip(f"{former} is a metric of its own there")
-    assert find_metric(definition.metrics, former) is metric
-    assert parse_threshold(f"{former} > 5%", definition.metrics).metric.name == metric.name
+    assert find_metric(definition.presentation.metrics, former) is metric
+    assert parse_threshold(f"{former} > 5%", definition.presentation.metrics).metric.name == metric.name
 
 
 @pytest.mark.parametrize("name", experiment_names())
 def test_columns_are_chosen_by_their_former_names(name: str) -> None:
     definition = definition_of(name)
-    columns = [column.name for column in definition.table(()).columns]
+    columns = [column.name for column in definition.presentation.table(()).columns]
     former = [FORMER_NAMES[column] for column in columns if column in FORMER_NAMES]
     wanted = [column for column in columns if column in FORMER_NAMES]
     if not former:
@@ -58,7 +58,7 @@ def test_columns_are_chosen_by_their_former_names(name: str) -> None:
 
 @pytest.mark.parametrize("name", experiment_names())
 def test_json_has_both_keys_and_the_schema_marks_the_former_one(name: str) -> None:
-    columns = definition_of(name).table(()).columns
+    columns = definition_of(name).presentation.table(()).columns
     table = Table(columns, (tuple(range(len(columns))),))
     (row,) = json.loads(render(table, "json"))
     properties = json_schema(columns, name)["items"]["properties"]

@@ -1,4 +1,4 @@
-"""`httpdyno.load_run`: what a notebook gets of a run."""
+"""`httpdyno.load_run`: the data of a run for a notebook."""
 
 import subprocess
 import sys
@@ -160,7 +160,7 @@ def test_a_run_of_version_1_stays_readable() -> None:
 def test_mistakes_are_said_with_what_is_known(run: LoadedRun, tmp_path: Path) -> None:
     with pytest.raises(UnknownName, match="no metric 'speed'; known are: time, avg"):
         run.ranking("speed")
-    with pytest.raises(InvalidValue, match="connections is neither better nor worse"):
+    with pytest.raises(InvalidValue, match="connections has no direction"):
         run.comparisons("connections")
     with pytest.raises(UnknownName, match="there is no subject 'x' in this run; it has: slow, fast, bad"):
         run.comparisons(baseline="x")

@@ -1,4 +1,4 @@
-"""Which runs are beyond a limit, and that they go whole."""
+"""Runs beyond a limit, which are removed as a whole."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from doubles.runs import make_run
 from doubles.trials import trial
-from httpdyno.runs.pruning import KeptRun, Limits, beyond, remove, stored_runs
+from httpdyno.runs.stored_runs import KeptRun, Limits, beyond, remove, stored_runs
 from httpdyno.store.folder import MANIFEST, PINNED, RunLock
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)

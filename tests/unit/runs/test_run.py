@@ -1,4 +1,4 @@
-"""Carrying out a plan, with somebody who makes results up."""
+"""Running a plan, with an executor that makes results up."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import EngineFailed, Interrupted
-from httpdyno.experiments.plan import ListedPlan
-from httpdyno.experiments.schedule import schedule
+from httpdyno.experiments.plan import ListedPlan, schedule
 from httpdyno.judge import Circumstances, JudgedTrial, trial_not_run
 from httpdyno.lab.cool_down import Pause
 from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
@@ -124,7 +123,7 @@ def test_an_engine_that_fails_is_not_swallowed() -> None:
 
 
 class Watchman:
-    """Notes what it is told, and always waits."""
+    """Records its calls, and always waits."""
 
     def __init__(self) -> None:
         self.story: list[str] = []

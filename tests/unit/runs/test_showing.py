@@ -1,4 +1,4 @@
-"""What a run says as tables: of every experiment, of its presets, in every format, with its reservations."""
+"""The tables of a run: of every experiment, of its presets, in every format, with its reservations."""
 
 import json
 import shutil
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from httpdyno.experiments.registry import definition_of, experiment_names
+from httpdyno.experiments.report import usual_headline
 from httpdyno.judge import marked_ranks
 from httpdyno.model import Table
 from httpdyno.published import preset_names
@@ -25,14 +26,15 @@ PRESETS = [(experiment, preset) for experiment in experiment_names() for preset 
 def kept(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     """A whole run of each experiment, by its name."""
     folder = tmp_path_factory.mktemp("kept")
-    for packed in (GOLDEN / "runs-of-version-1").iterdir():
-        shutil.unpack_archive(packed, folder, filter="data")
+    for packed in (*(GOLDEN / "runs-of-version-1").iterdir(), *(GOLDEN / "runs-of-version-2").iterdir()):
+        if not (folder / packed.name.partition(".")[0]).exists():
+            shutil.unpack_archive(packed, folder, filter="data")
     runs = [open_run(path) for path in (*folder.iterdir(), GOLDEN / "run-of-version-1")]
     return {run.manifest.experiment: run for run in runs}
 
 
 def doubtful(run: Run, preset: str | None = None) -> tuple[Run, tuple[str, str]]:
-    """Make a first look of it that was stopped, of that preset; give its reservations, too."""
+    """Make a stopped first look of that preset; return its reservations, too."""
     there = len(run.trials)
     settings = {**run.manifest.settings, "quick": True, "repeat": 1, "preset": preset}
     manifest = replace(run.manifest, trials_planned=there + 7, settings=settings)
@@ -46,10 +48,11 @@ def notes_of(tables: tuple[Table, ...]) -> list[str]:
 
 @pytest.mark.parametrize("experiment", experiment_names())
 def test_a_whole_run_is_shown_as_its_experiment_shows_it(experiment: str, kept: dict[str, Run]) -> None:
-    run, definition = kept[experiment], definition_of(experiment)
-    table = definition.table(run.records())
+    run, presentation = kept[experiment], definition_of(experiment).presentation
+    table = presentation.table(run.records())
     assert shown_tables(run, "csv") == shown_tables(run, "json") == (table,)
-    views = definition.views(run.records(), run.manifest.settings) if definition.views else (table,)
+    answered = table.answering(usual_headline(presentation, run.records(), table))
+    views = presentation.views(run.records(), run.manifest.settings) if presentation.views else (answered,)
     shown = tuple(marked_ranks(rows_apart(view)) for view in views)
     assert all(shown_tables(run, name) == shown for name in FOR_PEOPLE if name != "plain")
     # Plain text has no titles: the answer is the first note.

@@ -1,11 +1,11 @@
-"""Who is not asked, because it does not claim the version of HTTP that all are told to speak."""
+"""Subjects that are not measured, because they do not claim the requested version of HTTP."""
 
 from pathlib import Path
 
 import pytest
 
 from httpdyno.model import Capabilities, Condition, Subject, SubjectKind, Workload
-from httpdyno.runs.spoken_version import not_speaking
+from httpdyno.runs.run import not_speaking
 
 
 def client(name: str, *http: str, unavailable: str = "") -> Subject:
@@ -30,8 +30,7 @@ def test_who_does_not_claim_it_is_not_asked(version: str, refused: dict[str, str
     conditions = [Condition("bench", "plain", Workload((), http_version=version))]
     found = not_speaking(SUBJECTS, conditions)
     assert {name: str(outcome.error) for name, outcome in found.items()} == {
-        name: f"{name}: not measured, for it cannot be told to speak HTTP/{version}: {why}"
-        for name, why in refused.items()
+        name: f"{name}: not measured: it cannot be set to HTTP/{version}: {why}" for name, why in refused.items()
     }
     assert all(outcome.build is None for outcome in found.values())
 

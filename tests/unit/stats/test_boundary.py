@@ -1,4 +1,4 @@
-"""The search for the load at which something breaks."""
+"""The search for the load at which a criterion breaks."""
 
 import math
 

@@ -35,7 +35,7 @@ def exact(truth: Sequence[float]) -> Answer:
 
 
 def of_grid(loads: Sequence[float], truth: Sequence[float]) -> list[float | None]:
-    """What the full grid says: the highest load of each column that holds."""
+    """The result of the full grid: the highest load of each column that holds."""
     return [max((load for load in loads if load <= highest), default=None) for highest in truth]
 
 
@@ -97,7 +97,7 @@ def test_many_loads_are_strode_over() -> None:
 
 
 def noisy(random: np.random.Generator, truth: Sequence[float], *, width: float, lapse: float, margin: bool) -> Answer:
-    """Trials near the boundary go one way or the other; now and then one lapses; a margin tells how near it was."""
+    """Trials near the boundary vary; now and then one lapses; a margin shows the distance to the boundary."""
 
     def answer(step: FrontierStep) -> Check:
         distance = math.log(truth[step.column] / step.load) + random.normal(0, width)
@@ -129,7 +129,7 @@ def test_intervals_cover_noisy_boundaries_as_often_as_they_say(
 
     assert np.mean(covered) >= 0.9, "they are of 90 %"
     assert np.mean(right) >= least
-    # A grid that is as often right as the larger budget takes three trials of each point.
+    # A grid that is right as often as the larger budget takes three trials of each point.
     assert np.mean(trials) <= 3 * 110 / 10
 
 

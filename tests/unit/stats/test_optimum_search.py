@@ -97,7 +97,7 @@ SUBJECTS: Final[Mapping[str, Curve]] = {
 }
 RUNS: Final = 20
 EFFORTS: Final = [(0.02, 0.06), (0.05, 0.10), (0.10, 0.22)]
-"""The noise of a measurement, and how much less than the optimum may then be chosen."""
+"""The noise of a measurement, and the permitted shortfall from the optimum."""
 STARTS: Final = [10, 75, 300]
 
 

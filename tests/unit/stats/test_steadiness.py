@@ -17,12 +17,12 @@ Shape = Callable[[FloatArray], FloatArray]
     ("values", "length"),
     [
         ([], 0),
-        ([0.0] * 5 + [9.0] * 14, 0),  # fewer than 20: nothing can be spared
+        ([0.0] * 5 + [9.0] * 14, 0),  # fewer than 20: no value can be dropped
         ([3.0] * 100, 0),
         ([0.0] * 5 + [9.0] * 35, 5),
         ([1.0, 3.0, 5.0, 7.0, 8.5] + [9.0] * 35, 5),
         ([20.0] * 10 + [9.0, 8.0] * 40, 10),
-        # A step in the second half is no warm-up; a quarter is the most that is dropped.
+        # A step in the second half is not a warm-up; at most a quarter is dropped.
         ([9.0] * 60 + [1.0] * 40, 0),
         ([1.0] * 40 + [9.0] * 60, 25),
     ],
@@ -35,7 +35,7 @@ def test_the_number_to_drop_makes_the_squared_standard_error_of_the_rest_smalles
     rng = np.random.default_rng(5)
     values = np.concatenate([rng.normal(5, 1, 12), rng.normal(10, 1, 88)])
     means = values.reshape(20, 5).mean(axis=1)
-    # White's statistic as he writes it.
+    # White's statistic in its original form.
     statistic = [((means[drop:] - means[drop:].mean()) ** 2).sum() / (20 - drop) ** 2 for drop in range(6)]
     assert warm_up_length(values) == 5 * statistic.index(min(statistic)) == 15
 
@@ -77,7 +77,7 @@ def test_the_doubt_is_students_between_independent_values() -> None:
     values = np.concatenate([first, middle, last])
     rest = [part - np.polyval(np.polyfit(np.arange(10), part, 1), np.arange(10)) for part in (first, last)]
     squares = sum(part @ part for part in rest)
-    assert sum(part[1:] @ part[:-1] for part in rest) < -0.2 * squares  # no correlation that would widen it
+    assert sum(part[1:] @ part[:-1] for part in rest) < -0.2 * squares  # without correlation
     interval = drift_interval(values)
     assert interval is not None
     error = np.sqrt(2 * squares / 16 / 10)
@@ -133,7 +133,7 @@ def series(rng: np.random.Generator, shape: Shape, *, count: int, mean: float, d
 
 
 def share_found(shape: Shape, *, count: int, mean: float, dependence: float, tries: int) -> float:
-    """How often a drift is told from chance and is more than 10 %."""
+    """How often a drift is significant and more than 10 %."""
     rng = np.random.default_rng(11)
     found = 0
     for _ in range(tries):

@@ -1,4 +1,4 @@
-"""How a run is found by the name that people give it."""
+"""Finding a run by its typed name."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -21,7 +21,7 @@ def make_run(runs: Path, name: str, started_at: datetime) -> Path:
 
 @pytest.fixture
 def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Three runs, one renamed, and two things that are none."""
+    """Three runs, one renamed, and two other entries."""
     monkeypatch.chdir(tmp_path)
     runs = Path("runs")
     make_run(runs, "20261121T120000Z-bench", NOON)
@@ -55,7 +55,7 @@ def test_runs_of_one_second_are_told_apart_by_the_fraction(tmp_path: Path) -> No
         ("20261121T120000Z-bench", "runs/20261121T120000Z-bench"),
         ("runs/20261121T120000Z-bench", "runs/20261121T120000Z-bench"),
         ("./runs/a-name-of-my-own/", "runs/a-name-of-my-own"),
-        # Whether it is one that can be read is found when it is opened.
+        # Its readability is checked when it is opened.
         ("notes", "runs/notes"),
     ],
 )

@@ -1,4 +1,4 @@
-"""SQL over runs: what the tables hold, what is refused and how, what becomes of damaged runs."""
+"""SQL over runs: the content of the tables, refusals, damaged runs."""
 
 import shutil
 from collections.abc import Sequence
@@ -286,7 +286,7 @@ def test_damage_in_the_middle_of_a_file_is_told_with_its_run(tmp_path: Path) -> 
     with pytest.raises(UnreadableRun) as error:
         rows_of(ask(opened, "select * from samples"))
     assert error.value.line.startswith(f"{bad}: the run is damaged: ")
-    # Whoever asks for nothing of it is answered.
+    # A query that does not use it is answered.
     assert rows_of(ask(opened, "select count(*) as n from trials")) == [{"n": 4}]
 
 
@@ -313,7 +313,7 @@ def test_figures_are_computed_of_the_trials_where_a_query_mentions_them(runs: di
     computed = ComputedFigures({"half": pl.Float64(), "other": pl.Float64(), "concurrency": pl.Float64()}, values)
     text = "select half, concurrency from trials where run like '2026%' order by run, trial"
     assert rows_of(ask(runs, text, computed=computed)) == [{"half": 1.0, "concurrency": 10}] * 4
-    # What the record has is taken from it; what no word of the query names is not computed.
+    # Recorded values are taken from the record; values that the query does not name are not computed.
     assert {name for _, _, name in asked} == {"half"}
     asked.clear()
     assert len(rows_of(ask(runs, "select trial from trials", computed=computed))) == 7

@@ -1,4 +1,4 @@
-"""The figures of trials come back from their rows as they were, whatever they are."""
+"""The figures of trials survive a round trip through their rows."""
 
 import polars as pl
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Runs that are continued: by one process at a time, with what is finished, and not when there is nothing left."""
+"""Resumed runs: by one process at a time, with their finished trials, and only with remaining ones."""
 
 import contextlib
 import errno
@@ -137,7 +137,7 @@ def test_what_is_no_run_is_not_continued(tmp_path: Path, content: str | None) ->
 
 @contextlib.contextmanager
 def started(program: str, folder: Path, stdin: int | None = None) -> "Iterator[subprocess.Popen[str]]":
-    """Start a program that never ends by itself; it is gone after the block, however that ends."""
+    """Start a program that never ends by itself; it is ended after the block in any case."""
     argv = [sys.executable, "-c", program, folder]
     with subprocess.Popen(argv, stdin=stdin, stdout=subprocess.PIPE, text=True) as process:
         try:

@@ -1,4 +1,4 @@
-"""Runs on disk: whole or partial, never in between, and refused with one line when they are neither."""
+"""Runs on disk: whole or partial, never in between, and refused with one line if they are neither."""
 
 import fcntl
 import json

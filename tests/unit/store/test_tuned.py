@@ -1,4 +1,4 @@
-"""What was found on this machine is kept, and found again for the same and for nothing else."""
+"""Results on this machine are cached, and found again for the same key only."""
 
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Builds: made once for each state of their files, whole or not at all, and never two at once of one subject."""
+"""Builds: made once for each state of their files, completely or not at all, and one at a time for a subject."""
 
 import contextlib
 import json
@@ -140,7 +140,7 @@ def test_of_a_sentence_the_number_is_the_version(
 ) -> None:
     argv = json.dumps(["sh", "-c", f"echo '{printed}'; exit {status}"])
     build = build_subjects([read_subject(make_subject("one", more=f"[version]\nargv = {argv}"))], cache)["one"].build
-    # Who ends with an error all the same has to have said a number.
+    # A command with an error must have printed a number.
     assert (build and build.version) == (version if status == 0 or "." in version else None)
 
 

@@ -113,7 +113,7 @@ def test_an_unknown_name_names_the_nearest() -> None:
         read_catalogue().select(["zzz"])
     with pytest.raises(UnknownName, match=r"'zzz': there is no such server; there are [0-9]+ servers, see: "):
         read_catalogue().select(["zzz"], SubjectKind.SERVER)
-    # What does not fit is not offered, however near it is.
+    # A candidate that does not fit is not offered, however similar it is.
     with pytest.raises(UnknownName, match=r"'go-net-htp': there is no such tool; there are [0-9]+ tools, see: "):
         read_catalogue().select(["go-net-htp"], SubjectKind.TOOL)
     assert read_catalogue().select(["go-net-http"], SubjectKind.TOOL)[0].kind is SubjectKind.CLIENT

@@ -1,4 +1,4 @@
-"""The harnesses of the Python clients: the same wherever calls are made the same way; they say what was done."""
+"""The harnesses of the Python clients: the same for the same way of calling; they report their work."""
 
 import asyncio
 import importlib.util
@@ -18,7 +18,7 @@ from httpdyno.subjects.catalogue import read_catalogue
 
 CLIENTS = Path(__file__).parents[3] / "subjects" / "clients"
 TASKS, THREADS = "python-aiohttp", "python-urllib3"
-"""One of those whose slots are tasks of asyncio's, one of those whose slots are threads."""
+"""One with asyncio tasks as slots, one with threads as slots."""
 
 Answer = tuple[int | str, int]
 
@@ -95,7 +95,7 @@ def test_calls_of_a_loop_are_made_together(harness: ModuleType) -> None:
         meeting = threading.Barrier(4, timeout=120)
 
         def call() -> Answer:
-            meeting.wait()  # whoever is alone waits for ever
+            meeting.wait()  # a single call waits for ever
             return 200, 0
 
         assert timed(harness, call, 4).is_ok

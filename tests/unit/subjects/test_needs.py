@@ -1,4 +1,4 @@
-"""What a subject needs: versions, and what is said when one is missing."""
+"""Needs of a subject: versions, and messages about missing ones."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is brought to a machine that lacks it: planned from the needs, tried in an order, whole or not there."""
+"""Installation of missing needs: planned, tried in an order, complete or absent."""
 
 import os
 import stat
@@ -83,7 +83,7 @@ def test_recipes_are_of_three_kinds() -> None:
 
 @pytest.fixture
 def fake_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An `apt-get` that refuses what is called bad, and fails at first; a `uv` that unpacks one program."""
+    """An `apt-get` that refuses the package `bad`, and fails at first; a `uv` that unpacks one program."""
     folder = tmp_path / "programs"
     folder.mkdir()
     scripts = {

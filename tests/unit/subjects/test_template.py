@@ -1,4 +1,4 @@
-"""The commands of load tools: each tool's own, for both loops, as they would be typed."""
+"""The commands of load tools: for each tool and both loops, as typed."""
 
 import shlex
 from dataclasses import replace

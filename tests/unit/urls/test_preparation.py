@@ -42,7 +42,7 @@ from httpdyno.urls.preparation import (
         (b"http://example.org/", b"http://example.org/"),
         (b"HTTPS://Example.org/", b"HTTPS://Example.org/"),
         (b"ftp://example.org/", b"ftp://example.org/"),
-        # What is no URL reaches the client, which must report it.
+        # A line that is not a URL reaches the client, which must report it.
         (b"two words", b"two words"),
         (b"https://exa mple.org/", b"https://exa mple.org/"),
         (b"\xff\xfe", b"https://\xff\xfe"),
@@ -152,7 +152,7 @@ def test_the_first_line_tells_where_domains_stand(line: str, column: DomainColum
         ("1,google.com", True),
         ("domain", True),
         ("google.com;1", True),
-        # Nobody knows where its domains stand, but no URL is spelt like that.
+        # The column of its domains is unknown, but no URL is spelt like that.
         ("example.org,foo", True),
         ("place,who\n", True),
         ("foo\tbar\texample.org", True),
@@ -329,7 +329,7 @@ def test_a_plain_list_stays_as_it_is(tmp_path: Path) -> None:
         ("a.example\nb.example\n".encode("utf-16"), "line 1 has a NUL byte"),
         (b"Rank,Domain\n1,a.\0example\n", "line 2 has a NUL byte"),
         (gzip.compress(b"\0" * 100, mtime=0), "line 1 has a NUL byte"),
-        (b"example.org,foo\nexample.com,bar\n", "first line, 'example.org,foo', is neither .* a heading, such as"),
+        (b"example.org,foo\nexample.com,bar\n", "first line, 'example.org,foo', is neither .* a header row such as"),
     ],
 )
 def test_what_is_no_list_is_one_line(content: bytes, said: str, tmp_path: Path) -> None:
@@ -391,7 +391,7 @@ class Publisher(http.server.BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 @pytest.fixture

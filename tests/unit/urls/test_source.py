@@ -46,7 +46,7 @@ def test_a_slow_url_ends_before_the_list_does(given_list: tuple[int, list[int], 
     # 300 URLs a second are read after the last slow one has begun, or all that there are.
     if places:
         assert count - 1 - places[-1] >= min(others, 300 * timeout_s)
-    # They come first in a list that is no longer than that, and evenly spread in the part before in a longer one.
+    # They come first in a list up to that length, and are evenly spread in the part before in a longer one.
     if others <= 300 * timeout_s:
         assert places == list(range(len(slow)))
     else:

@@ -1,4 +1,4 @@
-"""What can be said of a capacity question: its options, each a field."""
+"""Options of the capacity experiment, one field each."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
@@ -11,45 +11,46 @@ from httpdyno.experiments.options import (
     REPEAT,
     SEED,
     TIMEOUT,
+    Example,
     Group,
     Option,
+    Verb,
     preset_option,
     quick_option,
     scale_option,
     seconds,
 )
-from httpdyno.experiments.verb import Example, Verb
 from httpdyno.model import SubjectKind
 
 __all__ = ["NAME", "VERB", "CapacityOptions"]
 
 NAME: Final = "capacity"
 _RPS = Option(
-    "--rps", "Right answers a second to be held. Default: 2000.", metavar="N", least=0.01, most=1_000_000, stored=False
+    "--rps", "Right answers a second to hold. Default: 2000.", metavar="N", least=0.01, most=1_000_000, stored=False
 )
 _SLO = Option(
     "--slo",
-    "What has to hold beside the rate: p50, p90, p99, p99.9, mean, max and errors. "
+    "Further requirements: bounds of p50, p90, p99, p99.9, mean, max and errors. "
     "Default: 'p99 < rtt + delay + 500ms, errors < 0.1%'.",
     metavar="CLAUSES",
 )
-_LOSS = Option("--loss", "Packets that the link loses, such as 0.1%.", metavar="SHARE", stored=False, group=Group.WAY)
+_LOSS = Option("--loss", "Packet loss of the link, such as 0.1%.", metavar="SHARE", stored=False, group=Group.WAY)
 _LOOP = Option(
     "--loop",
-    "open: sent on a schedule; closed: sent when an answer came. Default: open; of tools "
-    "that count from when they sent closed, of a preset its own.",
+    "open: send on a schedule; closed: send after an answer. Default: that of the preset, or open; closed for tools "
+    "that time requests from the actual send.",
     metavar="open|closed",
     stored=False,
     offers=("closed", "open"),
 )
-_FRONTIER = Option("--frontier", "Search for the largest size that holds, instead of trying every point of the grid.")
+_FRONTIER = Option(
+    "--frontier", "Search for the largest size that holds, instead of measuring every point of the grid."
+)
 _DURATION = Option(
-    "--duration", "How much of each schedule is measured. Default: 5s, 1s with --quick.", metavar="TIME", read=seconds
+    "--duration", "Measured part of each schedule. Default: 5s, 1s with --quick.", metavar="TIME", read=seconds
 )
-_YES = Option("--yes", "Start also what takes more than an hour.", stored=False, group=Group.RUN)
-_AS_LABELLED = Option(
-    "--as-labelled", "published-batch-4: with the distances that its labels name.", group=Group.PUBLISHED
-)
+_YES = Option("--yes", "Start even if the run takes more than an hour.", stored=False, group=Group.RUN)
+_AS_LABELLED = Option("--as-labelled", "published-batch-4: use the distances of its labels.", group=Group.PUBLISHED)
 _PRESETS: Final = (
     "published-batch-1",
     "published-batch-1-public-network",
@@ -61,26 +62,24 @@ _PRESETS: Final = (
 
 
 def _axis(flag: str, meaning: str, group: Group = Group.MEASURED) -> Option:
-    """Return an axis of the grid; the manifest keeps all of them together."""
+    """Return an option for an axis of the grid; the manifest records all axes together."""
     return Option(flag, meaning, metavar="LIST", stored=False, group=group)
 
 
 _RTT = _axis("--rtt", "Round-trip time of the link: 0,20ms,...,100ms. Default: 0.", Group.WAY)
 _LINK_RATE = _axis("--link-rate", "Rate of the link, each way: 1gbit..10gbit. Default: not limited.", Group.WAY)
-_LINK = replace(LINK, help=LINK.help + " What --rtt, --link-rate, --queue and --loss say goes before it.", stored=False)
-_QUEUE = _axis("--queue", "Longest time that a packet waits for that rate. Default: 100ms.", Group.WAY)
+_LINK = replace(LINK, help=LINK.help + " --rtt, --link-rate, --queue and --loss override it.", stored=False)
+_QUEUE = _axis("--queue", "Longest wait of a packet for that rate. Default: 100ms.", Group.WAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityOptions:
-    """A capacity question as it is asked; None: not said."""
+    """Options of a capacity run; None: not given."""
 
     rps: Annotated[float | None, _RPS] = None
     slo: Annotated[str | None, _SLO] = None
     size: Annotated[str | None, _axis("--size", "Content of an answer: 0,100KiB,...,500KiB. Default: 0.")] = None
-    delay: Annotated[
-        str | None, _axis("--delay", "How long the server waits before it answers: 0,100ms. Default: 0.")
-    ] = None
+    delay: Annotated[str | None, _axis("--delay", "Wait of the server before it answers: 0,100ms. Default: 0.")] = None
     rtt: Annotated[str | None, _RTT] = None
     link_rate: Annotated[str | None, _LINK_RATE] = None
     queue: Annotated[str | None, _QUEUE] = None
@@ -94,8 +93,8 @@ class CapacityOptions:
     loop: Annotated[str | None, _LOOP] = None
     frontier: Annotated[bool, _FRONTIER] = False
     duration_s: Annotated[float | None, _DURATION] = None
-    timeout_s: Annotated[float | None, replace(TIMEOUT, help="What a subject gives one URL. Default: 10s.")] = None
-    repeat: Annotated[int, replace(REPEAT, help="How often each subject is measured at each point.")] = 1
+    timeout_s: Annotated[float | None, replace(TIMEOUT, help="Timeout of one URL. Default: 10s.")] = None
+    repeat: Annotated[int, replace(REPEAT, help="Trials of each subject at each point.")] = 1
     quick: Annotated[bool, quick_option("1 s at each point.")] = False
     yes: Annotated[bool, _YES] = False
     preset: Annotated[str | None, preset_option(*_PRESETS)] = None
@@ -108,13 +107,13 @@ class CapacityOptions:
 VERB: Final = Verb(
     NAME,
     CapacityOptions,
-    help="Find up to where each subject holds a rate: a trial for each point of a grid, or a search for the frontier.",
+    help="Find the limits within which each subject holds a rate: measure a grid, or search for the frontier.",
     names="Clients and load tools, such as go-net-http.",
     kinds=(SubjectKind.CLIENT, SubjectKind.TOOL),
     examples=(
         Example("httpdyno capacity go-net-http --rps 200 --size 50KiB", "is it held?"),
         Example("httpdyno capacity wrk hey --delay 100ms", "tools, in a closed loop"),
-        Example("httpdyno capacity node-fetch --frontier --size 0,20KiB,...,200KiB", "up to which size? a search"),
+        Example("httpdyno capacity node-fetch --frontier --size 0,20KiB,...,200KiB", "search for the largest size"),
         Example("httpdyno capacity go-net-http --link 4g --rps 50 --size 0,20KiB,...,200KiB", "over a given link"),
         Example("httpdyno capacity --preset published-batch-4 --scale 1/10", "a published grid, at a tenth"),
     ),

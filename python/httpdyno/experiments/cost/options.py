@@ -1,4 +1,4 @@
-"""What can be said of a cost question: its options, each a field."""
+"""Options of the cost experiment, one field each."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -13,13 +13,14 @@ from httpdyno.experiments.options import (
     REPEAT,
     SEED,
     TIMEOUT,
+    Example,
     Option,
+    Verb,
     preset_option,
     quick_option,
     scale_option,
     web_option,
 )
-from httpdyno.experiments.verb import Example, Verb
 from httpdyno.model import MOST_URLS, SubjectKind
 
 __all__ = ["NAME", "VERB", "CostOptions"]
@@ -37,7 +38,7 @@ _QUICK = quick_option(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostOptions:
-    """A cost question as it is asked; None: not said."""
+    """Options of a cost run; None: not given."""
 
     documents: Annotated[int | None, _DOCUMENTS] = None
     keepalive: Annotated[str, _KEEPALIVE] = "on"
@@ -60,8 +61,8 @@ class CostOptions:
 VERB: Final = Verb(
     NAME,
     CostOptions,
-    help="Measure what each subject spends on JSON documents that it fetches, parses and checks one after another.",
-    names="Clients, and tools beside them. Default: the usual eleven of bench, ab and httperf.",
+    help="Measure the cost of JSON documents that each subject fetches, parses and checks one after another.",
+    names="Clients and load tools. Default: the usual eleven of bench, ab and httperf.",
     kinds=(SubjectKind.CLIENT, SubjectKind.TOOL),
     examples=(
         Example("httpdyno cost", "the eleven clients, ab and httperf"),

@@ -1,4 +1,4 @@
-"""The metrics of a crawl: every figure that its table shows, under the name that people ask for it."""
+"""Metrics of a crawl, by the names of their columns."""
 
 from typing import Final
 
@@ -27,11 +27,11 @@ def _per_core(trial: Trial) -> float | None:
 
 
 def _in_flight_per_core(trial: Trial) -> float | None:
-    """Little's law (Operations Research 9, 1961): answers a second, times how long one takes."""
+    """Little's law (Operations Research 9, 1961): answers a second times the duration of one."""
     per_s = _per_core(trial)
     if per_s is None or trial.summary is None:
         return None
-    # What the web plans is the same for every client; of a link with a distance it knows nothing.
+    # The web's planned times are the same for every client, and do not include a link's distance.
     planned_ns = trial.summary.planned_mean_ns if trial.link == "direct" else None
     taken_ns = planned_ns or trial.summary.mean_ns
     return per_s * taken_ns * 1e-9 if taken_ns else None
@@ -95,7 +95,7 @@ CRAWL_METRICS: Final = (
             "right_per_core_s",
             _DECIMAL,
             "1/s",
-            "right answers a second that one core has CPU time for",
+            "right answers a second that the CPU time of one core allows",
             label="per core/s",
         ),
         _per_core,
@@ -108,7 +108,7 @@ CRAWL_METRICS: Final = (
         Column(
             "in_flight_per_core",
             _INTEGER,
-            description="requests in flight that as many take (Little's law)",
+            description="requests in flight at that rate (Little's law)",
             label="needed",
         ),
         _in_flight_per_core,
@@ -145,7 +145,7 @@ CRAWL_METRICS: Final = (
         digits=2,
     ),
 )
-"""What a crawl is described by, in the order of its table."""
+"""Metrics of a crawl, in the order of its table."""
 
 RANKED_BY: Final = "right_per_core_s"
-"""The metric that gives clients their ranks."""
+"""The ranking metric."""

@@ -1,11 +1,11 @@
-"""What can be said of a crawl: the options of ``try`` and ``bench``, and those that ``tune`` shares, each a field."""
+"""Options of `try` and `bench`, options shared with `tune`, and default sizes of a crawl."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.crawl.budget import BUDGET_S, TRIAL_URLS
 from httpdyno.experiments.options import (
     AGAINST,
     DURATION,
@@ -17,34 +17,75 @@ from httpdyno.experiments.options import (
     SEED,
     TIMEOUT,
     USER_AGENT,
+    Example,
     Group,
     Option,
+    Verb,
     preset_option,
     quick_option,
     scale_option,
     seconds,
     web_option,
 )
-from httpdyno.experiments.verb import Example, Verb
 from httpdyno.model import LIVE, Workload
 
-__all__ = ["AUTO", "NAME", "VERB", "WEB", "AskedUrls", "BenchOptions", "CrawlOptions"]
+__all__ = [
+    "AUTO",
+    "BUDGET_S",
+    "NAME",
+    "TIME_S",
+    "TRIAL_URLS",
+    "VERB",
+    "WEB",
+    "AskedUrls",
+    "BenchOptions",
+    "CrawlOptions",
+    "block_count",
+]
+
+# A crawl has short trials, and as many blocks as a budget of time has room for. Blocks tell subjects apart: nine blocks
+# with a third of the URLs each distinguish neighbours that differ by 5 % in 82 % of runs, three whole ones in 7 %. What
+# limits their number is the fixed cost of a trial: its start, and one timeout.
+TRIAL_URLS: Final = 600
+"""The shortest list that has a rate for every usual client: four URLs for each of 150 requests in flight."""
+BUDGET_S: Final = 600.0
+"""How long a crawl may take by the estimate, which is an upper bound: the eleven usual clients have six blocks in it,
+and need about nine minutes."""
+TIME_S: Final = 540.0
+"""How long its blocks may take by the clock: on a slow or a busy machine the last blocks are left out."""
+_FEWEST: Final = 3
+"""Fewest blocks with certain differences."""
+_MOST_BLOCKS: Final = 9
+"""Most blocks; more hardly improve the resolution."""
+
+
+def block_count(trials_s: Iterable[float], *, least: int = _FEWEST) -> int:
+    """Return how many blocks fit into the budget: 3 to 9, and never fewer than ``least``.
+
+    ``trials_s`` are the trials of one block, in seconds each.
+    """
+    block_s = sum(trials_s)
+    fitting = min(BUDGET_S / block_s, _MOST_BLOCKS) if block_s > 0 else _MOST_BLOCKS
+    return max(int(fitting), _FEWEST, least)
+
 
 NAME: Final = "bench"
 WEB: Final = "top-sites"
-"""What is crawled when nobody says."""
+"""The default number of URLs of a crawl."""
 AUTO: Final = "auto"
-_MOST: Final = 1_000_000
-"""No machine has so many ports; a number beyond is a slip of the keyboard."""
+_MOST_IN_FLIGHT: Final = 1_000_000
+"""Highest concurrency; larger numbers exceed the ports of a machine."""
 
 
 def _concurrency(text: str, flag: str) -> int | str | None:
     word = text.strip()
     if not word or word == AUTO:
         return word or None
-    number = int(word) if word.isascii() and word.isdigit() and len(word) <= len(str(_MOST)) else 0
-    if not 1 <= number <= _MOST:
-        raise InvalidValue(f"{flag}: {text[:40]!r} is not understood; give a number from 1 to {_MOST:,}, or auto")
+    number = int(word) if word.isascii() and word.isdigit() and len(word) <= len(str(_MOST_IN_FLIGHT)) else 0
+    if not 1 <= number <= _MOST_IN_FLIGHT:
+        raise InvalidValue(
+            f"{flag}: {text[:40]!r} is not understood; give a number from 1 to {_MOST_IN_FLIGHT:,}, or auto"
+        )
     return number
 
 
@@ -57,7 +98,7 @@ _URLS = Option(
 )
 _LIMIT = Option(
     "--limit",
-    "How many URLs. Default: all of a list, the first 2,000 of a web.",
+    "Number of URLs. Default: all of a list, the first 2,000 of a web.",
     metavar="N",
     environment="LIMIT",
     least=1,
@@ -65,7 +106,7 @@ _LIMIT = Option(
 )
 _CONCURRENCY = Option(
     "--concurrency",
-    "Requests in flight at once; auto: what tune has found here. Default: each subject's own.",
+    "Requests in flight at once; auto: the result of tune on this machine. Default: each subject's own.",
     metavar="N|auto",
     environment="CONCURRENCY",
     read=_concurrency,
@@ -82,25 +123,25 @@ _PER_HOST_INTERVAL = Option(
 )
 _CONTACT = Option(
     "--contact",
-    "Live web: how you can be reached, a mail address or a page; it stands in the user agent.",
+    "Live web: your mail address or web page, for the user agent.",
     metavar="TEXT",
     environment="HTTPDYNO_CONTACT",
     stored=False,
     group=Group.LIVE,
 )
-_YES = Option("--yes", "Live web: start without asking.", stored=False, group=Group.LIVE)
+_YES = Option("--yes", "Live web: start without confirmation.", stored=False, group=Group.LIVE)
 _ALL = Option(
     "--all",
-    "Every client there is, not only the usual eleven.",
+    "All clients, not only the usual eleven.",
     stored=False,
     group=Group.MACHINE,
 )
 _REPEAT = replace(
     REPEAT,
-    help=f"Blocks: how often each subject runs, interleaved. Default: what fits in {BUDGET_S / 60:.0f} minutes, "
+    help=f"Number of blocks; each subject runs once in each. Default: what fits in {BUDGET_S / 60:.0f} minutes, "
     "3 to 9; of --urls at least 5, or 7 for more than five subjects.",
 )
-_BENCH_LIMIT = replace(_LIMIT, help=f"How many URLs. Default: all of a list, the first {TRIAL_URLS} of a web.")
+_BENCH_LIMIT = replace(_LIMIT, help=f"Number of URLs. Default: all of a list, the first {TRIAL_URLS} of a web.")
 _NO_AGAIN = Option(
     "--no-again",
     "Do not repeat trials that other programs disturbed. Default: repeat at once, up to twice, then once more in a "
@@ -110,17 +151,17 @@ _NO_AGAIN = Option(
 )
 _SATURATE = Option(
     "--saturate",
-    "Measure each client with as many requests in flight as its CPUs can take, which two short trials find first.",
+    "Measure each client at the concurrency that saturates its CPUs, found by two short trials.",
     environment="SATURATE",
 )
 _RANK_BY = Option(
     "--rank-by",
-    "Rank by this figure. Default: right_per_core_s, what one core gives; right_per_s with --saturate or --preset.",
+    "Metric of the ranking. Default: right_per_core_s, or right_per_s with --saturate or --preset.",
     metavar="FIGURE",
     group=Group.RESULTS,
     offers=("right_per_core_s", "right_per_s", "cpu_per_right_ms", "p99_ms", "peak_memory_bytes"),
 )
-_VERBOSE = Option("--verbose", "Print every note, not only the gravest five.", stored=False, group=Group.RESULTS)
+_VERBOSE = Option("--verbose", "Print all notes, not only the five most serious.", stored=False, group=Group.RESULTS)
 _QUICK = quick_option(
     "each subject runs once, with 500 URLs or what a rate needs, unless --repeat or --limit says otherwise."
 )
@@ -128,7 +169,7 @@ _QUICK = quick_option(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedUrls:
-    """Which URLs are asked of which web, and how."""
+    """Options of URLs, web and requests."""
 
     urls: Annotated[str | None, _URLS] = None
     limit: Annotated[int | None, _LIMIT] = None
@@ -144,17 +185,17 @@ class AskedUrls:
 
     @property
     def on_live_web(self) -> bool:
-        """Whether the real internet is asked."""
+        """Whether the crawl uses the real internet."""
         return self.web == LIVE
 
     def workload(self, file: Path) -> Workload:
-        """Return what a client is given; the list lies in a file."""
+        """Return the settings of a client; the list is in a file."""
         return Workload(file, timeout_s=self.timeout_s, user_agent=self.user_agent, http_version=self.http_version)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlOptions(AskedUrls):
-    """One crawl as it is asked for; None: not said."""
+    """Options of one crawl; None: not given."""
 
     concurrency: Annotated[Any, _CONCURRENCY] = None
     deadline_s: Annotated[float | None, _DEADLINE] = None
@@ -167,7 +208,7 @@ class CrawlOptions(AskedUrls):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchOptions(CrawlOptions):
-    """The crawls of several clients as they are asked for."""
+    """Options of the crawls of several clients."""
 
     limit: Annotated[int | None, _BENCH_LIMIT] = None
     every: Annotated[bool, _ALL] = False
@@ -190,10 +231,10 @@ VERB: Final = Verb(
     examples=(
         Example("httpdyno bench go-net-http rust-reqwest", "two clients, compared"),
         Example("httpdyno bench --quick", "a first look at the eleven"),
-        Example("httpdyno bench --saturate", "each at the concurrency that uses its CPU up"),
+        Example("httpdyno bench --saturate", "each at the concurrency that saturates its CPU"),
         Example("httpdyno bench --urls domains.txt --limit 3000", "a list of your own"),
-        Example("httpdyno bench go-net-http --link 4g,loss=1%", "over a slow way that loses packets"),
-        Example("httpdyno bench --preset published --scale 1/10", "what others have published, measured again"),
-        Example("httpdyno bench --resume latest", "go on where it was stopped"),
+        Example("httpdyno bench go-net-http --link 4g,loss=1%", "over a slow, lossy link"),
+        Example("httpdyno bench --preset published --scale 1/10", "repeat a published measurement"),
+        Example("httpdyno bench --resume latest", "continue an interrupted run"),
     ),
 )

@@ -1,4 +1,4 @@
-"""What can be said of a latency question: its options, each a field."""
+"""Options of the latency experiment, one field each."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -12,17 +12,18 @@ from httpdyno.experiments.options import (
     REPEAT,
     SEED,
     TIMEOUT,
+    Example,
     Option,
+    Verb,
     preset_option,
     quick_option,
     seconds,
 )
-from httpdyno.experiments.verb import Example, Verb
 
 __all__ = ["NAME", "VERB", "LatencyOptions"]
 
 NAME: Final = "latency"
-_WORKLOAD = Option("--workload", "What a call fetches: plain, json. Default: plain,json.", metavar="LIST", stored=False)
+_WORKLOAD = Option("--workload", "Content of a call: plain, json. Default: plain,json.", metavar="LIST", stored=False)
 _PARALLEL = Option(
     "--parallel", "Calls started at once; a loop ends with the last. Default: 1,20.", metavar="LIST", stored=False
 )
@@ -31,12 +32,12 @@ _KEEPALIVE = Option(
 )
 _MODE = Option(
     "--mode",
-    "Who times the calls: lines: from outside; harness: the client itself, where it can.",
+    "Timing of calls: lines: from outside; harness: by the client itself, if supported.",
     metavar="lines|harness|both",
 )
 _DURATION = Option(
     "--duration",
-    "How long a client is handed batches: seconds, or with a unit. Default: 6s, 4s with --quick.",
+    "Time in which a client gets batches: seconds, or with a unit. Default: 6s, 4s with --quick.",
     metavar="TIME",
     read=seconds,
 )
@@ -44,7 +45,7 @@ _DURATION = Option(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyOptions:
-    """A latency question as it is asked; None: not said."""
+    """Options of a latency run; None: not given."""
 
     workload: Annotated[str | None, _WORKLOAD] = None
     parallel: Annotated[str | None, _PARALLEL] = None
@@ -66,12 +67,12 @@ class LatencyOptions:
 VERB: Final = Verb(
     NAME,
     LatencyOptions,
-    help="Measure what one call costs in a warm process, as Python's timeit does, and whose time that is.",
+    help="Measure the time of one call in a warm process, like timeit, and divide it among server, wire and client.",
     names="Clients. Default: the three of the published figures, and those of --subjects.",
     examples=(
-        Example("httpdyno latency python-httpx go-net-http", "what one call costs"),
+        Example("httpdyno latency python-httpx go-net-http", "the time of one call"),
         Example("httpdyno latency go-net-http --parallel 1,5,50", "more at once"),
-        Example("httpdyno latency python-httpx --peer flask-dev", "against a server of others"),
-        Example("httpdyno latency --preset published --quick", "beside the published figures"),
+        Example("httpdyno latency python-httpx --peer flask-dev", "against another server"),
+        Example("httpdyno latency --preset published --quick", "compared with the published figures"),
     ),
 )

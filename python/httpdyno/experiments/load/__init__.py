@@ -1,1 +1,1 @@
-"""A load by our own generator: what it measured of somebody's server."""
+"""Load of the engine's generator on any server."""

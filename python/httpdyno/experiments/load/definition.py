@@ -2,30 +2,25 @@
 
 from typing import Final
 
-from httpdyno.experiments.definition import Definition
-from httpdyno.experiments.load.figures import LoadSummary
-from httpdyno.experiments.load.metrics import LOAD_METRICS
-from httpdyno.experiments.load.report import load_report
-from httpdyno.experiments.load.rules import LOAD_RULES
-from httpdyno.experiments.load.table import load_table, load_views
+from httpdyno.experiments.definition import Definition, Judging, Presentation
+from httpdyno.experiments.load.judge import LOAD_RULES, LoadSummary
+from httpdyno.experiments.load.present import LOAD_METRICS, load_report, load_table, load_views
 from httpdyno.model import Column
 
-__all__ = ["COMPARED_BY", "DEFINITION"]
-
-COMPARED_BY: Final = ("rps", "p50", "p99")
-"""What two loads are compared by when nobody says: in an open loop the throughput alone would say nothing."""
-
+__all__ = ["DEFINITION"]
 
 DEFINITION: Final = Definition(
-    name="load",
-    question="How fast does a server answer, and how long do its answers take?",
-    metrics=LOAD_METRICS,
-    ranked_by="rps",
-    identity=(Column("subject", shown=False), Column("method")),
-    tabulate=load_table,
-    views=lambda trials, _: load_views(trials),
-    compared_by=COMPARED_BY,
-    report=load_report,
-    rules=LOAD_RULES,
-    figures=(LoadSummary,),
+    "load",
+    "How fast does a server answer, and how long do its answers take?",
+    Presentation(
+        metrics=LOAD_METRICS,
+        identity=(Column("subject", shown=False), Column("method")),
+        ranked_by="rps",
+        # In an open loop the throughput alone would say nothing.
+        compared_by=("rps", "p50", "p99"),
+        tabulate=load_table,
+        views=lambda trials, _: load_views(trials),
+        report=load_report,
+    ),
+    judging=Judging(LOAD_RULES, figures=(LoadSummary,)),
 )

@@ -10,20 +10,14 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.errors import EngineFailed, UnreadableRun
-from httpdyno.experiments.load.figures import LoadChecks, LoadSecond, LoadSummary, LoadTimes
+from httpdyno.experiments.load.judge import LoadChecks, LoadSecond, LoadSummary, LoadTimes
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
 from httpdyno.model import Count, Outcome, Sample, Trial, Validity, Verdict, figures_of
 from httpdyno.store import Manifest, RecordMaker, polars_schema
 from httpdyno.store.manifest import CURE
 
-__all__ = [
-    "MAKER",
-    "SERVER",
-    "load_from_report",
-    "load_trial",
-    "read_load_report",
-]
+__all__ = ["MAKER", "SERVER", "load_from_report", "load_trial", "read_load_report"]
 
 SERVER: Final = "server"
 """The subject of every load, so that two runs are compared whatever address their servers have."""

@@ -8,13 +8,14 @@ from httpdyno.experiments.options import (
     MEMORY,
     REPEAT,
     SEED,
+    Example,
     Option,
+    Verb,
     link_option,
     preset_option,
     quick_option,
     seconds,
 )
-from httpdyno.experiments.verb import Example, Verb
 from httpdyno.model import SubjectKind
 
 __all__ = ["NAME", "VERB", "ServiceOptions"]

@@ -10,31 +10,27 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint
-from httpdyno.experiments.service.judge.artifacts import ServerArtifacts
-from httpdyno.experiments.service.judge.stretch import ramp_ns, unit_ns
-from httpdyno.experiments.service.judge.summary import connections_of
-from httpdyno.experiments.service.judge.trial import judge_service
+from httpdyno.experiments.service.judge import ServerArtifacts, connections_of, judge_service, ramp_ns, unit_ns
 from httpdyno.judge import Circumstances, JudgedTrial
 from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
 from httpdyno.judge.validity import Rule
 from httpdyno.lab.executor import LocalExecutor, TrialKind
 from httpdyno.lab.room import Command, Driver, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial_files import NotRun, TrialFiles
-from httpdyno.lab.trial_folder import TrialFolder
+from httpdyno.lab.trial_files import NotRun, TrialFiles, TrialFolder
 from httpdyno.model import Condition, Loop, Subject, TrialPlan, format_exact
 from httpdyno.subjects.build import Build, filled
 from httpdyno.subjects.cache import program_path
 from httpdyno.subjects.template import Load, fill_content, fill_template
 
-__all__ = ["SERVER_TRIALS", "cannot_do", "drive_argv", "own_generator", "read_samples", "server_command"]
+__all__ = ["SERVER_TRIALS", "cannot_do", "drive_argv", "own_generator", "read_samples"]
 
 _DRIVE, _LOAD, _SAMPLES = "drive.json", "load.json", "samples.csv"
 _EVERY_MS: Final = 250
-"""How often an answer is checked beside the load."""
+"""Interval of checked answers during the load."""
 _PATIENCE_UNITS: Final = 3.0
 _PATIENCE_AT_LEAST_S: Final = 5.0
-"""How long an answer beside the load, and after it, is waited for: a server with a long backlog may have more to do."""
+"""Timeout of checked answers during and after the load: a server may have a long backlog."""
 _SERVER_URL: Final = "{server_url}"
 """The room writes the address of the server there."""
 _TEXT: Final = "httpdyno"

@@ -1,18 +1,17 @@
-"""What can be said of a search for a concurrency: its options, each a field."""
+"""Options of the search for a concurrency, one field each."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final
 
 from httpdyno.experiments.crawl.options import AskedUrls
-from httpdyno.experiments.options import Option, quick_option, seconds
-from httpdyno.experiments.verb import Example, Verb
+from httpdyno.experiments.options import Example, Option, Verb, quick_option, seconds
 
 __all__ = ["NAME", "VERB", "TuneOptions"]
 
 NAME: Final = "tune"
 _LIMIT = Option(
     "--limit",
-    "How many URLs a trial has at most. Default: as many as a fast client can get through in its time.",
+    "Most URLs of a trial. Default: as many as a fast client can fetch in its time.",
     metavar="N",
     environment="LIMIT",
     least=1,
@@ -20,7 +19,7 @@ _LIMIT = Option(
 )
 _DURATION = Option(
     "--duration",
-    "When a trial is ended: seconds, or with a unit (20s). Default: two timeouts and 2 s, or one with --quick.",
+    "Deadline of a trial: seconds, or with a unit (20s). Default: two timeouts and 2 s, or one with --quick.",
     metavar="TIME",
     environment="DURATION",
     read=seconds,
@@ -33,7 +32,7 @@ _QUICK = quick_option(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneOptions(AskedUrls):
-    """A search as it is asked for; None: not said."""
+    """Options of a search; None: not given."""
 
     limit: Annotated[int | None, _LIMIT] = None
     deadline_s: Annotated[float | None, _DURATION] = None
@@ -52,9 +51,9 @@ VERB: Final = Verb(
     must_name=True,
     fetcher=True,
     examples=(
-        Example("httpdyno tune node-fetch", "find how many requests at once are best"),
+        Example("httpdyno tune node-fetch", "find the best concurrency"),
         Example("httpdyno tune go-net-http rust-reqwest", "two clients, each up to its best, in one chart"),
         Example("httpdyno tune node-fetch --quick", "a first look, in half a minute"),
-        Example("httpdyno bench node-fetch --concurrency auto", "use what was found"),
+        Example("httpdyno bench node-fetch --concurrency auto", "use the result"),
     ),
 )

@@ -9,7 +9,7 @@ from httpdyno.errors import UnknownName, suggestion
 from httpdyno.judge.generator import Distribution, Queue, Server, ServerRecord, Stalling, replay
 from httpdyno.model import Loop, ToolReport, format_exact
 
-__all__ = ["CASES", "CONNECTIONS", "Case", "Truth", "find_cases"]
+__all__ = ["CASES", "CONNECTIONS", "Case", "find_cases"]
 
 CONNECTIONS: Final = {Loop.OPEN: 64, Loop.CLOSED: 16}
 """Of a closed loop so few that the server is never busy: then all that an answer takes is what the case says."""

@@ -98,13 +98,13 @@ _FEWEST_ANSWERS: Final = 100
 _OWN_WORK_NS: Final = 100_000
 """An answer takes the origin some ten microseconds to write, which count as lateness and are none."""
 _NO_CEILING: Final = {
-    None: "what this web can give at all was not measured",
-    CeilingLimit.WEB: "the fetcher was held up by the delays of the web: it can give more",
-    CeilingLimit.FETCHER: "the fetcher was held up by its own CPU: the web can give more",
-    CeilingLimit.LINK: "the link set the ceiling, and each trial says itself how full it was",
-    CeilingLimit.MACHINE: "other programs disturbed the fetcher: the web can give more",
+    None: "the web's ceiling was not measured",
+    CeilingLimit.WEB: "the fetcher was limited by the web's delays: the ceiling is higher",
+    CeilingLimit.FETCHER: "the fetcher was limited by its own CPU: the ceiling is higher",
+    CeilingLimit.LINK: "the link set the ceiling; each trial has its own reading of the link",
+    CeilingLimit.MACHINE: "other programs disturbed the fetcher: the ceiling is higher",
 }
-"""Why a ceiling says nothing of a trial, by what set it."""
+"""Reasons why a ceiling cannot judge a trial, by its limit."""
 
 
 def origin_cpu_used(trial: Trial) -> Reading:
@@ -154,7 +154,7 @@ def origin_lateness(trial: Trial) -> Reading:
     if (trial.counters.lateness_count or 0) < _FEWEST_ANSWERS:
         return Reading(None, f"the mean of fewer than {_FEWEST_ANSWERS} answers says too little")
     if not median_ns:
-        return Reading(None, "the subject told no duration")
+        return Reading(None, "the subject reported no duration")
     detail = f"{late_ns / 1e6:.2f} ms in {median_ns / 1e6:.1f} ms"
     return Reading(100 * max(late_ns - _OWN_WORK_NS, 0) / median_ns, detail)
 

@@ -49,7 +49,7 @@ RULES: Final = (
         Validity.DISTURBED,
         95,
         "% of the trial",
-        "use of the engine's busiest CPU, whoever used it",
+        "use of the engine's busiest CPU, by any program",
         "a CPU of the origin was in use for {number} of the trial; beyond {threshold} it has no headroom",
         readings.engine_cpu_busy,
         Evidence.ORIGIN,
@@ -60,9 +60,9 @@ RULES: Final = (
         Validity.ORIGIN_LIMITED,
         90,
         "% of the web's ceiling",
-        "right answers a second, beside those of the fetcher `native` where the instrument held that up",
-        "the subject reached {number} of what this web can give at all ({detail}); beyond {threshold} it cannot be "
-        "told from the instrument",
+        "right answers a second, relative to the fetcher `native` where the instrument was its limit",
+        "the subject reached {number} of the web's ceiling ({detail}); beyond {threshold} the instrument may be the "
+        "limit",
         readings.ceiling_reached,
         Evidence.CEILING,
         _PACE,

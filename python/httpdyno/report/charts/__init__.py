@@ -26,7 +26,7 @@ _DRAW: Final = {
 }
 _VEGA_LITE: Final = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 _PIXELS: Final = 2
-"""Of a PNG for each of the chart's own, so that it is sharp on today's screens."""
+"""Pixels of a PNG for each pixel of the chart, so that it is sharp on high-density screens."""
 
 
 def specification(chart: Chart, canvas: Canvas, *, validate: bool = False) -> dict[str, Any]:

@@ -18,11 +18,11 @@ class Theme:
     """Colours by what they are for, as CSS writes them."""
 
     surface: str
-    """What everything stands on."""
+    """Background."""
     ink: str
-    """Text and what matters."""
+    """Text and main marks."""
     quiet: str
-    """Labels, and what matters less."""
+    """Labels, and secondary marks."""
     line: str
     """Grids and rules."""
     others: str
@@ -168,7 +168,7 @@ def style(theme: Theme) -> str:
 _CHARACTER: float = 0.62
 """Mean width of a character as a share of its size, in the widest of the faces that readers have."""
 _POINTS = 160
-"""How many points of a chart say what they are: enough to find one near a pointer, few enough for a small page."""
+"""Points of a chart with a tooltip: enough to find one near a pointer, few enough for a small page."""
 _FEWEST_POINTS = 12
 _THOUSAND = 1000
 _DIGITS = 100
@@ -224,7 +224,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def figure(value: float) -> str:
-    """Write a figure with three digits that matter: ``0.0123``, ``178``, ``12,967``."""
+    """Write a figure with three significant digits: ``0.0123``, ``178``, ``12,967``."""
     return f"{value:,.0f}" if abs(value) >= _DIGITS else f"{value:.3g}"
 
 

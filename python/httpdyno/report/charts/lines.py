@@ -240,9 +240,9 @@ def _points(chart: Chart, series: Series) -> list[dict[str, Any]]:
 
 
 def _step_words(chart: Chart, reached: float | None, low: float | None, high: float | None) -> str:
-    """Describe what is reached, how certain that is, and where no more was tried."""
+    """Describe the value reached, its certainty, and whether more was tried."""
     if reached is None:
-        return "nothing is known" if high is None else f"not even {with_unit(high, chart.y)}, the least that was tried"
+        return "unknown" if high is None else f"less than {with_unit(high, chart.y)}, the least that was tried"
     if high is None:
         return f"{with_unit(reached, chart.y)} or more"
     sure = f"{with_unit(low, chart.y)} for sure, " if low is not None and low != reached else ""

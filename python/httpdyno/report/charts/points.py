@@ -202,10 +202,10 @@ def _draw_marks(chart: Chart, canvas: Canvas, across: tuple[float, float], width
 
 
 def _choose_sides(marks: list[tuple[float, Mark]], width: int) -> list[tuple[bool, float, Mark]]:
-    """Return of each mark whether its name stands to the left of its line, and put them in order from the top.
+    """Order the marks from the top; return for each whether its name stands to the left of its line.
 
-    Names to the left come first, from the right; then names to the right, from the left. As each line begins beside its
-    own name, none runs through the name of another.
+    Names to the left come first, from the right; then names to the right, from the left. Each line begins at its own
+    name, so that none crosses another name.
     """
     left: list[float] = []
     sided = []

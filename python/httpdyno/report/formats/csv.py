@@ -1,4 +1,4 @@
-"""CSV (RFC 4180): a header and one line a row, with raw numbers, those columns that people are not shown included."""
+"""CSV (RFC 4180): a header and one line a row, with raw numbers and all columns, hidden ones included."""
 
 import csv
 import io

@@ -54,7 +54,7 @@ def json_schema(columns: tuple[Column, ...], title: str) -> dict[str, Any]:
         if (former := FORMER_NAMES.get(column.name)) and former not in properties:
             properties[former] = {**_property(column), "description": f"now {column.name}", "deprecated": True}
     properties["notes"] = {
-        "description": "what has to be said about the row",
+        "description": "notes on the row",
         "type": "array",
         "items": {"type": "string"},
     }

@@ -180,7 +180,7 @@ def _fold_widths(
     of: tuple[list[int], Sequence[int]],
     limit: int,
 ) -> list[int]:
-    """Return the widths with which each column fits beside what names its row, where folding texts is enough for that.
+    """Return widths with which each column fits on a line with its row's names, where folding texts is enough.
 
     A heading and a verdict stay whole, and so does a word that takes no more than half of the terminal. Where even so
     a row's names leave too little room, the last of them are none.

@@ -52,7 +52,7 @@ class GridRow:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """A table as the template wants it."""
+    """A table as input of the template."""
 
     name: str
     headings: tuple[Heading, ...]

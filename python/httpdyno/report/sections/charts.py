@@ -75,12 +75,12 @@ def verdict_chart(of: ConditionTrials, verdicts: Mapping[int, Mapping[str, int]]
     order = (Verdict.RIGHT.value, *_WRONG, _EXPLAINED, *_NO_ANSWER)
     return _stacked_chart(
         "verdicts",
-        "What the answers were worth",
+        "Verdicts on the answers",
         {
             name: {kind: sum(verdicts.get(trial.trial, {}).get(kind, 0) for trial in trials) for kind in order}
             for name, trials in of.trials.items()
         },
-        caption="Each answer beside what the web really serves. To report an error is right where the web is at fault.",
+        caption="Each answer compared with what the web serves. An error is right where the web is faulty.",
     )
 
 
@@ -92,7 +92,7 @@ def status_chart(of: ConditionTrials) -> Chart | None:
     }
     return _stacked_chart(
         "statuses",
-        "What the subjects reported",
+        "Reported results",
         counts,
         caption="Status codes after redirects; an exception is whatever a client reports that is no status code.",
     )

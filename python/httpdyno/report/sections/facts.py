@@ -10,11 +10,14 @@ from httpdyno.stats import median
 from httpdyno.store import Machine, Manifest, SubjectVersion, WebIdentity
 
 
-def run_facts(manifest: Manifest, trials: Sequence[Trial]) -> tuple[tuple[str, str], ...]:
-    """Return facts of the run, its machine, its web and its versions by name, without unknown ones."""
+def run_facts(manifest: Manifest, trials: Sequence[Trial], *, blocks: bool = True) -> tuple[tuple[str, str], ...]:
+    """Return facts of the run, its machine, its web and its versions by name, without unknown ones.
+
+    ``blocks``: whether its trials stood in random blocks.
+    """
     facts = [
         ("When", _when(manifest)),
-        ("Trials", _trials(manifest, trials)),
+        ("Trials", _trials(manifest, trials, blocks=blocks)),
         ("URLs", _listed_once(f"{trial.urls_given:,}" for trial in trials if trial.urls_given)),
         ("Web", "" if manifest.settings.get("peer") else "; ".join(map(_web, manifest.webs))),
         ("Peer", str(manifest.settings.get("peer") or "")),
@@ -42,9 +45,9 @@ def _when(manifest: Manifest) -> str:
     return f"{started}, took {timedelta(seconds=round((manifest.ended_at - manifest.started_at).total_seconds()))}"
 
 
-def _trials(manifest: Manifest, trials: Sequence[Trial]) -> str:
-    blocks = len({trial.block for trial in trials})
-    shared = f", in {blocks} random block{'' if blocks == 1 else 's'}" if trials else ""
+def _trials(manifest: Manifest, trials: Sequence[Trial], *, blocks: bool) -> str:
+    count = len({trial.block for trial in trials})
+    shared = f", in {count} random block{'' if count == 1 else 's'}" if trials and blocks else ""
     return f"{len(trials)} of {manifest.trials_planned}{shared}"
 
 

@@ -1,9 +1,9 @@
 """The answer of a run in one sentence: the first subject, its lead, and how certain that is."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from httpdyno.judge import placing_trials, verdict_of
+from httpdyno.judge import passes_all, placing_trials, verdict_of
 from httpdyno.judge.ranking import lower_bounds
 from httpdyno.judge.wording import some_of
 from httpdyno.model import Comparison, Difference, Direction, Interval, Metric, Note, Ranking, Standing, Trial, Validity
@@ -16,6 +16,7 @@ _THAN: Final = " than "
 _MAY_BE_CHANCE: Final = "may be chance"
 _COMMON: Final = {0: "no common block", 1: "1 common block"}
 _EACH: Final = {0: "no common block", 1: "one trial each"}
+_OF_MACHINE: Final = frozenset(Validity) - {Validity.INCORRECT}
 _OWN_BEGINNINGS: Final = ("No subject ", "No clear winner", "Nothing was ")
 
 
@@ -195,11 +196,13 @@ def _spread(standing: Standing) -> str:
 
 
 def left_out_text(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """Name unranked subjects by their shared reason: ``A, B and 3 more (crashed), C (INCORRECT)``."""
+    """Name subjects by their shared reason, where there is one: ``A, B and 3 more (crashed), C (INCORRECT)``."""
     by_reason: dict[str, list[str]] = {}
     for subject, reason in unranked.items():
         by_reason.setdefault(reason, []).append(names[subject])
-    return ", ".join(f"{some_of(those)} ({reason})" for reason, those in by_reason.items())
+    return ", ".join(
+        f"{some_of(those)} ({reason})" if reason else some_of(those) for reason, those in by_reason.items()
+    )
 
 
 def _figure(value: float, metric: Metric, phrase: str | None) -> str:
@@ -238,6 +241,28 @@ def _unranked_reasons(
     verdicts = {subject: verdict_of(of) for subject, of in others.items() if of}
     lacking = f"no {metric.name}"
     return {name: lacking if word in {Validity.VALID, ""} else word for name, word in verdicts.items()}
+
+
+def passed_headline(trials: Sequence[Trial], passes: Callable[[Trial], bool | None], names: Mapping[str, str]) -> str:
+    """Name the subjects that pass, those that fail with the reason, and those of which nothing can be said."""
+    passed: list[str] = []
+    failed: dict[str, str] = {}
+    unknown: dict[str, str] = {}
+    for subject, name in names.items():
+        own = [trial for trial in trials if trial.subject == subject]
+        verdict = passes_all(own, passes)
+        if verdict:
+            passed.append(name)
+        elif own:
+            (unknown if verdict is None else failed)[subject] = verdict_of(own)
+    # A subject that failed on a busy machine failed: the machine is not the reason.
+    failed = {subject: "" if reason in _OF_MACHINE else reason for subject, reason in failed.items()}
+    parts = (
+        f"Passed: {some_of(passed)}" if passed else "No subject passed",
+        f"failed: {left_out_text(failed, names)}" if failed else "",
+        f"not judged: {left_out_text(unknown, names)}" if unknown else "",
+    )
+    return "; ".join(filter(None, parts))
 
 
 def placing_medians(metric: Metric, trials: Sequence[Trial], subjects: Iterable[str]) -> dict[str, float]:

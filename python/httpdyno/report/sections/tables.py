@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 import polars as pl
@@ -84,19 +85,21 @@ _PAIRS: Final = (
 )
 
 
-def ranking_table(table: Table, ranked_by: str) -> Table:
+def ranking_table(table: Table, ranked_by: str | None) -> Table:
     """Return the ranking table: names, the ranking metric, the verdict, then other figures.
 
-    The table is one of ``judge.trial_table``; ``ranked_by`` names the metric that ranks.
+    The table is one of ``judge.trial_table``; ``ranked_by`` names the metric that ranks. In one of
+    ``judge.pass_table``, which has none, the names are followed by whether subjects passed.
     """
-    first = ("rank", "rank_note", ranked_by, f"{ranked_by}_low", f"{ranked_by}_high", "wrong", "verdict")
+    first = ("passed", "rank", "rank_note", ranked_by, f"{ranked_by}_low", f"{ranked_by}_high", "wrong", "verdict")
     columns = [column.name for column in table.columns]
-    named = [column.name for column in table.columns if column.kind is ColumnKind.TEXT][:_NAMES]
+    before = takewhile(lambda column: column.name not in first, table.columns)
+    named = [column.name for column in before if column.kind is ColumnKind.TEXT][:_NAMES]
     return table.select(dict.fromkeys((*named, *(name for name in first if name in columns), *columns)))
 
 
-def comparison_table(comparisons: Iterable[Comparison], metric: Metric, names: Mapping[str, str]) -> Table:
-    """List every pair with its ratio, its interval and the result."""
+def comparison_table(comparisons: Iterable[Comparison], metric: Metric | None, names: Mapping[str, str]) -> Table:
+    """List every pair with its ratio, its interval and the result; without a metric that ranks there is no pair."""
     rows = [
         (
             comparison.condition,
@@ -117,6 +120,7 @@ def comparison_table(comparisons: Iterable[Comparison], metric: Metric, names: M
             "too few trials to tell" if comparison.p is None else difference_text(comparison, metric),
         )
         for comparison in comparisons
+        if metric is not None
     ]
     return without_empty(Table(_PAIRS, tuple(rows)), "condition")
 
@@ -170,7 +174,7 @@ def trial_overview(
 ) -> Table:
     """List every trial: outcome, validity, its reason, and the number of each rule.
 
-    Rules for which no trial has a number have no column. The trial that asked what the web can give at all stands
+    Rules for which no trial has a number have no column. The trial that measured the web's ceiling stands
     first, since it came first.
     """
     rows = [(trial, names[trial.subject], trial.reason or trial.validity_reason) for trial in trials]
@@ -397,7 +401,7 @@ _ERROR_COLUMNS: Final = (
     Column("subject"),
     Column("error", description="the name that the client gave it"),
     Column("cause", description="what the web had done; empty for an honest answer"),
-    Column("verdict", description="what that is worth beside what the web serves"),
+    Column("verdict", description="verdict on that, compared with what the web serves"),
     Column("count", ColumnKind.INTEGER, description="samples, over all trials"),
 )
 

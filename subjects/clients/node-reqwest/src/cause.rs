@@ -1,4 +1,4 @@
-//! The name of an error: what its innermost cause is called by the library that raised it.
+//! The name of an error: the library's name of its innermost cause.
 
 use std::error::Error;
 use std::io;
@@ -19,7 +19,8 @@ pub fn name(error: &reqwest::Error) -> String {
     }
 }
 
-/// The next inner cause. An `io::Error` that carries another error names as its source not that one but the one below it.
+/// The next inner cause. An `io::Error` that carries another error returns as its source not that error but the next
+/// one.
 fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     match error
         .downcast_ref::<io::Error>()

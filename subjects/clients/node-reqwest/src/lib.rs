@@ -23,7 +23,7 @@ pub struct Options {
     pub timeout: f64,
     pub user_agent: Option<String>,
     pub keepalive: bool,
-    /// `1.1`, `2`, or none for HTTP/2 where TLS agrees on it, else HTTP/1.1.
+    /// `1.1`, `2`, or none: HTTP/2 where TLS negotiates it, else HTTP/1.1.
     pub http_version: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct Answer {
     pub status: u16,
     /// Bytes of content after decoding.
     pub length: u32,
-    /// The content, when it was asked for.
+    /// The content, if requested.
     pub content: Option<Buffer>,
 }
 
@@ -63,8 +63,8 @@ impl Client {
         builder.build().map(Self).map_err(rejection)
     }
 
-    /// Fetches a URL and reads its content to the end. Content that nobody asked for is counted here: it never becomes
-    /// JavaScript's.
+    /// Fetches a URL and reads its content to the end. Unrequested content is only counted, and not passed to
+    /// JavaScript.
     #[napi]
     pub async fn get(&self, url: String, with_content: bool) -> Result<Answer> {
         let mut response = self.0.get(url).send().await.map_err(rejection)?;

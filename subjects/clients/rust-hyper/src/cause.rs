@@ -1,4 +1,4 @@
-//! The name of an error: what its innermost cause is called by the library that raised it.
+//! The name of an error: the library's name of its innermost cause.
 
 use std::error::Error;
 use std::io;
@@ -11,14 +11,15 @@ pub fn name(error: &(dyn Error + 'static)) -> String {
         cause = inner;
     }
     match cause.downcast_ref::<io::Error>().map(io::Error::kind) {
-        // What has no kind, such as a failed lookup, has a text.
+        // An error without a kind, such as a failed lookup, has a text.
         Some(kind) if format!("{kind:?}") != "Uncategorized" => format!("{kind:?}"),
         Some(_) => words(&cause.to_string()),
         None => identifiers(&format!("{cause:?}")).unwrap_or_else(|| words(&cause.to_string())),
     }
 }
 
-/// The next inner cause. An `io::Error` that carries another error names as its source not that one but the one below it.
+/// The next inner cause. An `io::Error` that carries another error returns as its source not that error but the next
+/// one.
 fn inner<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
     match error
         .downcast_ref::<io::Error>()

@@ -1,4 +1,4 @@
-//! What hyper leaves to its user: a deadline for all of a fetch, redirects, gzip.
+//! Features that hyper leaves to its user: a deadline for the whole fetch, redirects, gzip.
 
 use std::error::Error;
 use std::fmt;
@@ -26,7 +26,7 @@ const REDIRECT_LIMIT: usize = 10;
 
 type AnyError = Box<dyn Error + Send + Sync>;
 
-/// An error that no library raised; its debug text is its name.
+/// An error of this program; its debug text is its name.
 #[derive(Debug)]
 enum Failure {
     InvalidRedirect,
@@ -53,7 +53,7 @@ pub struct Fetcher {
 impl Fetcher {
     pub fn new(settings: &Settings) -> io::Result<Self> {
         let connector = HttpsConnectorBuilder::new()
-            .with_native_roots()? // the machine's, and not those compiled in
+            .with_native_roots()? // the machine's certificates, not the compiled-in ones
             .https_or_http();
         let connector = match settings.http_version {
             HttpVersion::Default => connector.enable_all_versions().build(),
@@ -104,7 +104,7 @@ impl Fetcher {
                 }
                 _ => return Ok(response),
             }
-            // Read to its end, the connection serves the next request too.
+            // The connection of content that was read to its end is reused.
             let mut body = response.into_body();
             while let Some(frame) = body.frame().await {
                 frame?;
@@ -122,7 +122,7 @@ impl Fetcher {
     }
 }
 
-/// Where a redirect leads.
+/// The target of a redirect.
 fn joined(url: &Url, location: &[u8]) -> Result<Url, Failure> {
     match url.join(&String::from_utf8_lossy(location)) {
         Ok(target) if matches!(target.scheme(), "http" | "https") => Ok(target),
@@ -130,7 +130,7 @@ fn joined(url: &Url, location: &[u8]) -> Result<Url, Failure> {
     }
 }
 
-/// Content as it comes: counted, and kept only when it is to be checked.
+/// Received content: counted, and kept only if it will be checked.
 #[derive(Default)]
 struct Content {
     keep: bool,

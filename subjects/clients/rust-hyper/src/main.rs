@@ -26,13 +26,13 @@ async fn main() {
         eprintln!("rust-hyper: {message}");
         exit(127);
     });
-    // An open connection is a descriptor, and the usual soft limit is 1024. Where it cannot be raised, it stays.
+    // An open connection is a descriptor, and the usual soft limit is 1024. If it cannot be raised, it stays.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     if let Err(error) = crawl(&settings).await {
         eprintln!("rust-hyper: {error}");
         exit(1);
     }
-    // Returning would wait for name lookups that nobody needs any more: they block a thread until the resolver gives up.
+    // Returning would wait for abandoned name lookups: they block a thread until the resolver gives up.
     exit(0);
 }
 
@@ -51,7 +51,7 @@ async fn crawl(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
         let fetcher = Arc::clone(&fetcher);
         tokio::spawn(async move {
             let row = row(&fetcher, line).await;
-            // One write a row, so that rows never mix. A reader that went away ends the crawl.
+            // One write a row, so that rows do not interleave. A closed pipe ends the crawl.
             if std::io::stdout().lock().write_all(&row).is_err() {
                 exit(1);
             }
@@ -63,7 +63,7 @@ async fn crawl(settings: &Settings) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was given.
+/// Fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was read.
 async fn row(fetcher: &Fetcher, line: Vec<u8>) -> Vec<u8> {
     let start_time = humantime::format_rfc3339_micros(SystemTime::now());
     let start = Instant::now();
@@ -80,7 +80,7 @@ async fn row(fetcher: &Fetcher, line: Vec<u8>) -> Vec<u8> {
     row
 }
 
-/// The URL of a line; none if it is not an absolute http or https URL. `Url` alone would mend blanks and tabs.
+/// The URL of a line; none if it is not an absolute http or https URL. `Url` alone would repair blanks and tabs.
 fn parse(line: &[u8]) -> Option<Url> {
     let text = std::str::from_utf8(line).ok()?.trim();
     if text.contains(char::is_whitespace) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 #[derive(Clone, Copy)]
 pub enum HttpVersion {
-    /// HTTP/2 where TLS agrees on it, else HTTP/1.1.
+    /// HTTP/2 where TLS negotiates it, else HTTP/1.1.
     Default,
     Http1,
     Http2,
@@ -67,7 +67,7 @@ impl Settings {
     }
 }
 
-/// A variable that is set; an empty one counts as missing.
+/// The value of a variable; an empty one counts as missing.
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -10,12 +10,12 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::task::JoinSet;
 
 const RUNS: usize = 7;
-/// How long the warm-up takes, and a run at the least: timeit's own choice.
+/// The duration of the warm-up, and the minimum of a run: timeit's own choice.
 const ENOUGH: Duration = Duration::from_millis(200);
 
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a URL's row would have: a status or the name of an error, and the bytes of content.
+/// The code and length of a URL's row: a status or the name of an error, and the bytes of content.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Answer {
     pub code: String,
@@ -29,18 +29,18 @@ impl Answer {
     }
 }
 
-/// What some loops took, one after the other.
+/// The time of some loops, one after the other.
 struct Run {
     wall_ns: i64,
     user_ns: i64,
     system_ns: i64,
 }
 
-/// Why a measurement came to no end.
+/// Why a measurement did not finish.
 enum Ended {
     /// A call ended in an error of this name.
     Call(String),
-    /// Nothing could be measured at all.
+    /// The measurement could not begin.
     Failed(Error),
 }
 
@@ -50,7 +50,7 @@ impl<E: Into<Error>> From<E> for Ended {
     }
 }
 
-/// Times a call; a loop is one of them, or several in tasks of their own that are waited for.
+/// Times a call; a loop is one call, or several in their own tasks, awaited together.
 pub struct Harness<C> {
     call: C,
     calls_per_loop: usize,
@@ -74,7 +74,7 @@ where
         }
     }
 
-    /// Measures; gives the line that says what came out.
+    /// Measures; returns the line with the result.
     pub async fn line(mut self) -> Result<Value, Error> {
         let outcome = match self.measure().await {
             Ok(()) => "ok".to_owned(),
@@ -96,7 +96,7 @@ where
         }))
     }
 
-    /// Warms up, chooses how many loops a run has, runs.
+    /// Warms up, chooses the number of loops in a run, runs.
     async fn measure(&mut self) -> Result<(), Ended> {
         let start = Instant::now();
         while start.elapsed() < ENOUGH {
@@ -118,7 +118,7 @@ where
         Ok(())
     }
 
-    /// Times so many loops.
+    /// Times a number of loops.
     async fn run(&mut self, loops: u64) -> Result<Run, Ended> {
         let before = getrusage(UsageWho::RUSAGE_SELF)?;
         let start = Instant::now();
@@ -134,7 +134,7 @@ where
         })
     }
 
-    /// One loop; keeps what was answered, so that it can be verified.
+    /// One loop; records its answers for verification.
     async fn once(&mut self) -> Result<(), Ended> {
         let answers = if self.calls_per_loop == 1 {
             vec![(self.call)().await]
@@ -159,7 +159,7 @@ fn number_of_loops(number: u32) -> u64 {
     [1, 2, 5][number as usize % 3] * 10_u64.pow(number / 3)
 }
 
-/// The URL of stdin: the first line that is not empty, or nothing, which is no URL.
+/// The URL of stdin: the first line that is not empty; without one, an empty text, which is not a URL.
 pub async fn read_url() -> std::io::Result<Vec<u8>> {
     let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
     while let Some(line) = lines.next_segment().await? {

@@ -30,7 +30,7 @@ async fn main() {
         eprintln!("rust-reqwest: {message}");
         exit(127);
     });
-    // An open connection is a descriptor, and the usual soft limit is 1024. Where it cannot be raised, it stays.
+    // An open connection is a descriptor, and the usual soft limit is 1024. If it cannot be raised, it stays.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let ended = if settings.harness {
         time_calls(settings).await
@@ -41,7 +41,7 @@ async fn main() {
         eprintln!("rust-reqwest: {error}");
         exit(1);
     }
-    // Returning would wait for name lookups that nobody needs any more: they block a thread until the resolver gives up.
+    // Returning would wait for abandoned name lookups: they block a thread until the resolver gives up.
     exit(0);
 }
 
@@ -60,7 +60,7 @@ async fn crawl(settings: Settings) -> Result<(), harness::Error> {
         let client = client.clone();
         tokio::spawn(async move {
             let row = row(&client, line, settings.check_json).await;
-            // One write a row, so that rows never mix. A reader that went away ends the crawl.
+            // One write a row, so that rows do not interleave. A closed pipe ends the crawl.
             if std::io::stdout().lock().write_all(&row).is_err() {
                 exit(1);
             }
@@ -72,7 +72,7 @@ async fn crawl(settings: Settings) -> Result<(), harness::Error> {
     Ok(())
 }
 
-/// Times the calls of one URL, and prints what came out.
+/// Times the calls of one URL, and prints the result.
 async fn time_calls(settings: Settings) -> Result<(), harness::Error> {
     let line = harness::read_url().await?;
     let client = client(&settings)?;
@@ -80,7 +80,7 @@ async fn time_calls(settings: Settings) -> Result<(), harness::Error> {
         let (client, line) = (client.clone(), line.clone());
         async move { outcome(&client, &line, settings.check_json).await }
     };
-    // In a task, as in a crawl: the thread of `main` would be woken by another for every answer.
+    // In a task, as in a crawl: otherwise another thread would wake that of `main` for every answer.
     let printed = tokio::spawn(Harness::new(call, settings.concurrency).line()).await??;
     writeln!(std::io::stdout(), "{printed}")?;
     Ok(())
@@ -104,7 +104,7 @@ fn client(settings: &Settings) -> reqwest::Result<Client> {
     builder.build()
 }
 
-/// Fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was given.
+/// Fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was read.
 async fn row(client: &Client, line: Vec<u8>, check_json: bool) -> Vec<u8> {
     let start_time = humantime::format_rfc3339_micros(SystemTime::now());
     let start = Instant::now();
@@ -126,7 +126,7 @@ async fn outcome(client: &Client, line: &[u8], check_json: bool) -> Answer {
     Answer { code, body_length }
 }
 
-/// The URL of a line; none if it is not an absolute http or https URL. `Url` alone would mend blanks and tabs.
+/// The URL of a line; none if it is not an absolute http or https URL. `Url` alone would repair blanks and tabs.
 fn parse(line: &[u8]) -> Option<Url> {
     let text = std::str::from_utf8(line).ok()?.trim();
     if text.contains(char::is_whitespace) {

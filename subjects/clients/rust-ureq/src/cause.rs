@@ -1,4 +1,4 @@
-//! The name of an error: what its innermost cause is called by the library that raised it.
+//! The name of an error: the library's name of its innermost cause.
 
 use std::io;
 
@@ -13,7 +13,7 @@ pub fn name(error: &ureq::Error) -> String {
     }
 }
 
-/// An error of the system has a kind; one that only carries another library's is named by what it carries.
+/// An error of the system has a kind; an error that wraps another library's has the name of the wrapped one.
 fn io_name(error: &io::Error) -> String {
     let Some(carried) = error.get_ref() else {
         return format!("{:?}", error.kind());
@@ -26,7 +26,7 @@ fn io_name(error: &io::Error) -> String {
     }
     match carried.downcast_ref::<rustls::Error>() {
         Some(inner) => identifiers(&format!("{inner:?}")),
-        // What has no kind, such as a failed lookup, has a text.
+        // An error without a kind, such as a failed lookup, has a text.
         None => match format!("{:?}", error.kind()) {
             kind if kind == "Uncategorized" => words(last_part(&error.to_string())),
             kind => kind,

@@ -30,7 +30,7 @@ fn main() {
         eprintln!("rust-ureq: {message}");
         exit(127);
     });
-    // An open connection is a descriptor, and the usual soft limit is 1024. Where it cannot be raised, it stays.
+    // An open connection is a descriptor, and the usual soft limit is 1024. If it cannot be raised, it stays.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let agent = agent(&settings);
     thread::scope(|scope| {
@@ -38,7 +38,7 @@ fn main() {
             scope.spawn(|| work(&agent, &settings));
         }
     });
-    // Name lookups that nobody needs any more are not waited for.
+    // Abandoned name lookups are not awaited.
     exit(0);
 }
 
@@ -49,7 +49,7 @@ fn agent(settings: &Settings) -> Agent {
         0
     };
     let tls = TlsConfig::builder()
-        .root_certs(RootCerts::PlatformVerifier) // the machine's, and not those compiled in
+        .root_certs(RootCerts::PlatformVerifier) // the machine's certificates, not the compiled-in ones
         .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::aws_lc_rs::default_provider()))
         .build();
     let mut config = Agent::config_builder()
@@ -70,7 +70,7 @@ fn work(agent: &Agent, settings: &Settings) {
     let mut buffer = vec![0; READ_BYTES];
     loop {
         let mut line = Vec::new();
-        // The lock is held while a line is awaited: the others wait for it here.
+        // The lock is held while a thread waits for a line: the others wait for the lock here.
         match io::stdin().lock().read_until(b'\n', &mut line) {
             Ok(0) => return,
             Ok(_) => {}
@@ -88,7 +88,7 @@ fn work(agent: &Agent, settings: &Settings) {
             continue;
         }
         let row = row(agent, line, settings, &mut buffer);
-        // One write a row, so that rows never mix. A reader that went away ends the crawl.
+        // One write a row, so that rows do not interleave. A closed pipe ends the crawl.
         let mut stdout = io::stdout().lock();
         if stdout
             .write_all(&row)
@@ -100,7 +100,7 @@ fn work(agent: &Agent, settings: &Settings) {
     }
 }
 
-/// Fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was given.
+/// Fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was read.
 fn row(agent: &Agent, line: Vec<u8>, settings: &Settings, buffer: &mut [u8]) -> Vec<u8> {
     let start_time = humantime::format_rfc3339_micros(SystemTime::now());
     let start = Instant::now();
@@ -116,7 +116,7 @@ fn row(agent: &Agent, line: Vec<u8>, settings: &Settings, buffer: &mut [u8]) -> 
     row
 }
 
-/// The URL of a line; none if it is not an absolute http or https URL. `Url` alone would mend blanks and tabs.
+/// The URL of a line; none if it is not an absolute http or https URL. `Url` alone would repair blanks and tabs.
 fn parse(line: &[u8]) -> Option<Url> {
     let text = std::str::from_utf8(line).ok()?.trim();
     if text.contains(char::is_whitespace) {
@@ -159,7 +159,7 @@ fn fetch(
     }
 }
 
-/// Follows redirects by hand: ureq takes every 3xx for one, so that a 300 without a Location would be an error.
+/// Follows redirects by hand: ureq takes every 3xx for a redirect, so that a 300 without a Location would be an error.
 fn follow(agent: &Agent, mut url: Url, deadline: Instant) -> Result<Response<Body>, ureq::Error> {
     for _ in 0..=REDIRECT_LIMIT {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -174,13 +174,13 @@ fn follow(agent: &Agent, mut url: Url, deadline: Instant) -> Result<Response<Bod
             }
             _ => return Ok(response),
         }
-        // Read to its end, the connection serves the next request too.
+        // The connection of content that was read to its end is reused.
         io::copy(&mut response.into_body().into_reader(), &mut io::sink())?;
     }
     Err(ureq::Error::TooManyRedirects)
 }
 
-/// Where a redirect leads.
+/// The target of a redirect.
 fn joined(url: &Url, location: &[u8]) -> Result<Url, ureq::Error> {
     let text = String::from_utf8_lossy(location);
     match url.join(&text) {

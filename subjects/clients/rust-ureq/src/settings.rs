@@ -56,7 +56,7 @@ impl Settings {
     }
 }
 
-/// A variable that is set; an empty one counts as missing.
+/// The value of a variable; an empty one counts as missing.
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -33,7 +33,8 @@ fn main() {
     }
 }
 
-/// Serves until SIGTERM, and then waits for no request in flight, as the server's own handling of the signal would.
+/// Serves until SIGTERM, and then does not wait for requests in flight, as the server's own handling of the signal
+/// would.
 async fn serve(settings: Settings) -> io::Result<()> {
     let mut terminated = signal(SignalKind::terminate())?;
     let settings = Data::new(settings);

@@ -39,7 +39,7 @@ fn main() {
     }
 }
 
-/// What `#[tokio::main]` makes, with the number of threads that is asked for; one needs no scheduler between threads.
+/// What `#[tokio::main]` makes, with the requested number of threads; one thread needs no scheduler between threads.
 fn runtime(threads: Option<usize>) -> io::Result<Runtime> {
     let mut builder = match threads {
         Some(1) => Builder::new_current_thread(),
@@ -78,7 +78,8 @@ fn router(settings: Settings) -> Router {
         .with_state(Arc::new(settings))
 }
 
-/// Takes the bytes and not `Json<Order>`, which refuses content without a content type and has other codes than 400.
+/// Takes the bytes and not `Json<Order>`, which refuses content without a content type and answers with other codes
+/// than 400.
 async fn worked(
     State(settings): State<Arc<Settings>>,
     content: Bytes,

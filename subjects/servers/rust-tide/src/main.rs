@@ -21,7 +21,7 @@ use crate::work::Order;
 
 const DOCUMENT: &str = include_str!("../document.json");
 
-/// The variable that tells async-std how many threads to run tasks on.
+/// The variable from which async-std reads its number of threads.
 const THREAD_COUNT: &str = "ASYNC_STD_THREAD_COUNT";
 
 fn main() {
@@ -40,7 +40,8 @@ fn main() {
     }
 }
 
-/// Starts the program anew with the number of threads in its environment, where async-std looks for it, and nowhere else.
+/// Starts the program again with the number of threads in its environment, the only place from which async-std reads
+/// it.
 fn with_threads(threads: Option<usize>) -> io::Result<()> {
     let Some(threads) = threads.map(|threads| threads.to_string()) else {
         return Ok(());
@@ -52,7 +53,7 @@ fn with_threads(threads: Option<usize>) -> io::Result<()> {
     Err(anew.env(THREAD_COUNT, threads).exec())
 }
 
-/// Serves until SIGTERM, and then without waiting for the requests in flight: tide has no end in good order.
+/// Serves until SIGTERM, and then without waiting for the requests in flight: tide has no graceful shutdown.
 async fn serve(settings: Settings) -> io::Result<()> {
     signal_hook::flag::register_conditional_shutdown(SIGTERM, 0, Arc::new(AtomicBool::new(true)))?;
     let address = (settings.host.to_string(), settings.port);
@@ -67,7 +68,7 @@ async fn serve(settings: Settings) -> io::Result<()> {
     app.listen(address).await
 }
 
-/// Reads the bytes by itself: `Request::body_json` has another code than 400.
+/// Reads the bytes by itself: `Request::body_json` answers with another code than 400.
 async fn worked(mut request: Request<Arc<Settings>>) -> tide::Result {
     let content = request.body_bytes().await?;
     let Some(order) = Order::parse(&content) else {

@@ -11,7 +11,7 @@ const MOST_WORKLOADS: usize = 100;
 pub struct Settings {
     pub host: Ipv4Addr,
     pub port: u16,
-    /// As many as the framework likes, if none are given.
+    /// The framework's default, if none is given.
     pub threads: Option<usize>,
     /// The waits of one unit of work.
     pub workloads: Vec<Duration>,
@@ -57,7 +57,7 @@ fn workloads() -> Result<Vec<Duration>, String> {
     }
 }
 
-/// The value of a variable, if it is set.
+/// The value of a variable, if it has one.
 fn whole_number(name: &str, least: u64, most: u64) -> Result<Option<u64>, String> {
     let Some(text) = variable(name) else {
         return Ok(None);
@@ -78,7 +78,7 @@ fn digits(text: &str, least: u64, most: u64) -> Option<u64> {
     fits.then_some(number)
 }
 
-/// A variable that is set; an empty one counts as missing.
+/// The value of a variable; an empty one counts as missing.
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.is_empty())
 }

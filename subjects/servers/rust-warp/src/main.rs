@@ -39,7 +39,7 @@ fn main() {
     }
 }
 
-/// What `#[tokio::main]` makes, with the number of threads that is asked for; one needs no scheduler between threads.
+/// What `#[tokio::main]` makes, with the requested number of threads; one thread needs no scheduler between threads.
 fn runtime(threads: Option<usize>) -> io::Result<Runtime> {
     let mut builder = match threads {
         Some(1) => Builder::new_current_thread(),

@@ -1,4 +1,4 @@
-"""The grid of the capacity question: lists as people write them, the points that they span, their names."""
+"""The grid of the capacity question: typed lists, the points that they span, their names."""
 
 from dataclasses import replace
 
@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.capacity.axes import Axes, name_of
-from httpdyno.experiments.capacity.quantity import (
+from httpdyno.experiments.capacity.axes import (
     CONCURRENCY,
     DELAY,
     LINK_RATE,
@@ -16,7 +15,9 @@ from httpdyno.experiments.capacity.quantity import (
     QUEUE,
     ROUND_TRIP,
     SIZE,
+    Axes,
     Quantity,
+    name_of,
 )
 from httpdyno.model import Link, Loop
 
@@ -54,11 +55,11 @@ def test_a_list_is_read_as_it_is_meant(quantity: Quantity, text: str, values: tu
         (SIZE, "0,...,500KiB", "needs two values before it"),
         (SIZE, "0,100KiB,...", "one after it"),
         (SIZE, "0,1,...,...,9", "needs two values before it and one after it"),
-        (SIZE, "0,100KiB,...,450KiB", "never comes to 450KiB"),
-        (SIZE, "200KiB,100KiB,...,500KiB", "never comes to 500KiB"),
+        (SIZE, "0,100KiB,...,450KiB", "never reaches 450KiB"),
+        (SIZE, "200KiB,100KiB,...,500KiB", "never reaches 500KiB"),
         (SIZE, "0,1,...,1000000", "at most 10,000 values"),
         (SIZE, "1..1000000", "at most 10,000 values"),
-        (SIZE, "0..100", "never comes to 100 in steps of 0"),
+        (SIZE, "0..100", "never reaches 100 in steps of 0"),
         (SIZE, "5,5", "has a value twice"),
         (SIZE, "0,100,...,300,200", "has a value twice"),
         (DELAY, "100", "--delay: '100' is not understood"),
@@ -73,7 +74,7 @@ def test_a_list_is_read_as_it_is_meant(quantity: Quantity, text: str, values: tu
         (LINK_RATE, "2tbit", "--link-rate: '2tbit' is no rate of a link; write 1kbit to 1tbit"),
         (LINK_RATE, "0gbit", "--link-rate: '0gbit' lets nothing through"),
         (LINK_RATE, "10", "--link-rate: '10' is not understood"),
-        (CONCURRENCY, "200..500", "never comes to 500 in steps of 200"),
+        (CONCURRENCY, "200..500", "never reaches 500 in steps of 200"),
         (CONCURRENCY, "0", "whole numbers from 1 on"),
         (CONCURRENCY, "1.5", "whole numbers from 1 on"),
         (CONCURRENCY, "200..", "write a range like 200..1000"),

@@ -1,10 +1,10 @@
-"""What a capacity question is begun with where it does not say it."""
+"""Defaults of a capacity question."""
 
 from typing import Final
 
 import pytest
 
-from httpdyno.experiments.capacity.beginning import choose_subjects, usual_loop
+from httpdyno.experiments.capacity.plan import choose_subjects, usual_loop
 from httpdyno.model import Loop
 from httpdyno.subjects.catalogue import read_catalogue
 

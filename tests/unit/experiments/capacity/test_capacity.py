@@ -1,4 +1,4 @@
-"""The capacity question as an experiment: its conditions, its plan, how much it is."""
+"""The capacity question as an experiment: its conditions, its plan, its size."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -10,11 +10,14 @@ from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue, UnreadableRun, UsageError
 from httpdyno.experiments.capacity.axes import Axes
-from httpdyno.experiments.capacity.capacity import Capacity, restore_capacity
-from httpdyno.experiments.capacity.extent import Extent, extent_of
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.experiments.capacity.presets import find_capacity_preset
-from httpdyno.experiments.capacity.timing import timing_of
+from httpdyno.experiments.capacity.plan import (
+    Capacity,
+    Extent,
+    extent_of,
+    find_capacity_preset,
+    timing_of,
+)
 from httpdyno.model import Loop, Subject, SubjectKind, UrlSeries, format_exact
 
 MS = 10**6
@@ -69,15 +72,15 @@ def test_subjects_are_interleaved_in_a_block_for_each_point() -> None:
 @given(st.sampled_from(["", "p99 < rtt + 5ms"]), st.floats(0.5, 60), st.integers(1, 9), st.booleans())
 def test_a_run_is_resumed_as_what_it_was(objective: str, duration_s: float, repeat: int, quick: bool) -> None:
     experiment = Capacity(axes=AXES, slo=objective, duration_s=duration_s, repeat=repeat, quick=quick, seed=7)
-    assert restore_capacity(experiment.settings(), experiment.webs()) == experiment
+    assert Capacity.restore(experiment.settings(), experiment.webs()) == experiment
 
 
 def test_damaged_settings_are_said_in_one_line() -> None:
     experiment = Capacity(axes=AXES)
     with pytest.raises(UnreadableRun, match="rtt is missing"):
-        restore_capacity({k: v for k, v in experiment.settings().items() if k != "rtt"}, experiment.webs())
+        Capacity.restore({k: v for k, v in experiment.settings().items() if k != "rtt"}, experiment.webs())
     with pytest.raises(UnreadableRun, match="--size: 'much' is not understood"):
-        restore_capacity({**experiment.settings(), "size": "much"}, experiment.webs())
+        Capacity.restore({**experiment.settings(), "size": "much"}, experiment.webs())
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,7 @@ def test_a_grid_of_a_million_points_is_refused_with_its_estimate() -> None:
     for agreed in (False, True):
         with pytest.raises(UsageError, match=r"1,000,000 trials would take about \d+ days") as refused:
             extent.check(agreed=agreed)
-        # To agree would not help.
+        # Consent would not help.
         assert "a run has at most 100,000: make the grid smaller" in str(refused.value)
         assert "--yes" not in str(refused.value)
 

@@ -1,4 +1,4 @@
-"""How a run of a published grid is shown and kept."""
+"""Display and storage of a run of a published grid."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -8,11 +8,10 @@ import pytest
 from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.cli.output import print_run
-from httpdyno.experiments.beginning import Ended
-from httpdyno.experiments.capacity.capacity import Capacity
-from httpdyno.experiments.capacity.ending import end_capacity
 from httpdyno.experiments.capacity.figures import CapacitySummary
-from httpdyno.experiments.capacity.presets import find_capacity_preset
+from httpdyno.experiments.capacity.plan import Capacity, find_capacity_preset
+from httpdyno.experiments.capacity.published import end_capacity
+from httpdyno.experiments.experiment import Ended
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.place import Place
 from httpdyno.lab.room import Pinning
@@ -44,7 +43,7 @@ def end(folder: Path) -> None:
     ended = Ended(experiment, (), SOMEWHERE, run.records(), run, whole=True, tell=said.append)
     assert end_capacity(ended)
     assert len(said) == len(list(folder.glob("*.csv")))
-    assert all(line.startswith("in the published form: ") for line in said)
+    assert all(line.startswith("published form: ") for line in said)
 
 
 def test_csv_has_the_published_columns_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,8 +65,8 @@ def test_people_see_the_run_beside_the_publication(tmp_path: Path, capsys: pytes
 def test_of_a_large_grid_people_see_what_it_comes_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = run_of(tmp_path, trials_of(count=60))
     print_run(open_run(folder), "table")
-    shown = " ".join(capsys.readouterr().out.split())  # a line ends where a terminal does
-    assert f"all 60 points beside it: httpdyno published capacity-batch-4 --beside {folder}" in shown
+    shown = " ".join(capsys.readouterr().out.split())  # a line ends at the width of a terminal
+    assert f"comparison of all 60 points: httpdyno published capacity-batch-4 --beside {folder}" in shown
     assert "190 of 250 published points were not measured" in shown
     assert "published Concurrency" not in shown
 

@@ -1,4 +1,4 @@
-"""The report of a capacity run: its answer, its grid, how far the subjects reach, and what the link was."""
+"""The report of a capacity run: its answer, its grid, the frontiers of the subjects, and the link."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,14 +9,13 @@ import pytest
 
 from doubles.capacity import MS, Simulated, capacity_trial, capacity_trials, point
 from doubles.runs import make_run
-from httpdyno.experiments.capacity.charts import frontier_charts, grid_chart
-from httpdyno.experiments.capacity.found import found
-from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierAxis, FrontierPoint
-from httpdyno.experiments.capacity.headline import capacity_headline
+from httpdyno.experiments.capacity.judge import found
+from httpdyno.experiments.capacity.plan import Frontier, FrontierAxis, FrontierPoint
+from httpdyno.experiments.capacity.present import capacity_headline, frontier_charts, grid_chart
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import ChartKind, Counters, LinkCounters, Loop, Outcome, PathCounters, Report, Tone, Trial, Validity
 from httpdyno.report.sections.tables import link_table
-from httpdyno.runs.report import build_report
+from httpdyno.runs.showing import build_report
 from httpdyno.store import open_run
 
 GO, RUST = Simulated(), Simulated("rust-reqwest", "reqwest", bytes_per_s=3e8)
@@ -66,12 +65,12 @@ def test_the_headline_says_where_nothing_holds() -> None:
     trials = list(capacity_trials(GRID))
     some = frontier("go-net-http", (0, 100, 120), (400, None, 20))
     assert headline(trials, some).endswith(
-        "up to 100 KiB at rtt 0 ms, and nothing that was tried at rtt 400 ms (1 Gbit/s, 600 in flight)"
+        "up to 100 KiB at rtt 0 ms, and no measured size at rtt 400 ms (1 Gbit/s, 600 in flight)"
     )
     none = frontier("go-net-http", (0, None, 20))
     assert (
         headline(trials, none)
-        == "Go net/http does not hold 2,000 requests a second at any size that was tried (1 Gbit/s, 600 in flight)"
+        == "Go net/http does not hold 2,000 requests a second at any measured size (1 Gbit/s, 600 in flight)"
     )
 
 
@@ -109,9 +108,9 @@ def test_of_several_settings_it_tells_the_one_where_subjects_differ_most() -> No
 def test_who_holds_nothing_is_named_apart() -> None:
     trials = list(capacity_trials(GRID))
     told = headline(trials, frontier("go-net-http", (40, 300, 320)), frontier("rust-reqwest", (40, None, 20)))
-    assert told.endswith("held by Go net/http up to 300 KiB; Rust reqwest at no size that was tried")
+    assert told.endswith("held by Go net/http up to 300 KiB; Rust reqwest at no measured size")
     none = [frontier(subject, (40, None, 20)) for subject in NAMES]
-    assert headline(trials, *none).endswith("were not held at any size that was tried")
+    assert headline(trials, *none).endswith("were not held at any measured size")
 
 
 def test_where_every_difference_may_be_chance_one_sentence_says_it() -> None:
@@ -128,9 +127,7 @@ def test_without_sizes_points_are_counted_with_what_limits_the_others() -> None:
         " bandwidth limits 6 of the others"
     )
     slow = capacity_trial(point(), Simulated(most_per_s=600), validity=Validity.ORIGIN_LIMITED)
-    assert headline([slow]).startswith(
-        "Go net/http holds 2,000 requests a second at 0 of 1 points, 1 cannot be believed"
-    )
+    assert headline([slow]).startswith("Go net/http holds 2,000 requests a second at 0 of 1 points, 1 is unreliable")
 
 
 @pytest.mark.parametrize(
@@ -139,7 +136,7 @@ def test_without_sizes_points_are_counted_with_what_limits_the_others() -> None:
         ([], "Nothing was measured: the run has no finished trial"),
         (
             [capacity_trial(point(1, loop=Loop.CLOSED, target_per_s=None))],
-            "1 points were measured; no rate was asked for, so none is held",
+            "1 points were measured, without a target rate",
         ),
     ],
 )
@@ -205,8 +202,8 @@ def test_the_frontiers_of_all_subjects_are_one_figure() -> None:
     assert link.faint
     assert link.y == pytest.approx((62_500 / KIB, 125_000 / KIB))
     assert "Found in 16 trials; the grid has 200 points." in chart.caption
-    assert "arrow upwards" in chart.caption
-    assert "arrow downwards" in chart.caption
+    assert "Upward arrow" in chart.caption
+    assert "Downward arrow" in chart.caption
 
 
 def test_every_value_of_what_else_was_varied_has_a_figure_of_its_own_if_they_are_few() -> None:
@@ -219,7 +216,7 @@ def test_every_value_of_what_else_was_varied_has_a_figure_of_its_own_if_they_are
 
 
 def linked(rtt_ms: float, mbit: float | None = None, **changes: Any) -> Trial:
-    """Make a trial over a link that was measured to be so."""
+    """Make a trial over a link with these measured values."""
     down = PathCounters(
         packets=1000,
         lost=10,

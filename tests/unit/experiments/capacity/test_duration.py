@@ -1,4 +1,4 @@
-"""How long a trial of a closed loop is: what it has to wait for decides."""
+"""Duration of a trial of a closed loop: its waits decide."""
 
 from dataclasses import replace
 
@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.experiments.capacity.duration import (
+from httpdyno.experiments.capacity.figures import CapacityPoint
+from httpdyno.experiments.capacity.plan import (
     closed_deadline_s,
     closed_duration_s,
     closed_urls,
@@ -14,7 +15,6 @@ from httpdyno.experiments.capacity.duration import (
     foreseen_per_s,
     tool_send_s,
 )
-from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.model import Loop
 
 POINT = CapacityPoint(

@@ -1,4 +1,4 @@
-"""The frontier of the capacity question: from axes to a plan, from trials to how far a subject reaches."""
+"""The frontier of the capacity question: from axes to a plan, from trials to a subject's frontier."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,12 +11,9 @@ import pytest
 from doubles.plans import following
 from doubles.trials import trial
 from httpdyno.experiments.capacity.axes import Axes, name_of
-from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
-from httpdyno.experiments.capacity.frontier import frontiers, refined, slices
-from httpdyno.experiments.capacity.frontier_plan import frontier_plan
-from httpdyno.experiments.capacity.frontier_point import FrontierAxis
-from httpdyno.experiments.capacity.judge.objective import DEFAULT_OBJECTIVE, parse_objective
-from httpdyno.experiments.capacity.margin import error_chance_of
+from httpdyno.experiments.capacity.figures import DEFAULT_OBJECTIVE, CapacityPoint, CapacitySummary, parse_objective
+from httpdyno.experiments.capacity.judge import error_chance_of
+from httpdyno.experiments.capacity.plan import FrontierAxis, frontier_plan, frontiers, refined, slices
 from httpdyno.experiments.plan import SearchPlan
 from httpdyno.model import Condition, Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity, Workload
 
@@ -76,7 +73,7 @@ def carry_out(plan: SearchPlan, rate: Callable[[str, CapacityPoint], float] = pe
 
 
 def of_grid(subject: str, axes: Axes, rate: int) -> int | None:
-    """What the whole grid says: the largest size that holds at a rate of the link."""
+    """The result of the whole grid: the largest size that holds at a rate of the link."""
     points = [point for point in axes.points() if point.rate_bits_per_s == rate]
     return max((point.size_bytes for point in points if per_s(subject, point) >= 1980), default=None)
 
@@ -203,9 +200,7 @@ def test_a_client_that_breaks_down_at_many_in_flight_is_reported() -> None:
     (found,) = frontiers(carry_out(plan_of(axes, SUBJECTS[:1], repeat=3), rate), axes, DEFAULT_OBJECTIVE)
 
     assert [point.size_bytes for point in found.points] == [SIZES[reach[count]] for count in axes.concurrencies]
-    assert any(
-        "did not, although that should be easier; both were tried again" in line for line in found.contradictions
-    )
+    assert any("did not, although it should be easier; both were repeated" in line for line in found.contradictions)
 
 
 def test_who_is_not_available_is_asked_once() -> None:
@@ -304,4 +299,4 @@ def test_a_trial_that_an_instrument_spoiled_is_made_again() -> None:
 
     assert second is not None
     assert second.condition == first.condition
-    assert second.why.startswith("again")
+    assert second.why.startswith("repeats")

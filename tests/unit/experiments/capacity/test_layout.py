@@ -1,10 +1,10 @@
-"""How a grid is laid out: what runs across, what up, what makes panels, and how values are written."""
+"""Layout of a grid: its axes, its panels, and the format of values."""
 
 import pytest
 
 from doubles.capacity import MS, point
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.experiments.capacity.grid_axis import (
+from httpdyno.experiments.capacity.present import (
     AXES,
     CONCURRENCY,
     DELAY,
@@ -13,8 +13,8 @@ from httpdyno.experiments.capacity.grid_axis import (
     ROUND_TRIP,
     SIZE,
     GridAxis,
+    Layout,
 )
-from httpdyno.experiments.capacity.layout import Layout
 
 SIZES = [point(size) for size in (0, 100, 200)]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from doubles.trials import trial
 from httpdyno.experiments.capacity.definition import DEFINITION
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
-from httpdyno.experiments.capacity.point_table import point_table
+from httpdyno.experiments.capacity.present import point_table
 from httpdyno.model import Loop, Outcome, Trial, Validity
 
 MS = 10**6
@@ -65,7 +65,7 @@ def test_what_could_not_be_measured_keeps_its_row() -> None:
     missing = trial(
         "one", 0, experiment="capacity", capacity_point=POINT, outcome=Outcome.UNAVAILABLE, reason="no go here"
     )
-    # No law forbids it there: what else had the CPU may have decided it.
+    # No law excludes it there: another program on the CPU may have decided it.
     doubtful = measured(
         0,
         9.0,
@@ -105,4 +105,4 @@ def test_what_is_said_of_many_points_alike_stands_once_for_each_subject() -> Non
 
 def test_without_trials_there_are_columns_only() -> None:
     assert point_table([]).rows == ()
-    assert DEFINITION.table([]).columns == point_table([]).columns
+    assert DEFINITION.presentation.table([]).columns == point_table([]).columns

@@ -1,4 +1,4 @@
-"""The published grids as presets: the points that they have, at any scale, and where each lies in the publication."""
+"""The published grids as presets: their points, at any scale, and the place of each in the publication."""
 
 from fractions import Fraction
 from functools import cache
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from httpdyno.errors import UnknownName, UsageError
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.experiments.capacity.presets import CapacityPreset, find_capacity_preset
+from httpdyno.experiments.capacity.plan import CapacityPreset, find_capacity_preset
 from httpdyno.model import Cell, Loop
 from httpdyno.published import PublishedTable, preset_names
 from httpdyno.published.table import Row
@@ -89,7 +89,7 @@ def test_as_labelled_batch_4_has_the_distance_that_it_speaks_of() -> None:
 
 def test_the_other_batches_are_what_their_labels_say() -> None:
     for name in set(NAMES) - {BATCH_4}:
-        with pytest.raises(UsageError, match=f"{name} is what its labels say, only published-batch-4 is not; leave"):
+        with pytest.raises(UsageError, match=f"the labels of {name} are right"):
             points(name, as_labelled=True)
 
 

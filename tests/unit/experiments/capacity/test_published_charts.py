@@ -8,8 +8,8 @@ import pytest
 from doubles.runs import manifest_of
 from doubles.trials import trial
 from httpdyno.experiments.capacity.figures import CapacitySummary
-from httpdyno.experiments.capacity.presets import find_capacity_preset
-from httpdyno.experiments.capacity.published_charts import published_charts
+from httpdyno.experiments.capacity.plan import find_capacity_preset
+from httpdyno.experiments.capacity.published import published_charts
 from httpdyno.model import Chart, ChartKind, Trial
 
 TENTH = Fraction(1, 10)
@@ -71,7 +71,7 @@ def test_sizes_are_drawn_where_they_are_varied_and_a_large_grid_is_thinned() -> 
     assert (len(panels), panels[0], panels[-1]) == (6, "100 ms", "2000 ms")
     names = list(dict.fromkeys(series.name for series in chart.series if not series.faint))
     assert (len(names), names[0], names[-1]) == (5, "100 in flight", "1500 in flight")
-    assert "some frames and lines are drawn" in chart.caption
+    assert "some frames and lines of this large grid are drawn" in chart.caption
 
 
 def test_each_subject_has_a_figure_of_its_own() -> None:

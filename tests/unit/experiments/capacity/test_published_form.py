@@ -1,4 +1,4 @@
-"""A run of a published grid: its CSV, and the table that puts it beside the publication."""
+"""A run of a published grid: its CSV, and the table that compares it with the publication."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -7,8 +7,8 @@ import pytest
 
 from doubles.trials import trial
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
-from httpdyno.experiments.capacity.presets import find_capacity_preset
-from httpdyno.experiments.capacity.published_form import beside_published, in_form, measured_rows
+from httpdyno.experiments.capacity.plan import find_capacity_preset
+from httpdyno.experiments.capacity.published import comparison_table, in_form, measured_rows
 from httpdyno.model import Outcome, Trial, Validity, figures_of
 from httpdyno.report.formats import render
 
@@ -58,7 +58,7 @@ def test_repeats_are_their_median_and_several_subjects_are_named() -> None:
 
 
 def test_a_run_stands_beside_the_unscaled_publication() -> None:
-    table = beside_published([measured(59.6, 0.33)], BATCH_4, TENTH)
+    table = comparison_table([measured(59.6, 0.33)], BATCH_4, TENTH)
     row = dict(zip([column.name for column in table.columns], table.rows[0], strict=True))
     assert (row["Bandwidth"], row["published Bandwidth"], row["Concurrency"], row["published Concurrency"]) == (
         0.1, 1, 20, 200,
@@ -83,7 +83,7 @@ def test_what_cannot_be_scaled_exactly_is_held_against_its_own_share() -> None:
         capacity_point=point,
         capacity=CapacitySummary(9, 0, 10**9, 9.9, 0.1005e9),
     )
-    table = beside_published([one], preset, TENTH)
+    table = comparison_table([one], preset, TENTH)
     row = dict(zip([column.name for column in table.columns], table.rows[0], strict=True))
     # One in flight stays one: it is the whole of the published row, not a tenth of it.
     assert (row["Concurrency"], row["published Concurrency"]) == (1, 1)
@@ -95,7 +95,7 @@ def test_unscaled_the_published_places_are_not_repeated() -> None:
     point = next(iter(BATCH_4.axes().points()))
     summary = CapacitySummary(900, 0, 10**9, 598.0, 0.33e9, held=False, limit="bandwidth")
     whole = trial("go-net-http", 0, experiment="capacity", capacity_point=point, capacity=summary)
-    table = beside_published([whole], BATCH_4, Fraction(1))
+    table = comparison_table([whole], BATCH_4, Fraction(1))
     names = [column.name for column in table.columns]
     assert "published Concurrency" not in names
     assert table.rows[0][names.index("published Requests/sec")] == 596.0308

@@ -1,4 +1,4 @@
-"""How far subjects reach, as people read it: no size is claimed that was not seen to hold."""
+"""The printed frontiers of subjects: no size is claimed that was not observed to hold."""
 
 from dataclasses import replace
 
@@ -6,10 +6,8 @@ import pytest
 
 from doubles.capacity import MS, Simulated, capacity_trials, point
 from httpdyno.experiments.capacity.axes import Axes
-from httpdyno.experiments.capacity.frontier_point import Frontier, FrontierAxis, FrontierPoint
-from httpdyno.experiments.capacity.reach import reached, size_reached
-from httpdyno.experiments.capacity.reach_table import reach_legend, reach_tables
-from httpdyno.experiments.capacity.views import capacity_views
+from httpdyno.experiments.capacity.plan import Frontier, FrontierAxis, FrontierPoint
+from httpdyno.experiments.capacity.present import capacity_views, reach_legend, reach_tables, reached, size_reached
 
 KIB = 1024
 AXES = Axes(
@@ -33,7 +31,7 @@ def boundary(size: int | None, surely: int | None, fails: int | None, *, doubtfu
         (boundary(300, 200, 400, doubtful=True), "200 - 400", 300),
         (boundary(300, None, 400, doubtful=True), "0 - 400", 300),
         (boundary(None, None, 20), "none", None),
-        # The likeliest boundary lies beyond all that was tried.
+        # The likeliest boundary is beyond all tried sizes.
         (boundary(500, 200, None, doubtful=True), "\u2265 200", 200),
         (boundary(500, None, None, doubtful=True), "?", None),
     ],

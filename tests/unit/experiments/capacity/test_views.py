@@ -1,4 +1,4 @@
-"""What people read of a capacity run: a grid that fits a terminal, however many points there are."""
+"""The printed grid of a capacity run: it fits a terminal with any number of points."""
 
 from dataclasses import replace
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 
 from doubles.capacity import MS, Simulated, capacity_trial, capacity_trials, point
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
-from httpdyno.experiments.capacity.views import capacity_views
+from httpdyno.experiments.capacity.present import capacity_views
 from httpdyno.model import Loop, Outcome, Trial, Validity
 from httpdyno.report.formats import Surface, render
 
@@ -48,7 +48,7 @@ def test_a_grid_of_250_points_is_a_table_for_each_concurrency_on_80_columns() ->
     answer, *_ = lines = text.replace("\n  ", " ").splitlines()
     (held,) = (number for number, line in enumerate(lines) if line.startswith("held: "))
     assert lines[held] == "held: 2,000 requests a second, and the objective; p99 there was 2.4 ms"
-    assert lines[held + 1] == "a share: of the 2,000 requests a second"
+    assert lines[held + 1] == "percentages: share of the 2,000 requests a second"
     assert answer == (
         "go-net-http holds 2,000 requests a second at 175 of 250 points, with 4 Gbit/s or more, bandwidth limits 75 of"
         " the others"
@@ -88,14 +88,14 @@ def test_sizes_run_down_and_several_subjects_have_a_table_each() -> None:
     [
         (capacity_trial(point(1)), "held"),
         (changed(point(1), per_s=1998.0, why_not="p99 812 ms > 540 ms"), "slow"),
-        (changed(point(1), per_s=1998.0, why_not="errors 2 % >= 0.1 %"), "errors"),
+        (changed(replace(point(1), objective="errors < 0.1%"), per_s=1998.0, errors_share=0.02), "errors"),
         (replace(changed(point(1), why_not="p99 was 2 s"), validity=Validity.ORIGIN_LIMITED), "(slow)"),
         (changed(point(1), per_s=1979.0), "99 %"),
         (changed(point(1), per_s=3.0), "0 %"),
-        # What disturbs a trial makes a subject look worse, never better.
+        # A disturbance makes a subject look worse, never better.
         (capacity_trial(point(1), validity=Validity.ORIGIN_LIMITED), "held"),
         (capacity_trial(point(1), Simulated(most_per_s=600), validity=Validity.ORIGIN_LIMITED), "(30)"),
-        # Where the link has no room, nobody could have held.
+        # Where the link has no room, no client could have held.
         (capacity_trial(point(200, 0, 1), validity=Validity.ORIGIN_LIMITED), "29 %"),
         (capacity_trial(point(200, 0, 1), validity=Validity.UNVERIFIED), "(29)"),
         (capacity_trial(point(1), validity=Validity.INCORRECT), "(100)"),
@@ -113,7 +113,7 @@ def test_a_point_is_said_in_a_word(trial: Trial, said: str) -> None:
 def test_what_holds_in_some_trials_only_is_in_doubt() -> None:
     held, not_held = capacity_trial(point(1)), changed(point(1), per_s=1900.0)
     assert cells([held, not_held]) == ["held?"]
-    # One that nobody believes does not make it so.
+    # A trial that does not count does not decide it.
     assert cells([held, replace(not_held, validity=Validity.UNSTEADY)]) == ["held"]
 
 

@@ -1,4 +1,4 @@
-"""How a cost question is begun: who is asked, for how many documents, and what contradicts each other."""
+"""The start of a cost question: its subjects, its documents, and conflicting options."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -6,10 +6,9 @@ from typing import Any, cast
 import pytest
 
 from httpdyno.errors import InvalidValue, UnknownName, UsageError
-from httpdyno.experiments.cost.beginning import Selected, choose_subjects, make_cost
-from httpdyno.experiments.cost.cost import Cost
 from httpdyno.experiments.cost.options import CostOptions
-from httpdyno.experiments.crawl.crawl import HEADLINE
+from httpdyno.experiments.cost.plan import Cost, Selected, choose_subjects, make_cost
+from httpdyno.experiments.crawl.plan import HEADLINE
 from httpdyno.lab.engine import Engine, ServedWeb
 from httpdyno.model import Subject, SubjectKind
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
@@ -18,7 +17,7 @@ CATALOGUE = read_catalogue(())
 
 
 class _Webs:
-    """An engine that knows every web, with seed 7 unless told otherwise."""
+    """An engine that knows every web, with seed 7 by default."""
 
     def web(self, name: str, *, seed: int | None) -> ServedWeb:
         return ServedWeb(name, 7 if seed is None else seed, "digest")
@@ -87,16 +86,21 @@ def test_how_many_documents_are_asked_for(changes: dict[str, Any], preset: str |
 @pytest.mark.parametrize(
     ("changes", "names", "error", "message"),
     [
-        ({"scale": "1/10"}, ["native"], UsageError, "--scale: there is nothing to take a share of"),
+        ({"scale": "1/10"}, ["native"], UsageError, "--scale requires --preset"),
         (
             {"scale": "1/10", "documents": 3, "preset": "published"},
             ["native"],
             UsageError,
-            "--documents: --scale says how many documents, too",
+            "--documents conflicts with --scale",
         ),
-        ({"gzip": "on"}, ["ab"], UsageError, "ab: cannot do that with --keepalive on --gzip on"),
-        ({"keepalive": "off"}, ["node-puppeteer"], UsageError, "node-puppeteer: cannot do that"),
-        ({"peer": "apache", "web": "top-sites"}, ["native"], UsageError, "--web top-sites: apache"),
+        ({"gzip": "on"}, ["ab"], UsageError, "ab does not support --keepalive on --gzip on"),
+        ({"keepalive": "off"}, ["node-puppeteer"], UsageError, "node-puppeteer does not support"),
+        (
+            {"peer": "apache", "web": "top-sites"},
+            ["native"],
+            UsageError,
+            "--web top-sites conflicts with --peer apache",
+        ),
         ({"keepalive": "maybe"}, ["native"], InvalidValue, "--keepalive: 'maybe'"),
     ],
 )

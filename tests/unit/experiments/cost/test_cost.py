@@ -1,4 +1,4 @@
-"""The cost question as an experiment: its grid, who takes part in which of its points, its settings."""
+"""The cost question as an experiment: its grid, the subjects of each point, its settings."""
 
 from pathlib import Path
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from httpdyno.errors import InvalidValue, UnreadableRun
-from httpdyno.experiments.cost.cost import Cost, able_to
-from httpdyno.experiments.cost.figures import Coding, CostPoint
+from httpdyno.experiments.cost.judge import Coding, CostPoint
+from httpdyno.experiments.cost.plan import Cost, able_to
 from httpdyno.experiments.registry import restore_experiment
 from httpdyno.experiments.restoring import restored
 from httpdyno.model import Capabilities, Condition, Subject, SubjectKind, UrlSeries
@@ -83,7 +83,7 @@ def test_another_machines_origin_is_asked_over_its_own_network() -> None:
         ({"link": "rtt=1ms", "against": "http://other:8080"}, "--link: the way to http://other:8080 is a real one"),
         ({"keepalive": "yes"}, "--keepalive: 'yes' is not known; write on, off or both"),
         ({"gzip": "1"}, "--gzip: '1' is not known"),
-        ({"peer": "apache", "gzip": "both"}, "--gzip both: apache sends documents as it is set up to"),
+        ({"peer": "apache", "gzip": "both"}, "--gzip both conflicts with --peer apache"),
         ({"documents": 0}, "0"),
         ({"timeout_s": 0}, "timeout"),
     ],
@@ -98,7 +98,7 @@ def test_what_no_trial_can_be_is_refused(changes: dict[str, Any], message: str) 
     [
         (BOTH, [True, True, True, True]),
         (KEEPS, [True, True, False, False]),
-        # It has no session: it is measured as it is.
+        # It has no session: it is measured without one.
         (CLOSES, [True, True, True, True]),
         (SILENT, [True, True, True, True]),
         (TOOL, [True, False, False, False]),
@@ -120,7 +120,7 @@ def test_the_plan_has_whole_numbers_for_those_that_take_part() -> None:
 
 
 def test_a_plan_for_nobody_is_refused() -> None:
-    with pytest.raises(InvalidValue, match="none of these subjects can do what is asked"):
+    with pytest.raises(InvalidValue, match="no subject supports these settings"):
         Cost(keepalive="off").plan((KEEPS,))
 
 

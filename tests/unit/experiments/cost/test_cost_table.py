@@ -1,4 +1,4 @@
-"""The table of the cost question: who is ranked, what stands beside, and what has to be said."""
+"""The table of the cost question: its ranking, its other columns, and its notes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,14 +7,14 @@ import pytest
 
 from doubles.cost import MS, cost_trial, tool_trial
 from doubles.runs import make_run
-from httpdyno.experiments.cost.figures import Coding, CostPoint, RequestClock
-from httpdyno.experiments.cost.table import cost_table, cost_views
+from httpdyno.experiments.cost.judge import Coding, CostPoint, RequestClock
+from httpdyno.experiments.cost.present import cost_table, cost_views
 from httpdyno.experiments.published import run_beside
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import Counters, Outcome, Table, Trial
 from httpdyno.model.counters import AgainstCounters
 from httpdyno.published import find_preset, in_published_form
-from httpdyno.runs.report import build_report
+from httpdyno.runs.showing import build_report
 from httpdyno.store import open_run
 
 
@@ -56,7 +56,7 @@ def test_the_cheapest_verified_document_is_first_and_a_tool_is_shown_without_a_r
 
 def test_a_tool_makes_nobody_else_unranked_and_the_table_says_what_it_is() -> None:
     table = cost_table(trials())
-    assert "checks none of them: shown beside the others, and not ranked" in notes(table)
+    assert "checks none of them: shown, but not ranked" in notes(table)
     assert "nobody is ranked" not in notes(table)
 
 
@@ -96,7 +96,7 @@ def test_beside_a_publication_another_machine_is_named(tmp_path: Path) -> None:
     settings = {"preset": "published", "against": "http://other:8080"}
     folder = make_run(tmp_path, [cost_trial()], experiment="cost", settings=settings)
     told = notes(run_beside(open_run(folder), definition_of("cost"), find_preset("published", "cost")))
-    assert "played to the client by http://other:8080, another machine" in told
+    assert "served by http://other:8080, another machine" in told
 
 
 def test_nothing_measured_makes_empty_tables() -> None:

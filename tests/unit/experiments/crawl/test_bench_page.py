@@ -1,4 +1,4 @@
-"""The page of a bench: tables and charts have the same figures, from the same trials, whatever spoiled the others."""
+"""The page of a bench: tables and charts have the same figures, from the same trials, whatever disturbed the others."""
 
 from dataclasses import replace
 from functools import partial
@@ -18,16 +18,15 @@ from doubles.disturbed_bench import (
     disturbed_bench,
 )
 from doubles.runs import make_run
-from httpdyno.experiments.crawl.compact import answer
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
+from httpdyno.experiments.crawl.present import answer
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import find_metric, rank
 from httpdyno.model import Chart, Series, Table, Trial
 from httpdyno.report.sections.charts import ConditionTrials, cost_chart, ranking_chart
 from httpdyno.report.sections.headline import placing_medians
 from httpdyno.report.sections.tables import subject_names
-from httpdyno.runs.report import build_report
-from httpdyno.runs.showing import shown_tables
+from httpdyno.runs.showing import build_report, shown_tables
 from httpdyno.store import open_run
 
 BENCH = definition_of("bench")
@@ -36,7 +35,7 @@ COST, RATE, CPU = (find_metric(CRAWL_METRICS, name) for name in ("right_per_core
 
 @st.composite
 def benches(draw: st.DrawFn) -> list[Trial]:
-    """Draw a run in which trials are disturbed or held up, missing, and repeated in blocks of their own or the same."""
+    """Generate a run with trials disturbed or limited, missing, and repeated in their own or the same blocks."""
     drawn = draw(st.randoms(use_true_random=False))
     spoiled = draw(st.floats(0, 0.7))
     trials: list[Trial] = []
@@ -63,7 +62,7 @@ def figures_of(table: Table, figure: str) -> dict[str, float]:
 @pytest.mark.slow
 @given(benches(), st.sampled_from(["right_per_core_s", "right_per_s"]))
 def test_charts_and_table_have_the_same_medians(trials: list[Trial], ranked_by: str) -> None:
-    table = BENCH.for_run({"rank_by": ranked_by}).table(trials)
+    table = BENCH.presentation.for_run({"rank_by": ranked_by}).table(trials)
     names = subject_names(trials, ())
     of = ConditionTrials(
         "", {name: [one for one in trials if one.subject == subject] for subject, name in names.items()}, ()
@@ -107,7 +106,7 @@ def test_a_disturbed_bench_has_the_order_of_its_medians_and_marks_what_lacks_blo
         assert order == sorted(order, reverse=True)
         assert (standings[0].subject, standings[-1].subject) == (REQWEST, JAVA)
         marked = {one.subject for one in standings if one.provisional}
-        # Of Java two of three trials were made again in blocks of their own, of Node.js one: few blocks are shared.
+        # Two of three trials of Java were repeated in blocks of their own, one of Node.js: few blocks are shared.
         assert marked == {JAVA, NODE}
         assert [one.rank for one in standings] == list(range(1, len(standings) + 1))
 

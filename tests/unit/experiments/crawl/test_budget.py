@@ -1,4 +1,4 @@
-"""How many blocks a crawl has when the user does not say it."""
+"""The default number of blocks of a crawl."""
 
 from itertools import repeat
 
@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.experiments.crawl.budget import BUDGET_S, TRIAL_URLS, block_count
+from httpdyno.experiments.crawl.options import BUDGET_S, TRIAL_URLS, block_count
 from httpdyno.judge.validity.stretch import LEAST_TURNS
 
 
 @pytest.mark.parametrize(
     ("subjects", "trial_s", "least", "blocks"),
     [
-        # The usual eleven, with and without those that a machine may lack.
+        # The default eleven, with and without those that a machine may lack.
         (11, 8.6, 0, 6),
         (10, 8.6, 0, 6),
         # Few subjects, and fast ones.

@@ -1,4 +1,4 @@
-"""The table of a crawl that fits a terminal: what it says, how wide it is, and what it leaves out on a narrow one."""
+"""The table of a crawl that fits a terminal: its content, its width, and the columns hidden on a narrow one."""
 
 import re
 from dataclasses import replace
@@ -10,7 +10,7 @@ import pytest
 from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.errors import UnknownName
-from httpdyno.experiments.crawl.compact import LINE
+from httpdyno.experiments.crawl.present import LINE
 from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.judge.validity import with_validity
 from httpdyno.model import (
@@ -125,7 +125,7 @@ def test_the_figure_that_ranks_is_the_first_of_the_answer_and_orders_the_rows() 
 def test_a_rate_that_the_origin_held_up_is_a_lower_bound() -> None:
     text = shown(crawls(*GO, validity=Validity.ORIGIN_LIMITED, validity_reason="the origin was busy"))
     assert " \u226560.4 " in text
-    assert "\u2265 the origin set the pace: the client may be faster" in text
+    assert "\u2265 limited by the origin: the client may be faster" in text
     assert "~" not in text
 
 
@@ -172,10 +172,10 @@ def test_the_note_names_the_hypervisor_and_as_many_clients_as_fit() -> None:
 
 def test_the_rows_in_which_the_requests_in_flight_set_the_rate_are_counted() -> None:
     trials = [*crawls("go-other", "Go", "other", 83.0, 2.0), *crawls(*GO)]
-    assert "the requests in flight set right/s in 1 of 2 rows" in shown(trials)
-    # A client that was not there has no rate, and is none of them.
+    assert "right/s is limited by concurrency in 1 of 2 rows" in shown(trials)
+    # A missing client has no rate, and is not one of them.
     failed = {"outcome": Outcome.UNAVAILABLE, "validity": None, "summary": None, "tally": None}
-    assert "the requests in flight set right/s in 1 of 2 rows" in shown([*trials, trial("absent", 0, **failed)])
+    assert "right/s is limited by concurrency in 1 of 2 rows" in shown([*trials, trial("absent", 0, **failed)])
 
 
 def test_a_client_that_is_not_installed_has_its_reason_across_the_row() -> None:
@@ -213,7 +213,7 @@ REASON = (
 
 
 def worst_case() -> list[Trial]:
-    """Make a run of eleven clients with all that can go wrong: names, disturbance, failures, absence, few blocks."""
+    """Make a run of eleven clients with all kinds of trouble: names, disturbance, failures, absence, few blocks."""
     busy = Counters(
         wall_ns=10 * S,
         cpu_user_ns=4 * S,
@@ -278,8 +278,8 @@ def test_the_worst_run_of_eleven_clients_has_21_lines_of_at_most_100_columns(
 def test_the_columns_of_the_publication_all_or_some_can_be_asked_for() -> None:
     trials = crawls(*GO)
     heading = shown(trials, "published").splitlines()[0]
-    assert heading.split() == list(BENCH.published_columns)
-    headings = [column.heading for column in BENCH.table(trials).columns]
+    assert heading.split() == list(BENCH.presentation.published_columns)
+    headings = [column.heading for column in BENCH.presentation.table(trials).columns]
     assert re.split(r" {2,}", shown(trials, "all").splitlines()[0].strip()) == headings
     # By their former names, too.
     for names in ("subject, http2_share,right_per_core_s", "subject,http2,perCore"):
@@ -289,7 +289,7 @@ def test_the_columns_of_the_publication_all_or_some_can_be_asked_for() -> None:
 
 def test_programs_get_all_columns_whatever_people_asked_for() -> None:
     (table,) = tables_of(BENCH, crawls(*GO), {}, "json", "subject")
-    assert table == BENCH.table(crawls(*GO))
+    assert table == BENCH.presentation.table(crawls(*GO))
 
 
 @pytest.mark.parametrize("name", experiment_names())

@@ -1,4 +1,4 @@
-"""The row of a subject: medians under the seeds' names, and the truth about trials that failed."""
+"""The row of a subject: medians under the published names, and failed trials."""
 
 from dataclasses import replace
 
@@ -37,12 +37,12 @@ GOOD = Trial(
 
 
 def cells(*trials: Trial) -> dict[str, Cell]:
-    table = definition_of("bench").table(trials)
+    table = definition_of("bench").presentation.table(trials)
     return dict(zip((column.name for column in table.columns), table.rows[0], strict=True))
 
 
 def test_the_columns_begin_with_the_seeds() -> None:
-    shown = [column.name for column in definition_of("bench").table([]).columns if column.shown]
+    shown = [column.name for column in definition_of("bench").presentation.table([]).columns if column.shown]
     assert ",".join(shown) == (
         "language,method,concurrency,totalUrls,time,avg,max,okReqsSec,okReqsPct,avgBodyLen,2xx,3xx,4xx,5xx,Exception,"
         "right_per_s,right_per_s_low,right_per_s_high,p50_ms,p99_ms,cpu_user_ms,cpu_system_ms,cpu_per_right_ms,"

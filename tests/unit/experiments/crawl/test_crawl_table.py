@@ -1,4 +1,4 @@
-"""The table of a crawl: one row a subject, those that can be believed first, none left out."""
+"""The table of a crawl: one row a subject, valid ones first, none left out."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def failed(subject: str, outcome: Outcome, reason: str) -> Trial:
 
 
 def bench(trials: list[Trial]) -> Table:
-    return definition_of("bench").table(trials)
+    return definition_of("bench").presentation.table(trials)
 
 
 def table_notes(table: Table) -> list[str]:
@@ -38,8 +38,8 @@ def test_rows_are_ranked_by_what_one_core_gives_unless_the_run_says_otherwise() 
         ({"rank_by": "perCore"}, "thrifty", "right_per_core_s"),
         ({"rank_by": "rightPerSec"}, "fast", "right_per_s"),
     ):
-        definition = definition_of("bench").for_run(settings)
-        assert (definition.ranked_by, definition.table(trials).values("subject")[0]) == (figure, first)
+        shown = definition_of("bench").presentation.for_run(settings)
+        assert (shown.ranked_by, shown.table(trials).values("subject")[0]) == (figure, first)
 
 
 def test_rows_are_ranked_by_right_answers() -> None:
@@ -94,7 +94,7 @@ def test_ranks_and_intervals_stand_around_what_ranks() -> None:
     ]
     assert {column.unit for column in table.columns[first + 4 : first + 7]} == {"1/s"}
     assert marked_ranks(table).values("rank") == ("1", "2?", "3")
-    # The figures that answer have intervals, too, whatever ranks.
+    # The figures that answer the question have intervals, too, whatever the ranking.
     assert table.values("right_per_s_low") == table.values("right_per_core_s_low")
     assert table.values("cpu_per_right_ms_high") == (5.025, 5.025, 10.0)
 

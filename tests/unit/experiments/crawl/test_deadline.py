@@ -1,8 +1,8 @@
-"""The deadline of a first look: far beyond what its list takes, and never beyond the usual."""
+"""The deadline of a first look: far beyond the time of its list, and never beyond the default."""
 
 import pytest
 
-from httpdyno.experiments.crawl.deadline import USUAL_DEADLINE_S, quick_deadline_s
+from httpdyno.experiments.crawl.plan import USUAL_DEADLINE_S, quick_deadline_s
 from httpdyno.lab.planned_time import PlannedTime
 
 
@@ -14,7 +14,7 @@ from httpdyno.lab.planned_time import PlannedTime
         # 500 URLs of the usual web: 20 s with 10 in flight, and a stall.
         (PlannedTime(200.0, 5.0, 500), 10, 110),
         (PlannedTime(200.0, 5.0, 500), 1, USUAL_DEADLINE_S),
-        # Nothing is waited for: what counts is the client's own time.
+        # There are no waits: only the client's own time counts.
         (PlannedTime(0.0, 0.0, 1000), 10, 60),
         (PlannedTime(0.0, 0.0, 10**6), 10, USUAL_DEADLINE_S),
     ],

@@ -1,11 +1,11 @@
-"""The concurrency that uses a client's CPUs up: of made-up trials whose counters say what an answer costs."""
+"""The concurrency that saturates a client's CPUs: from made-up trials with a known cost of an answer."""
 
 from dataclasses import replace
 
 import pytest
 
 from doubles.trials import trial
-from httpdyno.experiments.crawl.saturation import saturation_after
+from httpdyno.experiments.crawl.plan import saturation_after
 from httpdyno.judge.validity import with_validity
 from httpdyno.model import Counters, CpuTime, LinesSummary, Outcome, Tally, Trial
 
@@ -54,9 +54,9 @@ FAILED = replace(crawl(300), outcome=Outcome.CRASHED, validity=None)
         ([FAILED], 300),
         ([crawl(50), crawl(300, share=0.95)], 300),
         ([crawl(50), crawl(300, share=0.75)], 400),
-        ([crawl(50), crawl(300, share=0.3)], 600),  # no more than twice as many: something else held it up
+        ([crawl(50), crawl(300, share=0.3)], 600),  # at most twice as many: it had another limit
         ([crawl(50), crawl(900, share=0.75)], 1024),
-        ([crawl(50), crawl(300, share=0.5, foreign=0.4)], 300),  # whatever it says is disturbed
+        ([crawl(50), crawl(300, share=0.5, foreign=0.4)], 300),  # its figures are disturbed
         ([crawl(50), FAILED], 50),
     ],
 )

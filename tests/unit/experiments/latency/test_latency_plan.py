@@ -1,4 +1,4 @@
-"""The latency question as an experiment: its points, who is asked what, and that it can be made again."""
+"""The latency question as an experiment: its points, its subjects, and its restoration."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue, UnreadableRun
-from httpdyno.experiments.latency.figures import Content, LatencyPoint
-from httpdyno.experiments.latency.latency import Latency
-from httpdyno.experiments.latency.points import grid, parse_points, points_text
-from httpdyno.experiments.latency.published_blocks import published_points
+from httpdyno.experiments.latency.judge import Content, LatencyPoint
+from httpdyno.experiments.latency.plan import Latency, grid, parse_points, points_text
+from httpdyno.experiments.latency.present import published_points
 from httpdyno.experiments.restoring import restored
 from httpdyno.model import MOST_URLS, Capabilities, Subject, SubjectKind, UrlSeries
 from httpdyno.published import find_preset
@@ -92,7 +91,7 @@ def test_who_cannot_do_what_is_asked_is_left_out_there_only() -> None:
     found = planned(Latency(points="plain:1", repeat=1), kept, client("able"))
     assert [name for subject, name in found if subject == "kept"] == ["plain, 1 at once, keep-alive"]
     assert len([1 for subject, _ in found if subject == "able"]) == 4
-    with pytest.raises(InvalidValue, match="none of these"):
+    with pytest.raises(InvalidValue, match="no subject supports"):
         planned(Latency(points="plain:1", mode="harness"), kept)
 
 

@@ -1,4 +1,4 @@
-"""The report of a latency run: what it says first, its charts, and that it needs nothing to be there."""
+"""The report of a latency run: its headline, its charts, and missing data."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -8,10 +8,10 @@ import pytest
 
 from doubles.runs import make_run
 from doubles.trials import trial
-from httpdyno.experiments.latency.figures import Content, LatencyPoint, LatencyRun, LatencySummary
+from httpdyno.experiments.latency.judge import Content, LatencyPoint, LatencyRun, LatencySummary
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import Counters, LinkCounters, Report, Trial
-from httpdyno.runs.report import build_report
+from httpdyno.runs.showing import build_report
 from httpdyno.store import open_run
 
 MS = 10**6

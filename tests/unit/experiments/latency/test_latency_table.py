@@ -1,11 +1,10 @@
-"""The table of what a call costs, and the blocks of the published figures."""
+"""The table of the cost of a call, and the blocks of the published figures."""
 
 from typing import Any
 
 from doubles.trials import trial
-from httpdyno.experiments.latency.figures import Content, LatencyPoint, LatencyRun, LatencySummary
-from httpdyno.experiments.latency.published_blocks import published_blocks
-from httpdyno.experiments.latency.table import latency_table, latency_views
+from httpdyno.experiments.latency.judge import Content, LatencyPoint, LatencyRun, LatencySummary
+from httpdyno.experiments.latency.present import latency_table, latency_views, published_blocks
 from httpdyno.model import Counters, Outcome, Trial, Validity
 from httpdyno.model.counters import AgainstCounters
 from httpdyno.published import find_preset

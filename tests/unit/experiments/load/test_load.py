@@ -1,4 +1,4 @@
-"""Loads judged: the generator's report becomes a record, and says itself whether it can be believed."""
+"""Judged loads: the generator's report becomes a record with its validity."""
 
 import json
 from collections.abc import Callable
@@ -11,8 +11,7 @@ from jsonschema import Draft202012Validator
 
 from doubles.loads import judge_load
 from httpdyno.errors import EngineFailed
-from httpdyno.experiments.load.figures import LoadSummary
-from httpdyno.experiments.load.rules import LOAD_RULES
+from httpdyno.experiments.load.judge import LOAD_RULES, LoadSummary
 from httpdyno.judge.validity import findings
 from httpdyno.model import Outcome, Trial, Validity, flatten, restore
 
@@ -35,7 +34,7 @@ def judged(name: str, *changes: Change) -> Trial:
 
 
 def quiet(values: dict[str, Any]) -> None:
-    """Let the generator have been in time."""
+    """Set the generator's lag to zero."""
     values["send_lag"]["p99_ns"] = 20_000
 
 
@@ -71,7 +70,7 @@ def test_requests_that_had_not_ended_count_as_long_as_they_had_waited() -> None:
     load = judged("open", hung).get(LoadSummary)
     assert load is not None
     assert load.response is not None
-    # Ages of a few young ones make nothing shorter.
+    # Ages of a few young requests do not shorten the percentiles.
     assert (load.response.p50_ns, load.response.p99_ns) == (ended["p50_ns"], 9 * 10**9)
     assert load.response.count == ended["count"]
 

@@ -11,13 +11,13 @@ import pytest
 from doubles.loads import judge_load, keep_load_report
 from doubles.runs import make_run
 from httpdyno.experiments.load.definition import DEFINITION
-from httpdyno.experiments.load.figures import LoadSummary
+from httpdyno.experiments.load.judge import LoadSummary
 from httpdyno.experiments.load.records import read_load_report
 from httpdyno.model import ChartKind, Report, Scale, Trial
 from httpdyno.report.charts import specification
 from httpdyno.report.charts.canvas import LIGHT, Canvas
 from httpdyno.report.html import page
-from httpdyno.runs.report import build_report
+from httpdyno.runs.showing import build_report
 from httpdyno.store import open_run
 
 REPORTS = Path(__file__).parents[3] / "fixtures" / "load-reports"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from doubles.loads import judge_load
 from httpdyno.experiments.load.definition import DEFINITION
-from httpdyno.experiments.load.figures import LoadSummary
-from httpdyno.experiments.load.table import load_table, load_views, load_words
+from httpdyno.experiments.load.judge import LoadSummary
+from httpdyno.experiments.load.present import load_table, load_views, load_words
 from httpdyno.model import Outcome, Trial
 
 REPORTS = Path(__file__).parents[3] / "fixtures" / "load-reports"
@@ -82,4 +82,4 @@ def test_without_a_trial_there_are_no_rows() -> None:
 
 
 def test_a_load_is_compared_by_throughput_and_by_times() -> None:
-    assert [metric.name for metric in DEFINITION.compared_metrics] == ["rps", "p50", "p99"]
+    assert [metric.name for metric in DEFINITION.presentation.compared_metrics] == ["rps", "p50", "p99"]

@@ -1,4 +1,4 @@
-"""What is typed after ``httpdyno service``: the experiment that it describes, and what is refused in one line."""
+"""Arguments of ``httpdyno service``: the experiment, and refusals in one line."""
 
 import re
 from collections.abc import Sequence
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 import pytest
 
 from httpdyno.errors import HttpdynoError, InvalidValue
-from httpdyno.experiments.service.axes import Axes
-from httpdyno.experiments.service.beginning import (
+from httpdyno.experiments.service.figures import Endpoint
+from httpdyno.experiments.service.options import ServiceOptions
+from httpdyno.experiments.service.plan import (
+    Axes,
     Selected,
+    Service,
     choose_servers,
     make_service,
     merged_words,
     require_possible,
 )
-from httpdyno.experiments.service.figures import Endpoint
-from httpdyno.experiments.service.options import ServiceOptions
-from httpdyno.experiments.service.service import Service
 from httpdyno.model import Loop
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 
@@ -161,9 +161,13 @@ def test_another_generator_is_remembered_with_its_folder() -> None:
         ([], {"server_cpus": "4", "available": 4}, "4 are more than can be had: of the 4 here the generator has one"),
         ([], {"server_cpus": "2", "available": 1}, "2 are more than can be had: there is one here; write 1 or all"),
         ([], {"server_cpus": "all", "cpus": "1:0"}, "--cpus: --server-cpus chooses the CPUs of each point"),
-        ([], {"preset": "published", "server_cpus": "1,2", "available": 4}, "--server-cpus: the published form"),
+        (
+            [],
+            {"preset": "published", "server_cpus": "1,2", "available": 4},
+            "--server-cpus: --preset allows one number",
+        ),
         *(
-            ([], {"preset": "published", name: typed}, f"--{flag}: beside published figures is asked what was asked")
+            ([], {"preset": "published", name: typed}, f"--{flag} conflicts with --preset, a published measurement")
             for name, flag, typed in (
                 ("loop", "loop", "closed,open"),
                 ("rate", "rate", 5.0),
@@ -176,7 +180,7 @@ def test_another_generator_is_remembered_with_its_folder() -> None:
         ),
         ([], {"endpoint": "slow"}, "--endpoint: 'slow' is not known"),
         ([], {"connections": "none"}, "--connections: 'none' is no number of connections"),
-        ([], {"connections": "20,100,...,300"}, "--connections: 20,100,...,300 never comes to 300"),
+        ([], {"connections": "20,100,...,300"}, "--connections: 20,100,...,300 never reaches 300"),
         ([], {"workloads_ms": "1;2"}, "--workloads-ms"),
         ([], {"preset": "nosuch"}, "--preset: service has no preset 'nosuch'; known are: published"),
         ([], {"preset": "published", "search": True}, "--search: a preset has its own numbers"),

@@ -1,4 +1,4 @@
-"""The commands of a server's trial: the room, the drive, the generator, the server; and what a server cannot do."""
+"""The commands of a server's trial: the room, the drive, the generator, the server; and limits of a server."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.service.axes import Axes
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint
+from httpdyno.experiments.service.plan import Axes, Service
 from httpdyno.experiments.service.server_trial import cannot_do, drive_argv, own_generator, read_samples
-from httpdyno.experiments.service.service import Service
 from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
 from httpdyno.lab.room import Command, Driver, Pinning, RoomFiles, RoomSpec
 from httpdyno.model import Capabilities, Condition, Loop, Subject, SubjectKind

@@ -8,12 +8,9 @@ import pytest
 
 from doubles.plans import following
 from httpdyno.errors import InvalidValue, UnreadableRun
-from httpdyno.experiments.service.axes import Axes
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint, ServiceSummary
-from httpdyno.experiments.service.reach import reaches
-from httpdyno.experiments.service.search_plan import Bounds
-from httpdyno.experiments.service.service import Service, restore_service
-from httpdyno.experiments.service.views import reach_table
+from httpdyno.experiments.service.plan import Axes, Bounds, Service
+from httpdyno.experiments.service.present import reach_table, reaches
 from httpdyno.judge import trial_not_run
 from httpdyno.model import Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
 
@@ -111,7 +108,7 @@ def test_trials_are_interleaved_and_servers_of_a_preset_keep_their_threads() -> 
         if one.condition.get(ServicePoint)
     }
     assert threads == {("fast", 1), ("slow", 1), ("flask", 10)}
-    # They are compared at the same point all the same.
+    # They are compared at the same point nevertheless.
     assert len({one.condition.name for one in plan.left([])}) == 3
 
 
@@ -140,7 +137,7 @@ def test_trials_are_interleaved_and_servers_of_a_preset_keep_their_threads() -> 
     ],
 )
 def test_an_experiment_is_made_again_from_its_settings(experiment: Service) -> None:
-    again = restore_service(experiment.settings(), ())
+    again = Service.restore(experiment.settings(), ())
     assert again == experiment
     assert again.conditions() == experiment.conditions()
 
@@ -150,18 +147,18 @@ def test_an_experiment_is_made_again_from_its_settings(experiment: Service) -> N
 )
 def test_damaged_settings_are_refused(change: dict[str, str]) -> None:
     with pytest.raises(UnreadableRun, match="the settings of the run are damaged"):
-        restore_service({**Service(axes=Axes()).settings(), **change}, ())
+        Service.restore({**Service(axes=Axes()).settings(), **change}, ())
 
 
 def test_settings_that_lack_one_are_refused() -> None:
     settings = {name: value for name, value in Service(axes=Axes()).settings().items() if name != "generator"}
     with pytest.raises(UnreadableRun, match="generator is missing"):
-        restore_service(settings, ())
+        Service.restore(settings, ())
 
 
 def test_the_settings_of_a_run_that_is_older_than_the_axis_of_cpus_are_read() -> None:
     settings = {name: value for name, value in Service(axes=Axes()).settings().items() if name != "server_cpus"}
-    assert restore_service(settings, ()) == Service(axes=Axes())
+    assert Service.restore(settings, ()) == Service(axes=Axes())
 
 
 def test_cpus_are_an_axis_in_a_grid_and_in_a_search() -> None:
@@ -237,8 +234,8 @@ def test_of_a_search_that_was_stopped_only_what_was_tried_is_said() -> None:
     assert hows["flask"] == "p99 is 4 s, 2.00 times the ideal of 2 s"
     notes = " ".join(note.text for note in told.notes)
     assert "1,000" not in notes
-    assert "a search that was not finished" in notes
-    # Between which numbers it breaks is not known as finely as was asked.
+    assert "the result of an unfinished search" in notes
+    # The range of the breaking point is wider than requested.
     coarse = [trial for trial in trials if trial.block < 3]
     hows = dict(zip(told.values("server"), reach_table(reaches(coarse, bounds)).values("how"), strict=True))
     assert "p99 is 4 s, 2.00 times the ideal of 2 s; the search was not finished" in hows.values()
@@ -249,7 +246,7 @@ def test_of_a_search_that_was_finished_nothing_is_left_open() -> None:
     found = reaches(trials, Bounds(20, 1000))
     assert not any(one.unfinished for one in found)
     notes = [note.text for note in reach_table(found, most=1000).notes]
-    assert "a server without a number under 'breaks at' holds 1,000 connections, the most that were tried" in notes
+    assert "a server without a number under 'breaks at' holds 1,000 connections, the most measured" in notes
 
 
 def test_a_grid_says_where_a_server_breaks_though_the_machine_may_have_been_at_fault() -> None:
@@ -265,7 +262,7 @@ def test_a_grid_says_where_a_server_breaks_though_the_machine_may_have_been_at_f
         ([(True, Validity.VALID)] * 3, True),
         ([(False, Validity.VALID), (False, Validity.VALID), (True, Validity.VALID)], False),
         ([(True, Validity.VALID), (True, Validity.VALID), (False, Validity.VALID)], False),
-        # What something else disturbed says nothing where others were left alone.
+        # A disturbed trial does not count where undisturbed ones exist.
         ([(True, Validity.VALID), (False, Validity.UNSTEADY)], True),
         ([(False, Validity.UNSTEADY), (False, Validity.UNSTEADY)], False),
     ],

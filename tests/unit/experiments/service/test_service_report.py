@@ -1,4 +1,4 @@
-"""The report of a service run: what it says first, where servers break, its charts, and what became of bad ones."""
+"""The report of a service run: its headline, where servers break, its charts, and failed servers."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -6,12 +6,11 @@ from pathlib import Path
 from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.experiments.registry import definition_of
-from httpdyno.experiments.service.axes import Axes, Variant, name_of
 from httpdyno.experiments.service.figures import ServiceSummary
-from httpdyno.experiments.service.service import Service
+from httpdyno.experiments.service.plan import Axes, Service, Variant, name_of
 from httpdyno.model import Loop, Outcome, Report, Trial, Validity
 from httpdyno.report.html import page
-from httpdyno.runs.report import build_report
+from httpdyno.runs.showing import build_report
 from httpdyno.store import open_run
 
 MS = 10**6
@@ -62,7 +61,7 @@ def reported(root: Path, trials: list[Trial], **settings: object) -> Report:
 def test_it_says_who_adds_least_and_where_each_breaks(tmp_path: Path) -> None:
     report = reported(tmp_path, grid())
     assert report.headline.startswith("20 connections: C quick is first")
-    assert "C quick holds all that was tried, up to 100 connections" in report.findings
+    assert "C quick holds every measured number, up to 100 connections" in report.findings
     assert "C slow holds 20 connections and breaks at 100: p99 is 2.5 s, 1.25 times the ideal of 2 s" in report.findings
     assert ("Each request", "waits 500,1000,2000 ms, all at once") in report.facts
     names = ["overhead-p99", "overhead-p50", "cpu-per-request", "memory-per-open-request"]
@@ -73,19 +72,19 @@ def test_it_says_who_adds_least_and_where_each_breaks(tmp_path: Path) -> None:
 def test_a_search_says_first_where_servers_break(tmp_path: Path) -> None:
     report = reported(tmp_path, grid(), search=True)
     assert "connections" in report.headline
-    assert report.headline.startswith(("C quick holds all", "C slow holds 20"))
+    assert report.headline.startswith(("C quick holds every", "C slow holds 20"))
 
 
 def test_a_search_without_a_valid_trial_says_so_first(tmp_path: Path) -> None:
     disturbed = [replace(one, validity=Validity.UNSTEADY) for one in grid()]
     report = reported(tmp_path, disturbed, search=True)
-    assert report.headline.startswith("No trial is VALID (UNSTEADY): C quick holds all")
+    assert report.headline.startswith("No trial is VALID (UNSTEADY): C quick holds every")
 
 
 def test_servers_that_hold_all_share_a_sentence(tmp_path: Path) -> None:
     more = [served(100 + number, "brisk", number, count, 5) for number in range(2) for count in (20, 100)]
     report = reported(tmp_path, [*grid(), *more])
-    assert "C quick and C brisk hold all that was tried, up to 100 connections" in report.findings
+    assert "C quick and C brisk hold every measured number, up to 100 connections" in report.findings
 
 
 def test_a_server_that_failed_is_named_with_the_evidence(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""When the generator that was sent against a server, and not the server, made the figures."""
+"""Trials in which the generator, and not the server, was the limit."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ import pytest
 
 from doubles.honest_trial import HONEST, MS, S
 from httpdyno.experiments.service.figures import ServiceSummary
-from httpdyno.experiments.service.rules import SERVICE_RULES
+from httpdyno.experiments.service.judge import SERVICE_RULES
 from httpdyno.judge.validity import judge_validity
 from httpdyno.model import Validity
 
@@ -32,7 +32,7 @@ def test_a_generator_that_spins_is_not_at_work() -> None:
     [
         (600_000, 20 * MS, Validity.VALID),
         (3 * MS, 20 * MS, Validity.GENERATOR_LIMITED),
-        # What a timer may be late by is no lag, however small the overhead is.
+        # The lateness of a timer is not lag, however small the overhead is.
         (100_000, 100_000, Validity.VALID),
         (3 * MS, 0, Validity.VALID),
         (None, 20 * MS, Validity.VALID),

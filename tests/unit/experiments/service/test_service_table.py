@@ -1,4 +1,4 @@
-"""The tables of the service question: what programs get, what people see, and the published form."""
+"""The tables of the service question: for programs, for people, and the published form."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,15 +7,10 @@ import pytest
 
 from doubles.runs import manifest_of
 from httpdyno.errors import UnreadableRun
-from httpdyno.experiments.service.axes import Axes
-from httpdyno.experiments.service.beginning import Selected, make_service
-from httpdyno.experiments.service.charts import service_charts
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.options import ServiceOptions
-from httpdyno.experiments.service.published_form import published_form
-from httpdyno.experiments.service.service import Service
-from httpdyno.experiments.service.table import service_table
-from httpdyno.experiments.service.views import service_views
+from httpdyno.experiments.service.plan import Axes, Selected, Service, make_service
+from httpdyno.experiments.service.present import published_form, service_charts, service_table, service_views
 from httpdyno.judge import Circumstances, trial_not_run
 from httpdyno.model import Note, Outcome, Subject, SubjectKind, Table, Trial, TrialPlan, Validity, figures_of
 from httpdyno.published import find_preset
@@ -158,7 +153,7 @@ def test_a_cell_a_chart_and_the_reach_say_the_same_of_a_point(
 def test_lower_bounds_are_said_to_be_some() -> None:
     notes = [note.text for note in service_table([trial("late", 20, 5000)]).notes]
     assert any("at_least" in note for note in notes)
-    assert any("beyond the longest wait of a request, 2 s" in note for note in notes)
+    assert any("the longest wait of a request, 2 s" in note for note in notes)
 
 
 def test_a_server_that_answers_too_early_is_told_of() -> None:
@@ -167,7 +162,7 @@ def test_a_server_that_answers_too_early_is_told_of() -> None:
     hasty = hasty.having(replace(hasty[ServiceSummary], early=40, early_by_ns=3.9 * MS))
     notes = [note.text for note in service_table([hasty, trial("patient", 20, 2)]).notes]
     (told,) = [note for note in notes if "came before" in note]
-    assert told.startswith("hasty: 40 of 100 answers came before the longest wait was over, by up to 3.9 ms")
+    assert told.startswith("hasty: 40 of 100 answers came before the end of the longest wait, by up to 3.9 ms")
 
 
 def test_figures_of_a_generator_without_percentiles_rank_nobody_and_stand_in_their_order() -> None:
@@ -237,7 +232,7 @@ def test_the_published_form_has_both_lines_side_by_side() -> None:
 def test_the_published_form_tells_a_lower_bound_from_a_figure() -> None:
     table = in_form([trial("flask-gunicorn", 100, 4990)])
     assert table.rows[0][3] == "≥ 6990.00ms, 50.00"
-    assert table.notes[0].text.startswith("≥: requests were still open")
+    assert table.notes[0].text.startswith("≥: requests that were still open")
 
 
 def test_the_published_form_says_why_a_server_has_no_figures() -> None:

@@ -1,12 +1,11 @@
-"""What the trials of a search say."""
+"""Results of the trials of a search."""
 
 from typing import Any
 
 import pytest
 
 from doubles.trials import trial
-from httpdyno.experiments.tune.table import tune_table
-from httpdyno.experiments.tune.tuning import (
+from httpdyno.experiments.tune.plan import (
     chosen_words,
     concluded,
     contention_begins,
@@ -16,6 +15,7 @@ from httpdyno.experiments.tune.tuning import (
     observed,
     uncertain_words,
 )
+from httpdyno.experiments.tune.present import tune_table
 from httpdyno.model import LinesSummary, Outcome, Tally, Trial, Validity
 from httpdyno.stats import NotEnoughPoints, ScalabilityLaw
 
@@ -121,7 +121,7 @@ def test_what_failed_is_not_fitted_what_raises_faults_is() -> None:
     [
         (16, "one: its own concurrency, 16, is the best"),
         (99, "one: 16 in flight is the best; its own is 99"),
-        (4, "one: 16 in flight is the best: 4.00 times what its own concurrency brings, 4 (worse)"),
+        (4, "one: 16 in flight is the best: 4.00 times the rate at its own concurrency, 4 (worse)"),
     ],
 )
 def test_what_was_found_is_told_beside_its_own(own: int, words: str) -> None:
@@ -138,7 +138,7 @@ def test_what_was_found_is_told_beside_its_own(own: int, words: str) -> None:
         ([], None),
         (
             [100.0, 20.0, 300.0],
-            "what was found is too uncertain to be kept: 84.3 right answers a second may be 2.9 or 2485.8",
+            "the result is too uncertain to be saved: 84.3 right answers a second may be 2.9 or 2485.8",
         ),
     ],
 )

@@ -12,7 +12,7 @@ from doubles.trials import trial
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import Chart, LinesSummary, Outcome, Report, Sample, Tally, Trial
 from httpdyno.report.html import page
-from httpdyno.runs.report import build_report
+from httpdyno.runs.showing import build_report
 from httpdyno.store import SubjectVersion, open_run, polars_schema
 
 RATES = {1: 9.8, 4: 38.0, 16: 123.0, 32: 200.0, 64: 283.0}

@@ -1,4 +1,4 @@
-"""Verifying generators: cases, CPUs, what is chosen, and the table."""
+"""Verifying generators: cases, CPUs, the selection, and the table."""
 
 from pathlib import Path
 
@@ -6,10 +6,16 @@ import pytest
 
 from httpdyno.errors import InvalidValue, NothingMeasured, UnknownName
 from httpdyno.experiments.verify_generator.cases import CASES, find_cases
-from httpdyno.experiments.verify_generator.generators import Generator
-from httpdyno.experiments.verify_generator.place import divide_cpus
-from httpdyno.experiments.verify_generator.run import Step, Verified, steps, until_judged
-from httpdyno.experiments.verify_generator.table import verdict_of, verified_table
+from httpdyno.experiments.verify_generator.run import (
+    Generator,
+    Step,
+    Verified,
+    divide_cpus,
+    steps,
+    until_judged,
+    verdict_of,
+    verified_table,
+)
 from httpdyno.judge.generator import ServerRecord, distribution_of, judge_report
 from httpdyno.model import Loop, ToolLatency, ToolReport
 

@@ -132,7 +132,7 @@ def seen(colour: str, sight: Array) -> Array:
 
 
 def contrast(one: str, other: str) -> float:
-    """As WCAG defines it."""
+    """Contrast by WCAG."""
     dark, light = sorted(float(linear(colour) @ [0.2126, 0.7152, 0.0722]) for colour in (one, other))
     return (light + 0.05) / (dark + 0.05)
 

@@ -1,4 +1,4 @@
-"""Grids, stairs and trends say what they are made to say: where ``held`` ends, what is open, what was asked for."""
+"""Grids, stairs and trends: the end of ``held``, open boundaries, requested values."""
 
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -105,7 +105,7 @@ def test_open_ends_have_marks_of_their_own_and_say_what_was_tried() -> None:
     text = svg(stairs(), Canvas(WIDE, LIGHT))
     assert "a, distance 1 ms: 9 KiB or more" in text
     assert "a, distance 2 ms: 4 KiB: 3 KiB for sure, not 6 KiB" in text
-    assert "a, distance 3 ms: not even 2 KiB, the least that was tried" in text
+    assert "a, distance 3 ms: less than 2 KiB, the least that was tried" in text
     layers = specification(stairs(), Canvas(PHONE, LIGHT))["layer"]
     assert {layer["mark"].get("shape") for layer in layers} >= {"triangle-up", "triangle-down", "circle"}
 
@@ -126,7 +126,7 @@ def test_between_two_places_only_what_both_reach_is_sure(falls: bool, walk: list
 def test_what_is_open_between_two_places_is_covered() -> None:
     datasets = specification(stairs(), Canvas(PHONE, LIGHT))["datasets"].values()
     (bands,) = (rows for rows in datasets if rows and {"x2", "y2"} <= set(rows[0]))
-    # From 1 to 2 nobody knows where it ends: all that was tried at 1 is reached there.
+    # From 1 to 2 the end is unknown: all tried sizes hold at 1.
     assert [(row["x"], row["x2"], row["y"], row["y2"]) for row in bands] == [(2.0, 3.0, 0.0, 6.0)]
 
 

@@ -1,4 +1,4 @@
-"""Every kind of chart is drawn, whatever it is given: Vega-Lite as its schema wants it, and a safe SVG."""
+"""Every kind of chart is drawn for any input: valid Vega-Lite, and a safe SVG."""
 
 from xml.etree import ElementTree
 
@@ -24,7 +24,7 @@ def chart(kind: ChartKind, names: list[str], x: Axis | None = None, y: Axis | No
             series.append(Series(name, (name, name), (value * 0.9, value * 1.1), faint=True))
             series.append(Series(name, (name,), (value,), (value * 0.8,), (value * 1.2,)))
         elif kind is ChartKind.STAIRS:
-            # Open above, bounded, nothing reached at all; behind it what is only foreseen.
+            # Open above, bounded, nothing reached; behind it the prediction.
             series.append(Series(name, (1.0, 50.0, 90.0), (9.0, 4.0, None), (9.0, 3.0, None), (None, 6.0, 2.0)))
             series.append(Series(name, (1.0, 90.0), (9.0, 2.0), faint=True))
         else:
@@ -65,7 +65,7 @@ def test_a_specification_is_valid_and_can_be_drawn(kind: ChartKind, count: int, 
     specification(drawn, Canvas(width, LIGHT), validate=True)
     root = ElementTree.fromstring(svg(drawn, Canvas(width, LIGHT)))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
-    # What the drawing needs beside its frame is estimated: it may come out a little wider, and is then scaled down.
+    # The space around the frame is estimated: the drawing may be a little wider, and is then scaled down.
     assert float(root.attrib["width"]) <= width * 1.08
 
 

@@ -1,4 +1,4 @@
-"""Points, a curve that was fitted to them, and places that are marked by name."""
+"""Points, a fitted curve, and named marks."""
 
 import re
 from xml.etree import ElementTree
@@ -75,6 +75,6 @@ def test_no_line_runs_through_a_name(places: list[tuple[float, str]]) -> None:
     for place, (leftwards, at, mark) in enumerate(sided):
         wide = text_width(mark.name, LABEL_SIZE)
         low, high = (at - wide, at) if leftwards else (at, at + wide)
-        # A line begins beside its own name: only those of names further up can run through this one.
+        # A line begins at its own name: only lines of names further up can cross this one.
         through = [other for _, other, _ in sided[:place] if low < other < high]
         assert not through or at <= 350, "to the left half there may be no room"

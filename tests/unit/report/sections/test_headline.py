@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from doubles.trials import summary_of, trial, trials_of
-from httpdyno.experiments.crawl.compact import answer
+from httpdyno.experiments.crawl.present import answer
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import find_metric, rank
 from httpdyno.judge.ranking import lower_bounds
@@ -18,7 +18,7 @@ from httpdyno.model import Comparison, Counters, CpuTime, Difference, Direction,
 from httpdyno.report.sections.headline import figure_text, headline, placing_medians, ranked_headline
 from httpdyno.stats import FEWEST_BLOCKS, median
 
-METRICS = definition_of("bench").metrics
+METRICS = definition_of("bench").presentation.metrics
 METRIC = find_metric(METRICS, "right_per_s")
 NOISE = [1.0, 1.02, 0.98, 1.01, 0.99]
 
@@ -82,7 +82,7 @@ def test_a_lead_that_only_the_number_of_pairs_leaves_open_says_so() -> None:
 
 
 def test_a_lead_that_the_common_blocks_contradict_is_provisional_and_says_so() -> None:
-    # The last blocks were slow for all who were measured in them, which only one of the two was.
+    # The last blocks were slow, and only one of the two was measured in them.
     text = said(trials_of("a", [100, 101, 99]), trials_of("b", [110, 111, 109.2, 11, 11.1, 10.9, 11]))
     assert text.startswith("A is first: 100 right answers a second, -9 % more than B")
     assert text.endswith(": provisional (the reverse in 3 common blocks)")
@@ -117,7 +117,7 @@ LIMITED = [5.0, 5.2, 4.9]
 
 
 def bounded(bound: float, *groups: list[Trial]) -> str:
-    """Return the headline where Z is held up by the origin at that figure."""
+    """Return the headline if the origin limits Z at that figure."""
     trials = [trial for group in groups for trial in group]
     held_up = trials_of("z", [bound] * 3, validity=Validity.ORIGIN_LIMITED)
     ranking = rank(trials, METRIC)
@@ -141,7 +141,7 @@ def test_no_subject_is_first_behind_one_that_the_origin_held_up() -> None:
 
 
 def test_the_answer_of_bench_calls_none_the_fastest_behind_one_that_the_origin_held_up() -> None:
-    # A late origin says nothing against CPU time: there the subject is ranked like any other.
+    # A late origin does not spoil CPU time: the subject is ranked there like any other.
     held_up = trials_of("z", [1806.0] * 3, validity=Validity.ORIGIN_LIMITED)
     trials = [*trials_of("a", values(178)), *trials_of("b", values(159)), *held_up]
     names = {subject: subject.upper() for subject in "abz"}
@@ -209,12 +209,12 @@ DISTURBED: dict[str, Any] = {
         cpus=(CpuTime(1, "subject", 9 * 10**9, 0, 10**10, 0),),
     ),
 }
-"""Of a trial of whose CPU other programs used half."""
+"""Counters of a trial in which other programs used half of the CPU."""
 
 
 @st.composite
 def runs(draw: st.DrawFn) -> list[Trial]:
-    """Draw a run: subjects equal, near or far apart, blocks missing, trials disturbed, some repeated in their block."""
+    """Make a run: subjects equal, near or far apart, blocks missing, trials disturbed, some repeated in their block."""
     blocks = draw(st.integers(1, 9))
     noise = draw(st.sampled_from([0.0, 0.001, 0.02, 0.3]))
     factor = draw(st.sampled_from([1.0, 1.003, 1.05, 3.0]))
@@ -240,7 +240,7 @@ def pair_of_the_first_two(ranking: Ranking) -> Comparison:
 
 
 def explained(text: str, pair: Comparison) -> bool:
-    """Return whether a sentence itself says why a difference may be chance: too few trials, or an interval with 0."""
+    """Return whether a sentence gives the reason for possible chance: too few trials, or an interval with 0."""
     if re.search(r"trials? each|common block|one of [0-9]+ pairs|0 in some trials", text):
         return True
     ends = re.search(r"\((-?[0-9.]+) to (-?[0-9.]+)( %)?\)", text)

@@ -1,4 +1,4 @@
-"""With what reservations the figures of a run have to be read."""
+"""The reservations of a run's figures."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime

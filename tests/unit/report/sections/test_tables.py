@@ -1,4 +1,4 @@
-"""Rows named apart, and the table of wrong answers."""
+"""Rows with distinct names, and the table of wrong answers."""
 
 from dataclasses import replace
 from typing import Any
@@ -68,7 +68,7 @@ def test_the_first_of_each_subject_are_named_and_the_others_counted() -> None:
         ("B", "http://01", "200; past its timeout"),
         ("B", "http://02", "200; the origin saw no such request at that time"),
         ("B", "http://03", "200; due an error, for stall_tls"),
-        # In a run that is older than the column nobody knows what was due.
+        # A run that is older than the column has no expected answers.
         ("B", "http://04", "200"),
         *(("A", f"http://{line:02}", "200, 9 B; served 10") for line in range(1, 7)),
     ]

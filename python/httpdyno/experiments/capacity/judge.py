@@ -1,0 +1,840 @@
+"""Judge capacity trials: whether a point was held, its margin, and the rules of validity."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from httpdyno.errors import EngineFailed
+from httpdyno.experiments.capacity.figures import ERRORS, CapacityPoint, CapacitySummary, Objective, parse_objective
+from httpdyno.experiments.capacity.limits import (
+    LimitKind,
+    Situation,
+    link_of,
+    link_was_as_asked,
+    with_limit,
+    within_link,
+)
+from httpdyno.installation import RENEW_ENGINE
+from httpdyno.judge.outcome import ToolArtifacts, ending_from_report, tool_ending
+from httpdyno.judge.rankable import rankable_trials
+from httpdyno.judge.reference import Reference
+from httpdyno.judge.trial import (
+    NO_CIRCUMSTANCES,
+    Circumstances,
+    JudgedTrial,
+    TrialArtifacts,
+    judge_crawl,
+    trial_not_run,
+    trial_refused,
+)
+from httpdyno.judge.validity import RULES, Evidence, Reading, Rule, rules_for, with_validity
+from httpdyno.judge.validity.readings import ON_SCHEDULE, drift
+from httpdyno.model import (
+    Counters,
+    Link,
+    Loop,
+    Outcome,
+    Tally,
+    Tone,
+    ToolReport,
+    Trial,
+    TrialPlan,
+    Validity,
+    Verdict,
+    counters_from_report,
+    records_of,
+)
+from httpdyno.stats import BoolArray, Int64Array, median, percentile
+from httpdyno.stats.steadiness import warm_up_length
+
+__all__ = [
+    "CAPACITY_RULES",
+    "TONES",
+    "ClosedStretch",
+    "Found",
+    "Schedule",
+    "beyond_law",
+    "concluded",
+    "error_chance_of",
+    "failed_by_law",
+    "found",
+    "judge_capacity",
+    "judge_capacity_tool",
+    "measured_tool",
+    "sampled_stretch",
+    "sent_stretch",
+    "summarise_open",
+    "target_words",
+    "tool_figures",
+]
+
+
+def time_figures(times_ns: Int64Array) -> dict[str, float | None]:
+    """Return percentiles, mean and maximum by their names in objectives.
+
+    Times may be in any order; without any, every figure is None.
+    """
+    names = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9}
+    if not len(times_ns):
+        return dict.fromkeys([*names, "mean", "max"])
+    ordered = np.sort(times_ns)
+    ranks: dict[str, float | None] = {name: float(percentile(ordered, rank)) for name, rank in names.items()}
+    return ranks | {"mean": float(ordered.mean(dtype=np.float64)), "max": float(ordered[-1])}
+
+
+# At the beginning of a closed loop connections are opened, and all requests of the first round are sent at once; at the
+# end fewer and fewer are in flight. In between, a request is sent when an answer came: when answers came can be seen
+# from what was sent.
+_FEWEST_COMPLETIONS: Final = 3
+"""Fewest completions of a steady stretch."""
+_ROUNDS_LEFT: Final = 4
+"""Rounds that must remain to drop the first round; with fewer, its data outweigh its disturbance."""
+_ROUNDS_COMPARED: Final = 2
+"""Fewest rounds with a time between rounds."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedStretch:
+    """From the first completion that counts to the last, since the Unix epoch."""
+
+    begin_ns: int
+    end_ns: int
+    per_s: float
+    """Completions for each second of it, right ones or not."""
+    is_silent: bool = False
+    """Whether answers stopped before its end, although requests were in flight."""
+
+    @property
+    def length_ns(self) -> int:
+        """Its length in nanoseconds."""
+        return self.end_ns - self.begin_ns
+
+
+def sampled_stretch(samples: pl.DataFrame, *, concurrency: int, ended_at_ns: int | None = None) -> ClosedStretch | None:
+    """Find the steady stretch in a client's samples; it ends when the list was exhausted, or at the deadline.
+
+    ``samples`` have ``start_ns`` and ``duration_ns``, null where a URL has no line. ``ended_at_ns``: when the client
+    ended; None: with its last line. None of fewer than three lines.
+
+    References
+    ----------
+    Little, A proof for the queuing formula L = lambda W (1961), Operations Research 9(3): no more answers a second come
+    than are in flight, divided by the mean time of one.
+    """
+    printed = samples.select("start_ns", "duration_ns").drop_nulls()
+    if len(printed) < _FEWEST_COMPLETIONS:
+        return None
+    starts, durations = (printed[name].to_numpy() for name in ("start_ns", "duration_ns"))
+    begun_ns, all_ends = int(starts.min()), starts + durations
+    stretch = _of_ends(np.sort(all_ends), concurrency, begun_ns=begun_ns, is_exhausted=len(printed) == len(samples))
+    if stretch is None:
+        return None
+    within = durations[(all_ends >= stretch.begin_ns) & (all_ends <= stretch.end_ns)]
+    if (mean_ns := float(within.mean())) > 0:
+        stretch = replace(stretch, per_s=min(stretch.per_s, concurrency * 1e9 / mean_ns))
+    silent_ns = 0 if ended_at_ns is None else ended_at_ns - int(all_ends.max())
+    if len(printed) < len(samples) and ended_at_ns is not None and stretch.per_s * silent_ns / 1e9 > concurrency:
+        # No request of a closed loop waits longer than a round but where nothing comes any more.
+        per_s = len(printed) * 1e9 / (ended_at_ns - begun_ns)
+        return ClosedStretch(begun_ns, ended_at_ns, min(stretch.per_s, per_s), is_silent=True)
+    return stretch
+
+
+def _of_ends(ends: Int64Array, concurrency: int, *, begun_ns: int, is_exhausted: bool) -> ClosedStretch | None:
+    if is_exhausted and len(ends) >= (1 + _ROUNDS_COMPARED) * concurrency:
+        # Those that were followed by another start: with the last of them the list was exhausted.
+        ends = ends[: len(ends) - concurrency]
+    return _stretch(ends, concurrency, begun_ns=begun_ns)
+
+
+def sent_stretch(arrivals_ns: Int64Array, *, concurrency: int) -> ClosedStretch | None:
+    """Find the steady stretch of a closed-loop tool in the arrivals at the origin.
+
+    Arrivals come in any order; each after the first round stands for an answer that came half a round trip before. None
+    of fewer than three requests beyond the first round.
+    """
+    arrivals = np.sort(arrivals_ns)
+    answers = arrivals[concurrency:]
+    return _stretch(answers, concurrency, begun_ns=int(arrivals[0])) if len(answers) >= _FEWEST_COMPLETIONS else None
+
+
+def _stretch(ends: Int64Array, concurrency: int, *, begun_ns: int) -> ClosedStretch | None:
+    """Count whole rounds of completions, and fit a line through their count over time.
+
+    Where answers are few and long, a count between two moments says when they happened to end: of answers in step (all
+    of a round at once, as with a constant think time) a part of a round too many or too few, behind a full queue that
+    is shared unfairly a tenth of them. The slope of a line through all of them is exact of answers in step, and of an
+    unfair queue three times as sure as the count.
+    """
+    first = concurrency if len(ends) >= (1 + _ROUNDS_LEFT) * concurrency else 0
+    rounds = (len(ends) - first) // concurrency
+    if rounds >= _ROUNDS_COMPARED:
+        used = ends[first : first + rounds * concurrency]
+        if (per_s := slope_per_s(used)) is not None:
+            return ClosedStretch(int(used[0]), int(used[-1]), per_s)
+    length_ns = int(ends[-1]) - begun_ns
+    return ClosedStretch(begun_ns, int(ends[-1]), len(ends) * 1e9 / length_ns) if length_ns > 0 else None
+
+
+def slope_per_s(times_ns: Int64Array) -> float | None:
+    """Return the least-squares slope of a count over the times, ascending, at which it grew; None without two times."""
+    if not len(times_ns):
+        return None
+    times = (times_ns - times_ns[0]) / 1e9
+    spread = times - times.mean()
+    square = float(spread @ spread)
+    return float(spread @ np.arange(len(times), dtype=np.float64)) / square if square > 0 else None
+
+
+_FEWEST_A_BIN: Final = 5
+_MOST_BINS: Final = 200
+_FEW_ROUNDS: Final = 3
+_NEARLY_ALL: Final = 95.0
+"""Percentile used for the end of the warm-up, so that one stalled request cannot consume the stretch."""
+_NUMBER: Final = r"(\d+)$"
+"""A URL of a series ends with its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Schedule of requests: request ``n`` is due ``n / rate`` seconds after the start."""
+
+    started_at_ns: int
+    """Since the Unix epoch."""
+    rate_per_s: float
+    count: int
+
+    @property
+    def end_ns(self) -> int:
+        """Due time after the last request."""
+        return int(self.due_ns(np.array([self.count]))[0])
+
+    def due_ns(self, numbers: Int64Array) -> Int64Array:
+        """Return the due times of requests."""
+        return self.started_at_ns + np.round(numbers * (1e9 / self.rate_per_s)).astype(np.int64)
+
+
+def summarise_open(
+    samples: pl.DataFrame, schedule: Schedule, *, concurrency: int, ended_at_ns: int
+) -> tuple[CapacitySummary, dict[str, float | None]]:
+    """Compute the figures of an open loop from its samples.
+
+    The steady stretch begins when the warm-up is over (MSER-5 on the response times of requests in the order in which
+    they were due), and not before the first of them can have been answered; it ends with the schedule. What was due in
+    it has response times and errors; what was answered rightly while it lasted is the rate. A request without an
+    answer has waited until the end of the trial at least: it counts with that, so that a stall is not left out for
+    being too long.
+
+    ``samples`` have a row for each URL of the series: ``url``, ``start_ns``, ``duration_ns`` (null where it was not
+    reached) and ``verdict``; rows beyond the schedule are left out. The summary has no judgement yet; the figures are
+    those that an objective may ask of.
+
+    References
+    ----------
+    Tene, How not to measure latency (2013): coordinated omission.
+    """
+    numbered = samples.with_columns(number=pl.col("url").str.extract(_NUMBER).cast(pl.Int64))
+    samples = numbered.filter(pl.col("number") < schedule.count)
+    number = samples["number"].to_numpy()
+    order = np.argsort(number, kind="stable")
+    due = schedule.due_ns(number[order])
+    reached = samples["start_ns"].is_not_null().to_numpy()[order]
+    starts = samples["start_ns"].fill_null(ended_at_ns).to_numpy()[order]
+    ends = np.where(reached, starts + samples["duration_ns"].fill_null(0).to_numpy()[order], ended_at_ns)
+    right = (samples["verdict"] == Verdict.RIGHT.value).to_numpy()[order]
+    response = np.maximum(ends - due, 0)
+    requests = _Requests(due, starts, ends, response, reached, right)
+    summary, figures = _figures(requests, _begin(requests, schedule), schedule.end_ns, concurrency)
+    # Answers beyond the due ones belong to earlier requests: catching up is not a higher rate.
+    per_s = None if summary.per_s is None else min(summary.per_s, schedule.rate_per_s)
+    return replace(summary, per_s=per_s), figures
+
+
+@dataclass(frozen=True, slots=True)
+class _Requests:
+    """In the order in which they were due, each shape (n,)."""
+
+    due: Int64Array
+    starts: Int64Array
+    ends: Int64Array
+    response: Int64Array
+    reached: BoolArray
+    right: BoolArray
+
+
+def _begin(requests: _Requests, schedule: Schedule) -> int:
+    """Find the start of the steady stretch, which covers at least half of the schedule."""
+    response = requests.response
+    bins = min(_MOST_BINS, len(response) // _FEWEST_A_BIN)
+    warm_up = 0
+    if bins:
+        size = len(response) // bins
+        means = response[: bins * size].reshape(bins, size).mean(axis=1)
+        warm_up = warm_up_length(means) * size
+    settled = schedule.started_at_ns + int(np.median(response[warm_up:]))
+    if warm_up:
+        # Those of the warm-up that come late are no part of it either: they would be too many answers at its beginning.
+        settled = max(settled, int(requests.due[warm_up]), percentile(np.sort(requests.ends[:warm_up]), _NEARLY_ALL))
+    return min(settled, (schedule.started_at_ns + schedule.end_ns) // 2)
+
+
+def _figures(
+    requests: _Requests, begin_ns: int, end_ns: int, concurrency: int
+) -> tuple[CapacitySummary, dict[str, float | None]]:
+    answered = requests.right & (requests.ends > begin_ns) & (requests.ends <= end_ns)
+    due = requests.due >= begin_ns
+    errors = int((due & requests.reached & ~requests.right).sum())
+    share = errors / int(due.sum()) if due.any() else None
+    figures = time_figures(requests.response[due & (requests.right | ~requests.reached)]) | {"errors": share}
+    answers, length_ns = int(answered.sum()), end_ns - begin_ns
+    service = (requests.ends - requests.starts)[answered]
+    summary = CapacitySummary(
+        answers=answers,
+        errors=errors,
+        measured_ns=length_ns,
+        per_s=_per_s(requests.ends[answered], length_ns, concurrency) if answers else None,
+        service_mean_ns=float(service.mean()) if answers else None,
+        response_p50_ns=figures["p50"],
+        response_p99_ns=figures["p99"],
+        response_max_ns=figures["max"],
+        errors_share=share,
+    )
+    return summary, figures
+
+
+def _per_s(ends: Int64Array, length_ns: int, concurrency: int) -> float:
+    """Return the answers a second of a stretch.
+
+    Where all slots are busy answers come in step, so that one round more or less would lie within the stretch by
+    chance: whole rounds are counted over the time that they took. What came in the whole stretch bounds it, as there
+    may have been a silence at its end.
+    """
+    overall = len(ends) * 1e9 / length_ns
+    if len(ends) < _FEW_ROUNDS * concurrency:
+        return overall
+    ordered = np.sort(ends)
+    took_ns = int(ordered[-1] - ordered[concurrency - 1])
+    return min(overall, (len(ends) - concurrency) * 1e9 / took_ns) if took_ns else overall
+
+
+KEPT_SHARE: Final = 0.99
+"""Least share of right answers for a rate to be held: with less, the backlog grows without end."""
+_JITTER_NS: Final = 30_000_000
+_FEW: Final = 2
+"""Tolerance of a short stretch, which cannot resolve 1 %: 30 ms, or two answers, at its ends are chance."""
+_OF_MACHINE: Final = frozenset({Validity.ORIGIN_LIMITED, Validity.LINK_LIMITED, Validity.DISTURBED, Validity.UNSTEADY})
+
+
+def concluded(trial: Trial, plan: TrialPlan, figures: Mapping[str, float | None], rules: Sequence[Rule]) -> Trial:
+    """Decide whether the point of a trial with figures was held, and find its limit.
+
+    ``figures`` are the inputs of ``Objective.judge``.
+    """
+    trial = within_link(with_validity(trial, rules))
+    point, summary = plan.condition.get(CapacityPoint), trial.get(CapacitySummary)
+    if point is None or summary is None:
+        return trial
+    distant = _at_its_distance(point, trial)
+    held, why_not = _held(trial, summary, distant, figures, parse_objective(point.objective or ""))
+    return with_limit(trial.having(replace(summary, held=held, why_not=why_not)))
+
+
+def counts(trial: Trial) -> bool:
+    """Return whether a trial's result is reliable.
+
+    A busy origin or a disturbed machine makes a subject look worse, never better. A held point therefore always counts;
+    a failure counts only if the subject alone caused it.
+    """
+    summary = trial.get(CapacitySummary)
+    held = summary is not None and summary.held
+    return bool(rankable_trials([trial]) or (held and trial.outcome is Outcome.OK and trial.validity in _OF_MACHINE))
+
+
+def _at_its_distance(point: CapacityPoint, trial: Trial) -> CapacityPoint:
+    """Return the point with the round-trip time for the objective: on a real network, the measured one."""
+    against = trial.counters.against
+    if against is None or against.rtt_min_ns is None:
+        return point
+    return replace(point, round_trip_ns=against.rtt_min_ns)
+
+
+def _held(
+    trial: Trial,
+    summary: CapacitySummary,
+    point: CapacityPoint,
+    figures: Mapping[str, float | None],
+    objective: Objective,
+) -> tuple[bool | None, str | None]:
+    if trial.outcome is Outcome.INTERRUPTED:
+        return None, None
+    if trial.outcome is not Outcome.OK:
+        return False, trial.reason
+    if summary.per_s is None:
+        return False, "nothing was answered"
+    target = point.target_per_s
+    if target is not None and summary.per_s < _kept_share(target, summary.measured_ns, point.loop) * target:
+        return False, f"{summary.per_s:,.0f} right answers a second, not {target:,.0f}"
+    return objective.judge(point, figures)
+
+
+def _kept_share(target_per_s: float, measured_ns: int, loop: Loop) -> float:
+    share = min(KEPT_SHARE, 1 - _JITTER_NS / measured_ns)
+    # The rate of a closed loop does not count answers that came in time.
+    return share if loop is Loop.CLOSED else min(share, 1 - _FEW / (target_per_s * measured_ns / 1e9))
+
+
+_NOTHING_KNOWN: Final = 0.5
+_DISTURBED: Final = 0.3
+_RATE_SPREAD: Final = 0.02
+_TIME_SPREAD: Final = 0.1
+_ERRORS_SPREAD: Final = 0.5
+"""Variation between trials: standard deviations of logarithms; largest for a share of few errors."""
+_DISTURBED_SPREAD: Final = 2.5
+"""Factor of the variation on a disturbed machine."""
+_LEAST_ERRORS: Final = 1e-5
+_LITTLE: Final = 0.05
+_OBSTACLES: Final = {
+    Validity.ORIGIN_LIMITED: _NOTHING_KNOWN,
+    Validity.GENERATOR_LIMITED: _NOTHING_KNOWN,
+    Validity.LINK_LIMITED: _NOTHING_KNOWN,
+    Validity.DISTURBED: _DISTURBED,
+    Validity.UNSTEADY: _DISTURBED,
+}
+"""Validities that can make a subject fail a point that it would hold."""
+_CAME_TO_LAW: Final = 0.97
+"""Share of the law's limit from which the law alone explains a failure."""
+_SURELY_LESS: Final = 0.95
+"""A point is impossible if the laws of links and queues allow at most this share of its rate."""
+
+
+def error_chance_of(trial: Trial, objective: Objective) -> float:
+    """Return the probability that a repeated trial would have the opposite result.
+
+    It is 0 far from every bound, and 1/2 for a trial without information: its result is unknown, or an instrument was
+    exhausted when it failed.
+    """
+    summary, point = trial.get(CapacitySummary), trial.get(CapacityPoint)
+    if trial.outcome is Outcome.INTERRUPTED or not link_was_as_asked(trial):
+        return _NOTHING_KNOWN
+    if trial.outcome is not Outcome.OK:
+        return _DISTURBED
+    if summary is None or point is None or summary.held is None:
+        return _NOTHING_KNOWN
+    by_law = failed_by_law(trial)
+    wider = _DISTURBED_SPREAD if trial.validity in _OBSTACLES and not by_law else 1.0
+    distances = [distance / wider for distance in _distances(summary, point, objective)]
+    if summary.held:
+        # A held point counts in spite of a disturbance.
+        least = _LITTLE if trial.validity in _OBSTACLES else 0.0
+        return max([least, *(_beyond(distance) for distance in distances if distance >= 0)])
+    least = _OBSTACLES.get(trial.validity, 0.0) if trial.validity else 0.0
+    return max(
+        min(least, _LITTLE) if by_law else least,
+        min((_beyond(-distance) for distance in distances if distance <= 0), default=0.0),
+    )
+
+
+def beyond_law(point: CapacityPoint, link: Link) -> bool:
+    """Return whether a point is impossible: its link or concurrency does not allow the rate."""
+    return point.target_per_s is not None and _lawful_per_s(point, link) < _SURELY_LESS * point.target_per_s
+
+
+def failed_by_law(trial: Trial) -> bool:
+    """Return whether a trial failed at a point that was impossible on any machine.
+
+    The laws allow far less than the rate; or they allow less, and the measured rate reached their limit.
+    """
+    summary, point = trial.get(CapacitySummary), trial.get(CapacityPoint)
+    if summary is None or point is None or summary.held is not False or point.target_per_s is None:
+        return False
+    lawful_per_s = _lawful_per_s(point, link_of(trial, point))
+    came = (summary.per_s or 0.0) >= _CAME_TO_LAW * lawful_per_s
+    return lawful_per_s < (KEPT_SHARE if came else _SURELY_LESS) * point.target_per_s
+
+
+def _lawful_per_s(point: CapacityPoint, link: Link) -> float:
+    # The growth of windows depends on the kernel: limits that use it are measured.
+    lawful = (limit.per_s for limit in Situation(point, link).limits if limit.kind is not LimitKind.WINDOW)
+    return min(lawful, default=math.inf)
+
+
+def _distances(summary: CapacitySummary, point: CapacityPoint, objective: Objective) -> Iterator[float]:
+    """Return the margin of each figure to its bound in standard deviations; negative: beyond the bound."""
+    kept = summary.per_s is not None and point.target_per_s is not None and summary.per_s > 0
+    if kept and summary.per_s is not None and point.target_per_s is not None:
+        distance = math.log(summary.per_s / (KEPT_SHARE * point.target_per_s)) / _RATE_SPREAD
+        # A rate has no margin above its target: only a missed rate has a distance.
+        if distance < 0:
+            yield distance
+    times = {
+        "p50": summary.response_p50_ns,
+        "p99": summary.response_p99_ns,
+        "mean": summary.service_mean_ns,
+        "max": summary.response_max_ns,
+    }
+    for clause in objective.clauses:
+        bound = clause.bound(point)
+        if clause.figure == "errors" and summary.errors_share is not None:
+            yield math.log(bound / max(summary.errors_share, _LEAST_ERRORS)) / _ERRORS_SPREAD
+        elif (found := times.get(clause.figure)) and bound > 0:
+            yield math.log(bound / found) / _TIME_SPREAD
+
+
+def _beyond(deviations: float) -> float:
+    """Return the one-sided tail probability of a normal distribution at that many standard deviations."""
+    return 0.5 * math.erfc(deviations / math.sqrt(2))
+
+
+_NOTHING = CapacitySummary(answers=0, errors=0, measured_ns=0)
+
+
+def judge_capacity(
+    plan: TrialPlan,
+    artifacts: TrialArtifacts,
+    reference: Reference,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+    *,
+    rules: Sequence[Rule],
+) -> JudgedTrial:
+    """Judge one trial of one client at the point of its condition.
+
+    The list is a series: each URL ends with its number.
+    """
+    judged = judge_crawl(plan, artifacts, reference, circumstances, rules=rules)
+    point = plan.condition.get(CapacityPoint)
+    assert point is not None, "capacity conditions have a point"
+    if judged.trial.outcome is Outcome.REFUSED:
+        return judged
+    trial = _waited_for(judged.trial, artifacts)
+    if point.loop is Loop.CLOSED:
+        summary, figures = _closed(judged.samples, point, trial.counters.ended_at_ns)
+    else:
+        summary, figures = _open(judged.samples, trial, artifacts)
+    return replace(judged, trial=concluded(trial.having(summary), plan, figures, rules))
+
+
+def _waited_for(trial: Trial, artifacts: TrialArtifacts) -> Trial:
+    """Accept a subject that was silent at its deadline: it was overloaded."""
+    if trial.outcome is Outcome.HUNG and artifacts.report.get("outcome") == "deadline":
+        return replace(trial, outcome=Outcome.OK, reason=None)
+    return trial
+
+
+def _open(
+    samples: pl.DataFrame, trial: Trial, artifacts: TrialArtifacts
+) -> tuple[CapacitySummary, dict[str, float | None]]:
+    fed, ended_at_ns = artifacts.report.get("fed"), (artifacts.report.get("subject") or {}).get("ended_at_ns")
+    if not isinstance(fed, dict) or ended_at_ns is None:
+        if trial.outcome is not Outcome.OK:
+            return _NOTHING, {}
+        raise EngineFailed(f"the engine's report does not say when it fed the subject; {RENEW_ENGINE}")
+    started_at_ns, rate_per_s = int(fed["started_at_ns"]), float(fed["rate_per_s"])
+    # A subject that started late may have ended before its whole schedule was due; the rest does not count.
+    due = int((int(ended_at_ns) - started_at_ns) / 1e9 * rate_per_s)
+    if not fed["lines"] or due < 1:
+        return _NOTHING, {}
+    schedule = Schedule(started_at_ns, rate_per_s, min(due, trial.urls_given))
+    return summarise_open(samples, schedule, concurrency=trial.concurrency, ended_at_ns=int(ended_at_ns))
+
+
+def _closed(
+    samples: pl.DataFrame, point: CapacityPoint, ended_at_ns: int | None
+) -> tuple[CapacitySummary, dict[str, float | None]]:
+    stretch = sampled_stretch(samples, concurrency=point.concurrency, ended_at_ns=ended_at_ns)
+    if stretch is None:
+        return _NOTHING, {}
+    ends = pl.col("start_ns") + pl.col("duration_ns")
+    within = samples.filter((ends >= stretch.begin_ns) & (ends <= stretch.end_ns))
+    right = within["verdict"] == Verdict.RIGHT.value
+    times = within["duration_ns"].filter(right).to_numpy()
+    # Requests in flight when answers stopped were never answered.
+    ended = len(within) + (point.concurrency if stretch.is_silent else 0)
+    answers, errors = len(times), ended - len(times)
+    share = errors / ended if ended else None
+    figures = time_figures(times)
+    summary = CapacitySummary(
+        answers=answers,
+        errors=errors,
+        measured_ns=stretch.length_ns,
+        per_s=stretch.per_s * (1 - share) if answers and share is not None else None,
+        service_mean_ns=figures["mean"],
+        response_p50_ns=figures["p50"],
+        response_p99_ns=figures["p99"],
+        response_max_ns=figures["max"],
+        errors_share=share,
+    )
+    return summary, figures | {"errors": share}
+
+
+_OK: Final = "200"
+_ROUNDED: Final = 0.01
+"""Rounding error of tools that print bytes with three digits."""
+
+
+def judge_capacity_tool(
+    plan: TrialPlan,
+    artifacts: ToolArtifacts,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+    *,
+    rules: Sequence[Rule],
+) -> Trial:
+    """Compute the figures of a tool's trial, as ``measured_tool`` does, and decide whether it held its point."""
+    point = plan.condition.get(CapacityPoint)
+    assert point is not None, "a tool is measured at a point"
+    trial, claimed = measured_tool(plan, point, artifacts, circumstances)
+    return trial if claimed is None else concluded(trial, plan, tool_figures(claimed), rules)
+
+
+def measured_tool(
+    plan: TrialPlan,
+    point: CapacityPoint,
+    artifacts: ToolArtifacts,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+) -> tuple[Trial, ToolReport | None]:
+    """Compute the figures of a tool's trial.
+
+    The origin gives the number of answers, since tools differ in what they count and for how long. Only the tool can
+    give response times. The record keeps the tool's other claims; answers claimed beyond those served count as wrong.
+
+    The trial does not state whether the point was held. A failed trial has no report of the tool. Without a version,
+    the tool's user agent gives it.
+    """
+    counters = counters_from_report(artifacts.report)
+    ending = ending_from_report(artifacts.report, artifacts.stderr)
+    if ending.refused:
+        return trial_refused(plan, artifacts.report, circumstances), None
+    outcome, reason, claimed = tool_ending(plan, ending, artifacts.text)
+    trial = replace(
+        trial_not_run(
+            plan,
+            outcome,
+            reason,
+            replace(circumstances, version=circumstances.version or _version(counters)),
+            urls_given=counters.requests or 0,
+        ),
+        counters=counters,
+    )
+    if claimed is None:
+        return trial, None
+    arrivals = np.sort(artifacts.arrivals["at_ns"].to_numpy())
+    stretch = _tool_stretch(arrivals, point)
+    within = int(((arrivals >= stretch.begin_ns) & (arrivals <= stretch.end_ns)).sum()) if stretch else 0
+    return replace(trial.having(_summary(within, stretch, claimed)), tally=_tally(claimed, counters, point)), claimed
+
+
+def tool_figures(claimed: ToolReport) -> dict[str, float | None]:
+    """Return the figures of objectives: times in nanoseconds and the share of errors; None: not reported."""
+    latency = claimed.latency
+    percentiles = latency.percentiles_ns if latency else {}
+    named: dict[str, float | None] = {f"p{rank:g}": percentiles.get(rank) for rank in (50.0, 90.0, 99.0, 99.9)}
+    named["mean"] = latency.mean_ns if latency else None
+    named["max"] = latency.max_ns if latency else None
+    named["errors"] = _errors_share(claimed)
+    return named
+
+
+def _tool_stretch(arrivals: "np.ndarray[tuple[int], np.dtype[np.int64]]", point: CapacityPoint) -> ClosedStretch | None:
+    if point.loop is Loop.CLOSED:
+        return sent_stretch(arrivals, concurrency=point.concurrency)
+    # On a schedule all of it counts, from the first request to the last.
+    per_s = slope_per_s(arrivals)
+    return None if per_s is None else ClosedStretch(int(arrivals[0]), int(arrivals[-1]), per_s)
+
+
+def _summary(within: int, stretch: ClosedStretch | None, claimed: ToolReport) -> CapacitySummary:
+    share, latency = _errors_share(claimed), claimed.latency
+    right = round(within * (1 - (share or 0.0)))
+    percentiles = latency.percentiles_ns if latency else {}
+    return CapacitySummary(
+        answers=right,
+        errors=within - right,
+        measured_ns=stretch.length_ns if stretch else 0,
+        per_s=stretch.per_s * (1 - (share or 0.0)) if stretch else None,
+        service_mean_ns=latency.mean_ns if latency else None,
+        response_p50_ns=percentiles.get(50.0),
+        response_p99_ns=percentiles.get(99.0),
+        response_max_ns=latency.max_ns if latency else None,
+        errors_share=share,
+        claimed_answers=claimed.requests,
+        claimed_per_s=claimed.stated_per_s or claimed.requests_per_s,
+    )
+
+
+def _errors_share(claimed: ToolReport) -> float | None:
+    """Errors, and answers with another status than 2xx, among all requests that ended; None of none."""
+    ended = claimed.requests + claimed.error_count
+    return (claimed.error_count + (claimed.non_2xx or 0)) / ended if ended else None
+
+
+def _tally(claimed: ToolReport, counters: Counters, point: CapacityPoint) -> Tally:
+    """Compare a tool's claims with the served statuses and bytes of content.
+
+    A tool that stops in the middle of answers reads less than the origin sent. It never reads more, and never less than
+    the content of the answers that it counts.
+    """
+    good = claimed.requests - (claimed.non_2xx or 0)
+    served = sum(one.count for one in counters.statuses or () if one.name == _OK)
+    unserved = max(0, good - served)
+    content = good * point.size_bytes
+    lacking = content - claimed.received_bytes if claimed.received_bytes is not None else 0
+    short = min(good - unserved, -(-lacking // point.size_bytes)) if lacking > _ROUNDED * content else 0
+    return Tally(right=good - unserved - short, missed_error=unserved, wrong_length=short)
+
+
+def _version(counters: Counters) -> str | None:
+    """Read the version from the most frequent user agent: ``hey/0.0.1``."""
+    agents = sorted(counters.user_agents or (), key=lambda agent: -agent.count)
+    product = agents[0].name.split(" ", 1)[0] if agents else ""
+    return product.partition("/")[2] or None
+
+
+def _drift(trial: Trial) -> Reading:
+    point = trial.get(CapacityPoint)
+    return ON_SCHEDULE if point is not None and point.loop is Loop.OPEN else drift(trial)
+
+
+CAPACITY_RULES: Final = rules_for(
+    *(Evidence.ANSWERS, Evidence.ORIGIN, Evidence.LINK, Evidence.MACHINE, Evidence.PACE),
+    own=[replace(rule, read=_drift) for rule in RULES if rule.read is drift],
+)
+
+
+_NEAR: Final = 0.9
+_PART: Final = 0.5
+_MUCH: Final = 10
+_OF_ITS_OWN: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.UNAVAILABLE, Outcome.REFUSED})
+_AGAINST_ALL: Final = frozenset({Validity.INCORRECT, Validity.UNVERIFIED})
+TONES: Final = (
+    (Tone.HELD, "held"),
+    (Tone.DOUBTFUL, "held only in some trials"),
+    (Tone.NEAR, "90 % of the rate, or more"),
+    (Tone.PART, "50 to 90 %"),
+    (Tone.LITTLE, "below 50 %"),
+    (Tone.UNKNOWN, "unreliable"),
+)
+"""Legend of the tones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One subject at one point."""
+
+    subject: str
+    point: CapacityPoint
+    tone: Tone
+    per_s: float | None
+    """Right answers a second, the median of its trials."""
+    p99_ns: float | None
+    trials: int
+    failed: bool
+    """Whether any trial failed, reliable or not."""
+    too_many_errors: bool
+    """Whether the share of errors is the first clause of the objective that does not hold."""
+    why: str | None
+    """Reason of the failure, or of an unknown result."""
+    limit: str | None
+    """Kind of its limit: bandwidth, window, cpu, ..."""
+    limit_text: str | None = None
+    """The same in one sentence, with figures."""
+
+    @property
+    def share(self) -> float | None:
+        """Share of the target rate that was reached; None without a target rate or a result."""
+        if self.per_s is None or self.point.target_per_s is None:
+            return None
+        return self.per_s / self.point.target_per_s
+
+    @property
+    def holds(self) -> bool:
+        """Whether every trial that counts held."""
+        return self.tone is Tone.HELD
+
+    @property
+    def word(self) -> str:
+        """Short text for a cell: per cent of the rate; if the rate was kept, the failed requirement, like ``slow``."""
+        if self.share is None:
+            return "" if self.per_s is None else f"{self.per_s:,.0f}"
+        if self.share >= KEPT_SHARE and self.failed and self.tone is not Tone.DOUBTFUL:
+            return "errors" if self.too_many_errors else "slow"
+        if self.share >= _MUCH:
+            return f"{self.share:.0f}\u00d7"
+        # A missed rate never rounds to 100.
+        return f"{min(100 * self.share, 99) if _PART < self.share < KEPT_SHARE else 100 * self.share:.0f}"
+
+
+def found(trials: Iterable[Trial]) -> tuple[Found, ...]:
+    """Summarise the trials of each subject at each point, in the order of their first trials."""
+    groups: dict[tuple[str, CapacityPoint], list[Trial]] = {}
+    for trial in trials:
+        if trial.get(CapacityPoint) is not None:
+            groups.setdefault((trial.subject, trial[CapacityPoint]), []).append(trial)
+    return tuple(_found(subject, point, group) for (subject, point), group in groups.items())
+
+
+def target_words(points: Sequence[Found]) -> str:
+    """Describe the target: ``2,000 requests a second``."""
+    targets = sorted({one.point.target_per_s for one in points if one.point.target_per_s is not None})
+    return f"{' or '.join(f'{target:,.6g}' for target in targets)} requests a second" if targets else ""
+
+
+def _found(subject: str, point: CapacityPoint, trials: Sequence[Trial]) -> Found:
+    counted = [
+        trial for trial in trials if trial.get(CapacitySummary) is not None and (counts(trial) or _by_law(trial))
+    ]
+    # Unreliable results are shown, in brackets.
+    shown = records_of(CapacitySummary, counted or trials)
+    per_s = median(one.per_s for one in shown)
+    whys = [one.why_not for one in shown if one.why_not]
+    reasons = [*whys, *(trial.reason or trial.validity_reason for trial in trials)]
+    limits = [(one.limit, one.limit_text) for one in shown if one.limit]
+    return Found(
+        subject=subject,
+        point=point,
+        tone=_tone(point, trials, counted, per_s),
+        per_s=per_s,
+        p99_ns=median(one.response_p99_ns for one in shown),
+        trials=len(trials),
+        failed=any(one.held is False for one in shown),
+        too_many_errors=_broken_figure(point, counted or trials) == ERRORS,
+        why=next((reason for reason in reasons if reason), None),
+        limit=limits[0][0] if limits else None,
+        limit_text=limits[0][1] if limits else None,
+    )
+
+
+def _broken_figure(point: CapacityPoint, trials: Sequence[Trial]) -> str | None:
+    """Return the figure of the first clause of the objective that a trial breaks."""
+    objective = parse_objective(point.objective or "")
+    for trial in trials:
+        summary = trial.get(CapacitySummary)
+        if summary is not None and summary.held is False:
+            figures = {
+                "p50": summary.response_p50_ns,
+                "p99": summary.response_p99_ns,
+                "max": summary.response_max_ns,
+                ERRORS: summary.errors_share,
+            }
+            broken = objective.broken(_at_its_distance(point, trial), figures)
+            return broken.figure if broken else None
+    return None
+
+
+def _by_law(trial: Trial) -> bool:
+    """Return whether a disturbed trial failed at a point that is impossible anyway."""
+    return trial.outcome is Outcome.OK and trial.validity not in _AGAINST_ALL and failed_by_law(trial)
+
+
+def _tone(point: CapacityPoint, trials: Sequence[Trial], counted: Sequence[Trial], per_s: float | None) -> Tone:
+    if any(trial.outcome not in _OF_ITS_OWN for trial in trials):
+        return Tone.LITTLE
+    held = [summary.held for summary in records_of(CapacitySummary, counted) if summary.held is not None]
+    if not held:
+        return Tone.UNKNOWN
+    if any(held):
+        return Tone.HELD if all(held) else Tone.DOUBTFUL
+    share = (per_s or 0.0) / (point.target_per_s or 1.0)
+    return Tone.NEAR if share >= _NEAR else Tone.PART if share >= _PART else Tone.LITTLE

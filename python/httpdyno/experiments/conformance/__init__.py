@@ -1,0 +1,1 @@
+"""Conformance: whether subjects keep their contract, and do what they claim."""

@@ -1,1 +1,0 @@
-"""What verified documents cost: CPU time, start-up apart from steady state."""

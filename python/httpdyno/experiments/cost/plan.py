@@ -1,0 +1,204 @@
+"""Plan the cost experiment: its documents, clients, tools and server."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from httpdyno.errors import InvalidValue, UsageError
+from httpdyno.experiments.against import agreed, refuse_beside
+from httpdyno.experiments.cost.judge import Coding, CostPoint
+from httpdyno.experiments.cost.options import NAME, CostOptions
+from httpdyno.experiments.crawl.plan import HEADLINE
+from httpdyno.experiments.experiment import Beginning, Begun, Tell
+from httpdyno.experiments.options import stored_options
+from httpdyno.experiments.participants import find_peer, require_able
+from httpdyno.experiments.plan import ListedPlan, renumbered, schedule, usual_repeat
+from httpdyno.experiments.restoring import OfOneWeb
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.peer import PEER_URL
+from httpdyno.model import Condition, Link, Subject, SubjectKind, UrlSeries, Workload
+from httpdyno.published import PublishedTable, find_preset, parse_scale
+from httpdyno.subjects.catalogue import Catalogue
+
+__all__ = ["Cost", "Selected", "able_to", "begin_cost", "choose_subjects", "make_cost"]
+
+DOCUMENTS: Final = 10_000
+"""As published."""
+QUICK_DOCUMENTS: Final = 2_000
+_CHECK: Final = "json"
+_HOST: Final = "http://cost.example"
+_BOTH: Final = "both"
+_CHOICES: Final[Mapping[str, tuple[bool, ...]]] = {"on": (True,), "off": (False,), _BOTH: (True, False)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost(CostOptions, OfOneWeb):
+    """Experiment: the cost of documents that a subject fetches, parses and checks one after another."""
+
+    documents: int = DOCUMENTS
+    seed: int = 1
+    web: str = "plain"
+    web_digest: str | None = None
+    """The engine's default web and seed."""
+    peer_folder: str | None = None
+    """Folder of the server's ``subject.toml``; None: the engine's origin serves the documents."""
+
+    def __post_init__(self) -> None:
+        """Refuse impossible runs before anything is built."""
+        for option in ("keepalive", "gzip"):
+            if (value := getattr(self, option)) not in _CHOICES:
+                raise InvalidValue(f"--{option}: {value[:60]!r} is not known; write on, off or both")
+        if self.peer is not None and self.gzip != "off":
+            raise InvalidValue(
+                f"--gzip {self.gzip} conflicts with --peer {self.peer}, which chooses the coding; leave one out"
+            )
+        _ = self.conditions()
+
+    @property
+    def name(self) -> str:
+        """The verb."""
+        return NAME
+
+    def conditions(self) -> Sequence[Condition]:
+        """Return a condition for each setting of the connections and of the coding."""
+        codings = [Coding.GZIP if zipped else Coding.IDENTITY for zipped in reversed(_CHOICES[self.gzip])]
+        grid = [(keepalive, coding) for keepalive in _CHOICES[self.keepalive] for coding in codings]
+        return [self._condition(keepalive, coding, alone=len(grid) == 1) for keepalive, coding in grid]
+
+    def _condition(self, keepalive: bool, coding: Coding, *, alone: bool) -> Condition:
+        words = ["keep-alive" if keepalive else "no keep-alive"] * (self.keepalive == _BOTH)
+        words += [coding.value] * (self.gzip == _BOTH)
+        urls = f"{PEER_URL}/json?n=" if self.peer else f"{self.against or _HOST}/json?coding={coding.value}&n="
+        return Condition(
+            experiment=NAME,
+            web=self.web,
+            workload=Workload(
+                UrlSeries(urls, self.documents), timeout_s=self.timeout_s, keepalive=keepalive, check=_CHECK
+            ),
+            seed=self.seed,
+            concurrency=1,
+            link=Link.parse(self.link),
+            link_seed=self.link_seed,
+            against=self.against,
+            deadline_s=self.deadline_s,
+            memory_bytes=self.memory_bytes,
+            name="" if alone else ", ".join(words),
+            peer=self.peer,
+            receive_steering=self.against is None,
+            point=CostPoint(self.documents, coding),
+        )
+
+    def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
+        """Interleave the trials of all subjects in blocks; subjects skip unsupported conditions."""
+        repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
+        planned = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
+        able = [plan for plan in planned if able_to(plan.subject, plan.condition)]
+        if not able:
+            raise InvalidValue("cost: no subject supports these settings; choose others, or other settings")
+        return ListedPlan(renumbered(able), {"repeat": repeat})
+
+
+def able_to(subject: Subject, condition: Condition) -> bool:
+    """Return whether a subject supports a condition.
+
+    A client that cannot close its connections is not asked to; one that cannot keep them is measured as it is where
+    they may be kept, as a session is used where a library has one. A tool decodes nothing.
+    """
+    point = condition.get(CostPoint)
+    if subject.kind is SubjectKind.TOOL:
+        template = subject.sequence_argv if condition.workload.keepalive else subject.sequence_close_argv
+        return bool(template) and (point is None or point.coding is Coding.IDENTITY)
+    claims = subject.capabilities.keepalive
+    return condition.workload.keepalive or not claims or False in claims
+
+
+_TOOLS: Final = ("ab", "httperf")
+"""Tools of the publication, shown with the clients."""
+_WEB: Final = "plain"
+
+
+def begin_cost(beginning: Beginning, names: Sequence[str], options: CostOptions) -> Begun:
+    """Build the experiment from the options."""
+    server = find_peer(beginning.catalogue, options.peer, "json")
+    chosen = choose_subjects(beginning.catalogue, names, options.preset)
+    beginning.install([*chosen.subjects, *([server] if server else [])])
+    experiment = make_cost(options, chosen, server, beginning.place.engine, beginning.tell)
+    for subject, reason in chosen.left_out.items():
+        beginning.tell(f"{subject} is left out: it {reason}")
+    return Begun(experiment, chosen.subjects)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Who is measured."""
+
+    subjects: tuple[Subject, ...]
+    preset: PublishedTable | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Default subjects that cannot take part, with the reasons."""
+
+
+def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> Selected:
+    """Return the clients and tools that are named; else those of the preset; else the usual clients, ab and httperf."""
+    found = None if preset is None else find_preset(preset, NAME)
+    if names:
+        subjects = catalogue.select(names)
+        for subject in subjects:
+            if reason := _unfit(subject):
+                raise UsageError(f"{subject.id}: {reason}; leave it out")
+        return Selected(subjects, found)
+    if found is not None:
+        there = [name for name in found.subjects if name in catalogue.subjects]
+        return Selected(catalogue.select(there), found)
+    usual = catalogue.usual(HEADLINE)
+    tools = [catalogue.subjects[name] for name in _TOOLS if name in catalogue.subjects]
+    reasons = {subject.id: reason for subject in usual if (reason := _unfit(subject))}
+    return Selected((*(subject for subject in usual if subject.id not in reasons), *tools), None, reasons)
+
+
+def _unfit(subject: Subject) -> str:
+    """Return why a subject cannot take part; empty if it can."""
+    if subject.kind is SubjectKind.SERVER:
+        return "is a server: cost measures clients and load tools; to choose the server, use --peer"
+    if subject.kind is SubjectKind.TOOL and not subject.sequence_argv and not subject.unavailable:
+        return "cannot send a number of requests one after another; its subject.toml has no [sequence]"
+    if subject.kind is SubjectKind.CLIENT and "json" not in subject.capabilities.check and not subject.unavailable:
+        return 'does not check documents: its subject.toml does not claim check = ["json"]'
+    return ""
+
+
+def make_cost(options: CostOptions, selected: Selected, peer: Subject | None, engine: Engine, tell: Tell) -> Cost:
+    """Build the experiment; the engine gives the default seed of its web."""
+    if peer is not None and options.web not in {None, _WEB}:
+        raise UsageError(f"--web {options.web} conflicts with --peer {peer.id}: both set the server; give one of them")
+    against, name, seed = options.against, options.web, options.seed
+    if against is not None:
+        refuse_beside(link=options.link, peer=peer.id if peer else None)
+        against, name, seed = agreed(against, engine, tell, web=name, seed=seed)
+    web = engine.web(name or _WEB, seed=seed)
+    found = {
+        "documents": _documents(options, selected.preset),
+        "against": against,
+        "peer": peer.id if peer else None,
+        "web": name or _WEB,
+        "seed": web.seed,
+        "scale": options.scale if options.preset else None,
+    }
+    cost = Cost(
+        **(stored_options(options) | found), web_digest=web.digest, peer_folder=str(peer.folder) if peer else None
+    )
+    asked = f"--keepalive {options.keepalive} --gzip {options.gzip}"
+    require_able(selected.subjects, cost.conditions(), able_to, asked)
+    return cost
+
+
+def _documents(options: CostOptions, preset: PublishedTable | None) -> int:
+    if options.scale is not None and preset is None:
+        raise UsageError("--scale requires --preset; give one, or --documents instead")
+    if options.documents is not None:
+        if options.scale is not None:
+            raise UsageError("--documents conflicts with --scale: both set the number of documents; leave one out")
+        return options.documents
+    if preset is not None and not (options.quick and options.scale is None):
+        return preset.scaled_urls(parse_scale(options.scale or "1")) or DOCUMENTS
+    return QUICK_DOCUMENTS if options.quick else DOCUMENTS

@@ -1,0 +1,288 @@
+"""Plan the latency experiment: its points, clients and server."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from httpdyno.errors import InvalidValue, UsageError
+from httpdyno.experiments.against import refuse_beside, settled
+from httpdyno.experiments.experiment import Beginning, Begun, Tell
+from httpdyno.experiments.latency.judge import Content, LatencyPoint
+from httpdyno.experiments.latency.options import NAME, LatencyOptions
+from httpdyno.experiments.options import stored_options
+from httpdyno.experiments.participants import ORIGIN, find_peer, require_able
+from httpdyno.experiments.plan import ListedPlan, renumbered, schedule, usual_repeat
+from httpdyno.experiments.restoring import OfOneWeb
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.peer import PEER_URL
+from httpdyno.model import (
+    MOST_URLS,
+    Condition,
+    Link,
+    Subject,
+    SubjectKind,
+    TrialPlan,
+    UrlSeries,
+    Workload,
+    format_exact,
+)
+from httpdyno.published import PublishedTable, find_preset
+from httpdyno.subjects.catalogue import Catalogue
+
+__all__ = [
+    "Latency",
+    "begin_latency",
+    "grid",
+    "make_latency",
+    "parse_points",
+    "peer_of",
+    "points_text",
+    "published_points",
+]
+
+_MOST: Final = 1000
+"""Most calls at once; larger loops would leave no time for seven runs."""
+
+
+def grid(workloads: str, parallels: str) -> tuple[LatencyPoint, ...]:
+    """Read ``--workload`` and ``--parallel`` as typed, and return each with each: ``plain,json`` and ``1,20``."""
+    contents = [_content(text) for text in workloads.split(",")]
+    counts = [_parallel(text) for text in parallels.split(",")]
+    return tuple(dict.fromkeys(LatencyPoint(content, count) for count in counts for content in contents))
+
+
+def points_text(points: Iterable[LatencyPoint]) -> str:
+    """Write points as one text: ``plain:1,json:1,plain:20``."""
+    return ",".join(f"{point.workload}:{point.parallel}" for point in points)
+
+
+def published_points(published: PublishedTable) -> tuple[LatencyPoint, ...]:
+    """Return the points that have published figures, in the published order."""
+    places = (LatencyPoint(Content(str(row["workload"])), int(str(row["parallel"]))) for row in published.rows)
+    return tuple(dict.fromkeys(places))
+
+
+def parse_points(text: str) -> tuple[LatencyPoint, ...]:
+    """Read points that ``points_text`` has written."""
+    parts = [part.partition(":") for part in text.split(",")]
+    return tuple(LatencyPoint(_content(content), _parallel(count)) for content, _, count in parts)
+
+
+def _content(text: str) -> Content:
+    try:
+        return Content(text.strip())
+    except ValueError:
+        known = ", ".join(Content)
+        raise InvalidValue(f"--workload: {text.strip()[:60]!r} is not known; known are {known}") from None
+
+
+def _parallel(text: str) -> int:
+    number = int(text) if text.strip().isascii() and text.strip().isdecimal() and len(text) < 10 else 0
+    if not 1 <= number <= _MOST:
+        raise InvalidValue(
+            f"--parallel: {text.strip()[:60]!r} is no number of calls from 1 to {_MOST:,}; write it like 1,20"
+        )
+    return number
+
+
+HARNESS: Final = "timeit"
+DURATION_S: Final = 6.0
+"""Starting takes a second of it, warming up and choosing the loops as much; seven runs take 1.4 s to 3.5 s."""
+QUICK_DURATION_S: Final = 4.0
+_SHORTEST_S: Final = 1.0
+_CALLS_PER_S: Final = 50_000
+"""The list is as long as that: the fastest client made 67,000 of four at once, and comes to its end a little earlier.
+
+A trial ends with its list, and the seven runs need some of it: too short a list leaves a fast client without a figure.
+"""
+_LONGEST_S: Final = MOST_URLS // _CALLS_PER_S
+_HARNESS_DEADLINE_S: Final = 120.0
+_HARNESS_FORESEEN_S: Final = 5.0
+_HOST: Final = "http://latency.example"
+_BOTH: Final = "both"
+_KEEPALIVE: Final[Mapping[str, tuple[bool, ...]]] = {"on": (True,), "off": (False,), _BOTH: (True, False)}
+_MODES: Final[Mapping[str, tuple[str, ...]]] = {"lines": ("",), "harness": (HARNESS,), _BOTH: ("", HARNESS)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency(LatencyOptions, OfOneWeb):
+    """Experiment: the time of one call."""
+
+    points: str
+    """What is fetched, and how many at once: ``plain:1,plain:20``."""
+    keepalive: str = _BOTH
+    duration_s: float = DURATION_S
+    seed: int = 1
+    peer_folder: str | None = None
+    """Folder of the server's ``subject.toml``; None: the engine's origin answers."""
+    web: str = "plain"
+    web_digest: str | None = None
+    """The engine's default web and seed."""
+
+    def __post_init__(self) -> None:
+        """Refuse impossible runs before anything is built."""
+        for option, known in (("keepalive", _KEEPALIVE), ("mode", _MODES)):
+            if (value := getattr(self, option)) not in known:
+                raise InvalidValue(f"--{option}: {value[:60]!r} is not known; write {', '.join(known)}")
+        if not self.duration_s >= _SHORTEST_S:
+            raise InvalidValue(f"--duration: {self.duration_s:g} s are too short to warm up; write 2s or more")
+        if self.duration_s > _LONGEST_S:
+            raise InvalidValue(
+                f"--duration: {format_exact(self.duration_s)} s are too long: a client is given {_CALLS_PER_S:,} URLs"
+                f" for each, and at most {MOST_URLS:,}; write {_LONGEST_S}s or less"
+            )
+        _ = self.conditions()
+
+    @property
+    def name(self) -> str:
+        """The verb."""
+        return NAME
+
+    def conditions(self) -> Sequence[Condition]:
+        """Return a condition for each combination of point, kind of connection and timing."""
+        return [
+            self._condition(point, keepalive=keepalive, harness=harness)
+            for point in parse_points(self.points)
+            for keepalive in _KEEPALIVE[self.keepalive]
+            for harness in _MODES[self.mode]
+        ]
+
+    def _condition(self, point: LatencyPoint, *, keepalive: bool, harness: str) -> Condition:
+        host = PEER_URL if self.peer else self.against or _HOST
+        calls = 1 if harness else point.parallel * max(1, int(self.duration_s * _CALLS_PER_S) // point.parallel)
+        check = Content.JSON.value if point.workload is Content.JSON else ""
+        return Condition(
+            experiment=NAME,
+            web=self.web,
+            workload=Workload(
+                UrlSeries(f"{host}/{point.workload}?n=", calls),
+                timeout_s=self.timeout_s,
+                keepalive=keepalive,
+                check=check,
+                harness=harness,
+            ),
+            seed=self.seed,
+            concurrency=point.parallel,
+            link=Link.parse(self.link),
+            link_seed=self.link_seed,
+            against=self.against,
+            deadline_s=_HARNESS_DEADLINE_S if harness else self.duration_s,
+            memory_bytes=self.memory_bytes,
+            name=_name(point, keepalive=keepalive, harness=harness),
+            foreseen_s=_HARNESS_FORESEEN_S if harness else self.duration_s,
+            peer=self.peer,
+            batch=None if harness else point.parallel,
+            point=point,
+            times_wire=True,
+        )
+
+    def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
+        """Interleave the trials of all subjects in blocks; subjects skip unsupported conditions."""
+        repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
+        planned = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
+        able = [_as_able(plan) for plan in planned if able_to(plan.subject, plan.condition)]
+        if not able:
+            raise InvalidValue("latency: no subject supports these settings; choose others, or another --mode")
+        return ListedPlan(renumbered(able), {"repeat": repeat})
+
+
+def _name(point: LatencyPoint, *, keepalive: bool, harness: str) -> str:
+    words = [str(point.workload), f"{point.parallel} at once", "keep-alive" if keepalive else "no keep-alive"]
+    return ", ".join([*words, *(["in its own process"] if harness else [])])
+
+
+def able_to(subject: Subject, condition: Condition) -> bool:
+    """Return whether a client supports a condition.
+
+    A client that cannot close its connections skips conditions that require it. One that cannot keep them is measured
+    unchanged where they may be kept. A client without its own timing is timed from outside only.
+    """
+    claims = subject.capabilities
+    workload = condition.workload
+    closes = workload.keepalive or not claims.keepalive or False in claims.keepalive
+    return closes and (not workload.harness or workload.harness in claims.harness)
+
+
+def _as_able(plan: TrialPlan) -> TrialPlan:
+    """Let a client that does not parse JSON fetch the document only."""
+    condition = plan.condition
+    if not condition.workload.check or condition.workload.check in plan.subject.capabilities.check:
+        return plan
+    return replace(plan, condition=replace(condition, workload=replace(condition.workload, check="")))
+
+
+_WEB: Final = "plain"
+_WORKLOADS: Final = "plain,json"
+_PARALLELS: Final = "1,20"
+
+
+def begin_latency(beginning: Beginning, names: Sequence[str], options: LatencyOptions) -> Begun:
+    """Build the experiment from the options."""
+    server = peer_of(beginning.catalogue, options)
+    chosen = choose_subjects(beginning.catalogue, names, options.preset)
+    beginning.install([*chosen, *([server] if server else [])])
+    return Begun(make_latency(options, chosen, server, beginning.place.engine, beginning.tell), chosen)
+
+
+def peer_of(catalogue: Catalogue, options: LatencyOptions) -> Subject | None:
+    """Find the server: the named one, else the preset's; None for the engine's origin.
+
+    With another machine's origin, a preset has no server of its own.
+    """
+    name = options.peer
+    if options.preset is not None:
+        asked = find_preset(options.preset, NAME).asked
+        name = asked["peer"] if name is None and options.against is None else name
+    return None if name == ORIGIN else find_peer(catalogue, name, "json")
+
+
+def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> tuple[Subject, ...]:
+    """Return the clients that are named; else the preset's; else those of the published figures and added ones."""
+    if names:
+        return catalogue.select_of_kind(names, SubjectKind.CLIENT)
+    published = find_preset("published" if preset is None else preset, NAME).subjects
+    if preset is None:
+        return catalogue.usual(published)
+    return catalogue.select_of_kind([name for name in published if name in catalogue.subjects], SubjectKind.CLIENT)
+
+
+def make_latency(
+    options: LatencyOptions, subjects: Sequence[Subject], peer: Subject | None, engine: Engine, tell: Tell
+) -> Latency:
+    """Build the experiment; the engine gives the default seed of its web."""
+    if options.preset is not None and options.keepalive not in {None, "on"}:
+        raise UsageError(
+            f"--keepalive {options.keepalive[:60]} conflicts with --preset, which keeps connections; leave one out"
+        )
+    there = None
+    if options.against is not None:
+        refuse_beside(link=options.link, peer=peer.id if peer else None)
+        there = settled(options.against, engine, tell, web=_WEB, seed=options.seed)
+    web = engine.web(_WEB, seed=there.seed if there else options.seed)
+    usual_s = QUICK_DURATION_S if options.quick else DURATION_S
+    latency = Latency(
+        points=_points(options),
+        **(
+            stored_options(options)
+            | {
+                "keepalive": options.keepalive or ("both" if options.preset is None else "on"),
+                "duration_s": usual_s if options.duration_s is None else options.duration_s,
+                "against": there.url if there else None,
+                "peer": peer.id if peer else None,
+                "seed": web.seed,
+            }
+        ),
+        peer_folder=str(peer.folder) if peer else None,
+        web=_WEB,
+        web_digest=web.digest,
+    )
+    asked = f"--keepalive {latency.keepalive} --mode {latency.mode}"
+    require_able(subjects, latency.conditions(), able_to, asked)
+    return latency
+
+
+def _points(options: LatencyOptions) -> str:
+    given = options.workload is not None or options.parallel is not None
+    if options.preset is not None and not given:
+        return points_text(published_points(find_preset(options.preset, NAME)))
+    return points_text(grid(options.workload or _WORKLOADS, options.parallel or _PARALLELS))

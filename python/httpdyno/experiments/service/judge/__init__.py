@@ -1,1 +1,0 @@
-"""Judges trials of servers: what became of one, and how far it was from ideal in the steady stretch."""

@@ -1,0 +1,650 @@
+"""Plans the service question: its variants, the numbers of connections, and the search for where a server breaks."""
+
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from resource import RLIMIT_NOFILE, getrlimit
+from typing import Any, Final, NamedTuple, Self
+
+from httpdyno.errors import InvalidValue, UsageError
+from httpdyno.experiments.experiment import Beginning, Begun, Setting
+from httpdyno.experiments.options import parse_values, stored_options
+from httpdyno.experiments.plan import ListedPlan, NextTrial, Plan, SearchPlan, schedule
+from httpdyno.experiments.restoring import reading_settings, restored, settings_of
+from httpdyno.experiments.service.figures import (
+    DEFAULT_WORKLOADS_MS,
+    MOST_CONNECTIONS,
+    Endpoint,
+    ServicePoint,
+    ServiceSummary,
+)
+from httpdyno.experiments.service.judge import send_ns, unit_ns
+from httpdyno.experiments.service.options import NAME, ServiceOptions
+from httpdyno.model import (
+    WITHOUT_P99,
+    Condition,
+    Link,
+    Loop,
+    Outcome,
+    Subject,
+    SubjectKind,
+    Trial,
+    TrialPlan,
+    Validity,
+    Workload,
+    parse_loop,
+)
+from httpdyno.published import PublishedTable, find_preset
+from httpdyno.stats import Check
+from httpdyno.stats.boundary import DoublingSearch
+from httpdyno.store import WebIdentity
+from httpdyno.subjects.catalogue import Catalogue
+
+__all__ = [
+    "Axes",
+    "Bounds",
+    "Selected",
+    "Service",
+    "Variant",
+    "begin_service",
+    "checks_of",
+    "choose_servers",
+    "make_service",
+    "merged_words",
+    "name_of",
+    "require_possible",
+    "to_be_tried",
+]
+
+OWN_GENERATOR: Final = "httpdyno-load"
+UNLIMITED: Final = "unlimited"
+"""As many threads as a server takes by itself."""
+_SINGLE: Final = ("rate_per_s", "workers", "timeout_ms")
+
+
+class Variant(NamedTuple):
+    """How a server is run and asked, whatever the number of connections."""
+
+    loop: Loop
+    threads: int | None
+    """None: as many as it takes by itself."""
+    cpus: int | None
+    """None: those that all trials of the run have."""
+
+    @classmethod
+    def of(cls, point: ServicePoint) -> Self:
+        """Read it from a point."""
+        return cls(point.loop, point.threads, point.cpus)
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """The points of a grid."""
+
+    connections: tuple[int, ...] = (20, 100, 250)
+    loops: tuple[Loop, ...] = (Loop.CLOSED,)
+    threads: tuple[int | None, ...] = (None,)
+    """None: as many as the server takes by itself."""
+    cpus: tuple[int | None, ...] = (None,)
+    """Of the server; None: those that all trials of the run have."""
+    workers: int | None = None
+    rate_per_s: float | None = None
+    """Of open loops; None: as much as keeps an ideal server at the number of connections."""
+    endpoint: Endpoint = Endpoint.WORKLOADS
+    workloads_ms: str = ",".join(map(str, DEFAULT_WORKLOADS_MS))
+    timeout_ms: int | None = None
+    generator: str = OWN_GENERATOR
+
+    def __post_init__(self) -> None:
+        """Refuse a grid without points."""
+        if not (self.connections and self.loops and self.threads and self.cpus):
+            raise InvalidValue("service: a grid needs connections, a loop, threads and CPUs")
+        if self.rate_per_s is not None and Loop.OPEN not in self.loops:
+            raise InvalidValue("--rate: a closed loop has none; give --loop open, too")
+        if Loop.OPEN in self.loops and self.rate_per_s is None and self.endpoint is not Endpoint.WORKLOADS:
+            raise InvalidValue(f"--loop open: /{self.endpoint} has no ideal that a rate follows from; give a --rate")
+        if self.generator != OWN_GENERATOR and Loop.OPEN in self.loops:
+            raise InvalidValue(f"--loop open: {self.generator} sends when an answer came; {OWN_GENERATOR} can")
+        _ = list(self.points())
+
+    def points(self) -> Iterator[ServicePoint]:
+        """Return the points, those of few connections first."""
+        for connections, variant in product(self.connections, self.variants()):
+            yield self.point(connections, variant)
+
+    def variants(self) -> tuple[Variant, ...]:
+        """Return in which ways each number of connections is tried."""
+        return tuple(Variant(*one) for one in product(self.loops, self.threads, self.cpus))
+
+    def point(self, connections: int, variant: Variant) -> ServicePoint:
+        """Return one point."""
+        waits = self.workloads_ms if self.endpoint is Endpoint.WORKLOADS else ""
+        point = ServicePoint(
+            connections=connections,
+            loop=Loop.CLOSED,
+            rate_per_s=None,
+            threads=variant.threads,
+            workers=self.workers,
+            endpoint=self.endpoint,
+            workloads_ms=waits,
+            timeout_ms=self.timeout_ms,
+            generator=self.generator,
+            cpus=variant.cpus,
+        )
+        if variant.loop is Loop.CLOSED:
+            return point
+        rate = connections * 1e9 / point.ideal_ns if self.rate_per_s is None else self.rate_per_s
+        return replace(point, loop=variant.loop, rate_per_s=rate)
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Return the axes as settings of a manifest."""
+        return {
+            "connections": ",".join(map(str, self.connections)),
+            "loop": ",".join(self.loops),
+            "threads": ",".join(UNLIMITED if count is None else str(count) for count in self.threads),
+            "server_cpus": None if self.cpus == (None,) else ",".join(map(str, self.cpus)),
+            "endpoint": self.endpoint.value,
+            "workloads_ms": self.workloads_ms,
+            "generator": self.generator,
+            **{name: getattr(self, name) for name in _SINGLE},
+        }
+
+    @classmethod
+    def restored(cls, settings: Mapping[str, Setting]) -> Self:
+        """Make the axes again from the settings of a manifest."""
+        with reading_settings():
+            return cls(
+                connections=tuple(int(part) for part in str(settings["connections"]).split(",")),
+                loops=tuple(Loop(part) for part in str(settings["loop"]).split(",")),
+                threads=tuple(None if one == UNLIMITED else int(one) for one in str(settings["threads"]).split(",")),
+                cpus=_cpus(settings.get("server_cpus")),
+                endpoint=Endpoint(str(settings["endpoint"])),
+                workloads_ms=str(settings["workloads_ms"]),
+                generator=str(settings["generator"]),
+                **{name: settings[name] for name in _SINGLE},  # type: ignore[arg-type]  # of the types that were kept
+            )
+
+
+def _cpus(setting: Setting) -> tuple[int | None, ...]:
+    """Read the numbers of CPUs; runs that are older than this have no such setting."""
+    return (None,) if setting is None else tuple(int(one) for one in str(setting).split(","))
+
+
+def name_of(point: ServicePoint) -> str:
+    """Name a point among those of any grid of the same run."""
+    words = [f"{point.connections:,} connections" if point.connections > 1 else "1 connection"]
+    if point.loop is Loop.OPEN:
+        words.append(f"open loop, {point.rate_per_s:g}/s")
+    if point.threads is not None:
+        words.append(f"{point.threads} thread{'' if point.threads == 1 else 's'}")
+    if point.cpus is not None:
+        words.append(f"{point.cpus} CPU{'' if point.cpus == 1 else 's'}")
+    if point.endpoint is not Endpoint.WORKLOADS:
+        words.append(f"/{point.endpoint}")
+    return ", ".join(words)
+
+
+_TRIES: Final = 2
+"""Of a point whose trial says nothing of the server: what spoilt it may be gone."""
+_WHATEVER_IS_ASKED: Final = frozenset({Outcome.UNAVAILABLE, Outcome.NEVER_LISTENED, Outcome.CRASHED})
+"""How a server ends that no other number of connections would help."""
+_NOT_ITS_OWN: Final = frozenset({Outcome.REFUSED, Outcome.INTERRUPTED})
+_DISTURBED: Final = frozenset(
+    {Validity.GENERATOR_LIMITED, Validity.DISTURBED, Validity.UNSTEADY, Validity.LINK_LIMITED}
+)
+_FACTOR, _QUICK_FACTOR = 2.0, 4.0
+_RESOLUTION, _QUICK_RESOLUTION = 1.1, 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Between which numbers of connections is searched, and how finely."""
+
+    low: int
+    high: int
+    quick: bool = False
+
+    @classmethod
+    def restored(cls, settings: Mapping[str, Setting]) -> Self | None:
+        """Read them from the settings of a run, as its manifest has them; None where nothing was searched."""
+        if not settings.get("search"):
+            return None
+        with reading_settings():
+            low = min(int(count) for count in str(settings["connections"]).split(","))
+            return cls(low, int(str(settings["most_connections"])), quick=bool(settings["quick"]))
+
+    @property
+    def search(self) -> DoublingSearch:
+        """The search of one server."""
+        factor, resolution = (_QUICK_FACTOR, _QUICK_RESOLUTION) if self.quick else (_FACTOR, _RESOLUTION)
+        return DoublingSearch(self.low, self.high, factor, resolution)
+
+
+def search_plan(
+    subjects: Sequence[Subject],
+    axes: Axes,
+    condition: Callable[[Subject, ServicePoint], Condition],
+    bounds: Bounds,
+    *,
+    seed: int = 1,
+) -> SearchPlan:
+    """Plan the search for where servers break.
+
+    A subject that is not available has one trial, which says why. Loops, threads and CPUs of ``axes`` are searched one
+    after the other, between ``bounds`` of connections.
+    """
+    variants = axes.variants()
+    search = bounds.search
+    # Each trial that says nothing may be made again.
+    most = _TRIES * search.most * len(variants) * len(subjects)
+
+    def choose(subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
+        if _is_given_up(seen):
+            return None
+        return next(iter(_steps(subject, seen)), None)
+
+    def _steps(subject: Subject, seen: Sequence[Trial]) -> Iterator[NextTrial]:
+        for variant in variants:
+            of_variant = [trial for trial in seen if _asked(trial, subject, variant)]
+            if (step := to_be_tried(search, of_variant)) is not None:
+                connections, why = step
+                yield NextTrial(condition(subject, axes.point(connections, variant)), why)
+
+    def _asked(trial: Trial, subject: Subject, variant: Variant) -> bool:
+        point = trial.get(ServicePoint)
+        if point is None or point.loop is not variant.loop:
+            return False
+        # A server may have threads of its own, whatever the variant says.
+        return condition(subject, axes.point(point.connections, variant)).get(ServicePoint) == point
+
+    begins_with = condition(subjects[0], axes.point(bounds.low, variants[0]))
+    return SearchPlan(tuple(subjects), begins_with, max(most, 1), choose, seed)
+
+
+def checks_of(trials: Sequence[Trial], *, tries: int = _TRIES) -> list[Check]:
+    """Read from trials of one server what the search looks at: those that say something of it.
+
+    A trial that the machine or the generator spoilt says that a point holds, when it does in spite of that; that it
+    does not hold, it says only when it was tried so many times.
+    """
+    counted: list[Check] = []
+    spoilt: dict[int, int] = {}
+    for trial in trials:
+        point = trial.get(ServicePoint)
+        if point is None or trial.outcome is Outcome.INTERRUPTED:
+            continue
+        summary = trial.get(ServiceSummary)
+        held = trial.outcome is Outcome.OK and summary is not None and bool(summary.held)
+        if not held and _spoilt(trial):
+            spoilt[point.connections] = spoilt.get(point.connections, 0) + 1
+            if spoilt[point.connections] < tries:
+                continue
+        counted.append(Check(float(point.connections), held))
+    return counted
+
+
+def _is_given_up(trials: Sequence[Trial]) -> bool:
+    return any(trial.outcome in _WHATEVER_IS_ASKED for trial in trials)
+
+
+def _spoilt(trial: Trial) -> bool:
+    return trial.outcome in _NOT_ITS_OWN or (trial.outcome is Outcome.OK and trial.validity in _DISTURBED)
+
+
+def to_be_tried(search: DoublingSearch, trials: Sequence[Trial]) -> tuple[int, str] | None:
+    """Return the number of connections that a server is tried with next, and why; None at the end of its search.
+
+    ``trials`` are those of one server in one variant, in their order; ``search`` is that of all servers.
+    """
+    if _is_given_up(trials):
+        return None
+    checks = checks_of(trials)
+    last = trials[-1] if trials else None
+    point = last.get(ServicePoint) if last else None
+    if last and point and _spoilt(last) and not any(round(check.load) == point.connections for check in checks):
+        return point.connections, "again, as something else disturbed the trial"
+    connections = search.next(checks)
+    if connections is None:
+        return None
+    failed = search.conclude(checks).failed
+    if not checks:
+        return connections, "to begin with"
+    return connections, "more may hold" if failed is None else "it breaks below"
+
+
+USUAL_REPEAT: Final = 3
+"""Two trials have no spread worth the name, and each lasts many times the longest wait."""
+ROUNDS: Final = 4.0
+"""How many ideals the steady stretch lasts unless another time is asked for."""
+QUICK_ROUNDS: Final = 2.0
+_READY_S: Final = 30.0
+_PROOF_IDEALS: Final = 6.0
+_SLACK_S: Final = 60.0
+_SHORTEST_S: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service(ServiceOptions):
+    """How do servers hold up when every request waits for parallel work."""
+
+    axes: Axes
+    """The grid that the options of its axes span."""
+    send_s: float | None = None
+    """How long to send in all, where that is asked for instead of a steady stretch."""
+    repeat: int = 1
+    most_connections: int = 10_000
+    seed: int = 1
+    generator_folder: str | None = None
+    """Where the ``subject.toml`` of another generator lies; None: ours sends."""
+    threads_of: Mapping[str, int] | None = None
+    """Threads of single servers, by their ids, whatever the grid says: a preset's."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no trial can be before anything is built."""
+        if self.duration_s is not None and not self.duration_s >= _SHORTEST_S:
+            raise InvalidValue(f"--duration: {self.duration_s:g} s are too short to tell anything; write 1s or more")
+        longest_s = max(point.ideal_ns for point in self.axes.points()) / 1e9
+        # A slow server answers in bursts an ideal or two apart: a shorter stretch has one of them, or none.
+        if self.duration_s is not None and self.duration_s < QUICK_ROUNDS * longest_s:
+            raise InvalidValue(
+                f"--duration: {self.duration_s:g} s are too short for requests that wait {longest_s:g} s;"
+                f" write {math.ceil(QUICK_ROUNDS * longest_s)}s or more"
+            )
+        if self.search and self.axes.endpoint is not Endpoint.WORKLOADS:
+            raise InvalidValue("--search: only requests that wait have an ideal to hold; leave out --endpoint")
+        if self.search and self.axes.rate_per_s is not None:
+            raise InvalidValue("--search: the rate follows from the number of connections; leave out --rate")
+        if self.search and self.most_connections < min(self.axes.connections):
+            raise InvalidValue(
+                f"--most-connections: {self.most_connections:,} are fewer than the {min(self.axes.connections):,} "
+                "that the search begins with; give more, or fewer --connections"
+            )
+        _ = self.conditions()
+
+    @property
+    def name(self) -> str:
+        """The verb."""
+        return NAME
+
+    def condition(self, point: ServicePoint) -> Condition:
+        """Return the condition of a point."""
+        send_s = self._send_s(point)
+        ideal_s = unit_ns(point) / 1e9
+        proof_s = _PROOF_IDEALS * ideal_s + (point.timeout_ms or 0) / 1e3
+        return Condition(
+            experiment=NAME,
+            web="",
+            workload=Workload((), timeout_s=send_s + ideal_s),
+            seed=self.seed,
+            concurrency=point.connections,
+            link=Link.parse(self.link),
+            link_seed=self.link_seed,
+            deadline_s=_READY_S + proof_s + send_s + _SLACK_S,
+            memory_bytes=self.memory_bytes,
+            name=name_of(point),
+            send_s=send_s,
+            foreseen_s=send_s + _PROOF_IDEALS / 2 * ideal_s,
+            point=point,
+        )
+
+    def _send_s(self, point: ServicePoint) -> float:
+        if self.send_s is not None:
+            return self.send_s
+        rounds = QUICK_ROUNDS if self.quick else ROUNDS
+        measured_s = rounds * unit_ns(point) / 1e9 if self.duration_s is None else self.duration_s
+        send_s = send_ns(point, round(measured_s * 1e9)) / 1e9
+        # Some tools know whole seconds only.
+        return send_s if point.generator == OWN_GENERATOR else float(math.ceil(send_s))
+
+    def conditions(self) -> Sequence[Condition]:
+        """Return the points of the grid, as conditions."""
+        return [self.condition(point) for point in self.axes.points()]
+
+    def plan(self, subjects: Sequence[Subject]) -> Plan:
+        """Interleave the trials of all servers: a block for each point, or a round of the search."""
+        if self.search:
+            return search_plan(subjects, self.axes, self._own, self.bounds, seed=self.seed)
+        plans = schedule(subjects, self.conditions(), repeat=self.repeat, seed=self.seed)
+        own = tuple(replace(plan, condition=self._own_of(plan)) for plan in plans)
+        return ListedPlan(own, {"repeat": self.repeat})
+
+    @property
+    def bounds(self) -> Bounds:
+        """Between which numbers of connections is searched, and how finely."""
+        return Bounds(min(self.axes.connections), self.most_connections, quick=self.quick)
+
+    def _own_of(self, plan: TrialPlan) -> Condition:
+        assert plan.condition.get(ServicePoint) is not None, "each point of the grid has one"
+        return self._own(plan.subject, plan.condition[ServicePoint])
+
+    def _own(self, subject: Subject, point: ServicePoint) -> Condition:
+        """Return the condition of a point for one server, with the threads that it has of its own."""
+        condition = self.condition(point)
+        own = (self.threads_of or {}).get(subject.id)
+        return condition if own is None else replace(condition, point=replace(point, threads=own))
+
+    def webs(self) -> tuple[WebIdentity, ...]:
+        """Return no web: servers answer themselves."""
+        return ()
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Return the options that it was made with."""
+        threads = ",".join(f"{name}={count}" for name, count in sorted((self.threads_of or {}).items()))
+        return {**self.axes.settings(), **settings_of(self), "threads_of": threads or None, "seed": self.seed}
+
+    @classmethod
+    def restore(cls, settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path | None = None) -> Self:
+        """Make the experiment again from what its manifest says."""
+        with reading_settings():
+            axes, seed = Axes.restored(settings), int(settings["seed"] or 0)
+            pairs = [pair.split("=") for pair in str(settings["threads_of"] or "").split(",") if pair]
+            threads = {name: int(count) for name, count in pairs}
+        return restored(cls, settings, webs, urls, axes=axes, seed=seed, threads_of=threads or None)
+
+
+_MOST: Final = 10_000
+_ALL: Final = "all"
+_SEARCH_FROM: Final = 20
+_DIGITS: Final = 9
+_OTHER_FILES: Final = 100
+"""Open files of a generator or a server in addition to its connections."""
+
+
+def begin_service(beginning: Beginning, names: Sequence[str], options: ServiceOptions) -> Begun:
+    """Begin the question that is asked."""
+    chosen = choose_servers(beginning.catalogue, names, options)
+    beginning.install([*chosen.servers, *([chosen.generator] if chosen.generator else [])])
+    cpus, available = beginning.place.pinning.subject_cpus, len(os.sched_getaffinity(0))
+    service = make_service(options, chosen, cpus=cpus, available=available)
+    require_possible(service, open_files=getrlimit(RLIMIT_NOFILE)[1])
+    if merged := merged_words(options.server_cpus, service.axes.cpus, available):
+        beginning.tell(merged)
+    return Begun(service, chosen.servers)
+
+
+def merged_words(server_cpus: str | None, cpus: Sequence[int | None], available: int) -> str | None:
+    """Say which points there are, where several numbers of CPUs that were typed are one on this machine."""
+    if server_cpus is None or len(cpus) == len(server_cpus.split(",")):
+        return None
+    return f"--server-cpus {server_cpus}: of the {available} CPUs here that is {', '.join(map(str, cpus))}, once"
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Who serves, and who sends."""
+
+    servers: tuple[Subject, ...]
+    generator: Subject | None = None
+    """Another tool than our own."""
+
+
+def choose_servers(catalogue: Catalogue, names: Sequence[str] | None, options: ServiceOptions) -> Selected:
+    """Return the servers that are named; else those of the preset, else all that have the endpoint."""
+    endpoint = _endpoint(options.endpoint)
+    if names:
+        servers = catalogue.select(names, SubjectKind.SERVER)
+    elif options.preset is not None:
+        preset = find_preset(options.preset, NAME)
+        servers = catalogue.select((*preset.subjects, *(absent["subject"] for absent in preset.unpublished)))
+    else:
+        servers = tuple(one for one in catalogue.of_kind(SubjectKind.SERVER) if _has(one, endpoint))
+    if not servers:
+        raise UsageError(f"there is no server with {endpoint} here; name a folder that has one with --subjects DIR")
+    for server in servers:
+        if server.kind is not SubjectKind.SERVER:
+            raise UsageError(f"{server.id} is a {server.kind}: service asks servers, such as rust-axum")
+        if not server.unavailable and not _has(server, endpoint):
+            others = " or ".join(server.capabilities.endpoints) or "nothing"
+            raise UsageError(
+                f"{server.id} has no {endpoint}, only {others}; choose another --endpoint, or leave it out"
+            )
+    return Selected(servers, _generator(catalogue, options.generator, endpoint, search=options.search))
+
+
+def _has(server: Subject, endpoint: Endpoint) -> bool:
+    return endpoint.value in server.capabilities.endpoints
+
+
+def _generator(catalogue: Catalogue, name: str | None, endpoint: Endpoint, *, search: bool) -> Subject | None:
+    if name is None or name == OWN_GENERATOR:
+        return None
+    (tool,) = catalogue.select([name], SubjectKind.TOOL)
+    if tool.kind is not SubjectKind.TOOL:
+        raise UsageError(f"--generator {name}: it is a {tool.kind}; name a load tool such as rewrk, or {OWN_GENERATOR}")
+    able = [one for one in catalogue.of_kind(SubjectKind.TOOL) if one.content_argv]
+    if endpoint is Endpoint.WORKLOADS and not tool.content_argv:
+        can = ", ".join([OWN_GENERATOR, *(one.id for one in able)])
+        raise UsageError(f"--generator {name}: it cannot send content, which a request needs; {can} can")
+    if search and tool.report_parser in WITHOUT_P99:
+        do = ", ".join([OWN_GENERATOR, *(one.id for one in able if one.report_parser not in WITHOUT_P99)])
+        raise UsageError(f"--generator {name}: it prints no p99, which a search goes by; {do} do")
+    return tool
+
+
+def make_service(options: ServiceOptions, selected: Selected, *, cpus: str | None, available: int) -> Service:
+    """Make the experiment that the options describe."""
+    preset = None if options.preset is None else find_preset(options.preset, NAME)
+    if options.search and preset is not None:
+        raise UsageError("--search: a preset has its own numbers of connections; leave one of the two out")
+    if options.server_cpus is not None and cpus is not None:
+        raise UsageError("--cpus: --server-cpus chooses the CPUs of each point; leave one of the two out")
+    if options.most_connections is not None and not options.search:
+        raise UsageError("--most-connections: only a search goes on until a server breaks; give --search, too")
+    axes = _axes(options, Axes() if preset is None else _published_axes(preset), selected.generator, available)
+    if options.workloads_ms is not None and axes.endpoint is not Endpoint.WORKLOADS:
+        raise UsageError(f"--workloads-ms: /{axes.endpoint} waits for nothing; leave it out, or --endpoint")
+    if preset is not None:
+        _reject_preset_conflicts(options, axes)
+    whole = preset is not None and not options.quick and options.duration_s is None
+    found = {
+        "repeat": options.repeat or (1 if options.quick else USUAL_REPEAT),
+        "most_connections": _MOST if options.most_connections is None else options.most_connections,
+        "seed": 1 if options.seed is None else options.seed,
+    }
+    return Service(
+        **(stored_options(options) | found),
+        axes=axes,
+        send_s=preset.asked["send_s"] if preset is not None and whole else None,
+        generator_folder=str(selected.generator.folder) if selected.generator else None,
+        threads_of=None if preset is None else preset.asked["threads_of"],
+    )
+
+
+def _reject_preset_conflicts(options: ServiceOptions, axes: Axes) -> None:
+    """Refuse options that would make a run differ from the published measurement."""
+    if len(axes.cpus) > 1:
+        raise UsageError(
+            "--server-cpus: --preset allows one number only, since the published form has one row for each server"
+        )
+    for name in ("loop", "rate", "threads", "workers", "endpoint", "workloads_ms", "timeout_ms"):
+        if getattr(options, name) is not None:
+            raise UsageError(
+                f"--{name.replace('_', '-')} conflicts with --preset, a published measurement; leave one out"
+            )
+
+
+def require_possible(service: Service, *, open_files: int) -> None:
+    """Refuse more connections than a process may have open files, before anything is measured; -1: it may have any."""
+    searched = service.search
+    option = "--most-connections" if searched else "--connections"
+    most = service.most_connections if searched else max(service.axes.connections)
+    if most > MOST_CONNECTIONS:
+        raise InvalidValue(f"{option}: at most {MOST_CONNECTIONS:,}, not {most:,}")
+    if 0 <= open_files < most + _OTHER_FILES:
+        raise InvalidValue(
+            f"{option}: {most:,} connections are more than a process may open here, {open_files:,} files; "
+            f"raise that (ulimit -Hn {most + _OTHER_FILES}, as root), or ask for fewer"
+        )
+
+
+def _published_axes(preset: PublishedTable) -> Axes:
+    counts = sorted({int(str(row["connections"])) for row in preset.rows})
+    return Axes(connections=tuple(counts), threads=(preset.asked["threads"],))
+
+
+def _axes(options: ServiceOptions, axes: Axes, generator: Subject | None, available: int) -> Axes:
+    given: dict[str, Any] = {}
+    if options.connections is not None:
+        given["connections"] = tuple(parse_values(options.connections, _count, name="--connections"))
+    elif options.search:
+        given["connections"] = (_SEARCH_FROM,)
+    if options.loop is not None:
+        given["loops"] = tuple(
+            dict.fromkeys(parse_loop(part.strip(), name="--loop") for part in options.loop.split(","))
+        )
+    elif options.rate is not None:
+        given["loops"] = (Loop.OPEN,)
+    if options.threads is not None:
+        given["threads"] = tuple(dict.fromkeys(_threads(part.strip()) for part in options.threads.split(",")))
+    if options.server_cpus is not None:
+        parts = options.server_cpus.split(",")
+        given["cpus"] = tuple(dict.fromkeys(_server_cpus(part.strip(), available) for part in parts))
+    for name, value in (
+        ("rate_per_s", options.rate),
+        ("workers", options.workers),
+        ("workloads_ms", options.workloads_ms),
+        ("timeout_ms", options.timeout_ms),
+    ):
+        if value is not None:
+            given[name] = value
+    if generator is not None:
+        given["generator"] = generator.id
+    return replace(axes, endpoint=_endpoint(options.endpoint), **given)
+
+
+def _endpoint(text: str | None) -> Endpoint:
+    try:
+        return Endpoint.WORKLOADS if text is None else Endpoint(text.removeprefix("/"))
+    except ValueError as error:
+        known = ", ".join(Endpoint)
+        raise InvalidValue(f"--endpoint: {text!r} is not known; known are: {known}") from error
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS:
+        raise InvalidValue(f"--connections: {text[:60]!r} is no number of connections; write it like 20,100,250")
+    return int(text)
+
+
+def _server_cpus(text: str, available: int) -> int:
+    """Read a number of CPUs; where there is but one the generator shares it."""
+    most = max(1, available - 1)
+    if text == _ALL:
+        return most
+    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or int(text) < 1:
+        raise InvalidValue(f"--server-cpus: {text[:60]!r} is not understood; write it like 1, 2 or {_ALL}")
+    if int(text) > most:
+        whose = f"of the {available} here the generator has one" if available > 1 else "there is one here"
+        raise InvalidValue(f"--server-cpus: {int(text):,} are more than can be had: {whose}; write {most} or {_ALL}")
+    return int(text)
+
+
+def _threads(text: str) -> int | None:
+    if text == UNLIMITED:
+        return None
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1024:
+        raise InvalidValue(f"--threads: {text[:60]!r} is not understood; write it like 1, 4 or {UNLIMITED}")
+    return int(text)

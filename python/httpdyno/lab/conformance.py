@@ -1,0 +1,175 @@
+"""Tries the cases of conformance: clients crawl in rooms, servers answer on this machine's loopback."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from httpdyno.errors import Interrupted
+from httpdyno.judge import Circumstances, trial_not_run
+from httpdyno.judge.client_cases import CONTRACT_WEB, DOCUMENT_HOST, claim_cases
+from httpdyno.judge.conformance import (
+    Answered,
+    Asked,
+    Case,
+    Crawl,
+    Crawled,
+    Listed,
+    Requests,
+    Seen,
+    Stimulus,
+    judge_cases,
+    not_tried,
+)
+from httpdyno.judge.server_cases import server_cases
+from httpdyno.lab.client_trial import CRAWL
+from httpdyno.lab.engine import Engine
+from httpdyno.lab.executor import LocalExecutor
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.observer import KeptOutput
+from httpdyno.lab.room import Pinning
+from httpdyno.lab.scratch import ScratchFile
+from httpdyno.lab.server_process import ServerProcess
+from httpdyno.model import CaseResult, Cases, Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
+from httpdyno.subjects.build import Build, BuildOutcome
+
+HANG_S: Final = 30.0
+"""Patience with a client beyond what its stalls take: the lists are short."""
+_ANSWER_S: Final = 120.0
+"""No answer of a server takes as long, on however busy a machine."""
+_STALLS: Final = 15
+"""The contract's web has a dozen: a client may meet one after the other."""
+_DOCUMENTS: Final = 3000
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Where a built subject is tried."""
+
+    engine: Engine
+    build: Build
+    pinning: Pinning
+    interruption: Interruption
+    hang_s: float = HANG_S
+    """Patience with a client, beyond what its stalls take."""
+
+    def crawl(self, asked: Crawl) -> Crawled:
+        """Have the client crawl once."""
+        output, subject = KeptOutput(), self.build.subject
+        stalls_s = _STALLS * asked.workload.timeout_s if asked.web == CONTRACT_WEB else 0
+        lines = [*self._listed(asked), *asked.lines]
+        given = replace(subject, environment={**subject.environment, **asked.environment})
+        with ScratchFile() as urls:
+            urls.file.write("".join(f"{line}\n" for line in lines).encode())
+            urls.file.flush()
+            condition = Condition(
+                "contract",
+                asked.web,
+                replace(asked.workload, urls=urls.path),
+                concurrency=asked.concurrency,
+                deadline_s=asked.deadline_s or self.hang_s + stalls_s,
+                batch=asked.batch,
+            )
+            builds = {subject.id: BuildOutcome(given, replace(self.build, subject=given))}
+            executor = LocalExecutor(self.engine, self.pinning, self.interruption, output, builds, urls=urls)
+            judged = executor.run(TrialPlan(0, 0, 0, given, condition), CRAWL)
+        if self.interruption.requested:
+            raise Interrupted(f"interrupted while {subject.id} was held to its contract")
+        return Crawled(asked, output.text, judged, lines)
+
+    def ask(self, asked: Requests) -> Answered:
+        """Start the server and send it these requests."""
+        subject, answers = self.build.subject, []
+        plan = TrialPlan(0, 0, 0, subject, Condition("contract", "", Workload(())))
+        ran = Circumstances(version=self.build.version)
+        with ServerProcess(self.build, asked.settings) as server:
+            is_ready = server.ready(self.interruption)
+            if is_ready:
+                answers = [server.ask(ask, timeout_s=_ANSWER_S) for ask in asked.asks]
+        answered = [answer for answer in answers if answer is not None]
+        is_whole = is_ready and len(answered) == len(asked.asks)
+        return Answered(asked, answered if is_whole else None, trial_not_run(plan, Outcome.OK, None, ran))
+
+    def attempt(self, stimulus: Stimulus[Asked, Seen]) -> tuple[Seen, int]:
+        """Give the subject a stimulus, with more time until more would change nothing; return how often, too."""
+        tried: list[Any] = []
+        for asked in stimulus.attempts:
+            tried.append(self.crawl(asked) if isinstance(asked, Crawl) else self.ask(asked))
+            if stimulus.is_settled(tried):
+                break
+        return tried[-1], len(tried)
+
+    def _listed(self, asked: Crawl) -> Sequence[str]:
+        if asked.listed is Listed.DOCUMENTS:
+            return find_documents(self.engine).urls
+        return urls_of(self.engine, asked.web, 10_000) if asked.listed is Listed.WEB else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """URLs of the JSON document, and those of them that give it with a wrong number."""
+
+    urls: Sequence[str]
+    wrong: frozenset[str]
+
+
+def find_documents(engine: Engine) -> Documents:
+    """Return a few of the right documents before each wrong one, and a few after it.
+
+    What was read before must not be taken for it.
+    """
+    urls = [f"{DOCUMENT_HOST}/json?n={number}" for number in range(_DOCUMENTS)]
+    with ScratchFile() as listed, ScratchFile() as answer:
+        listed.file.write("\n".join(urls).encode())
+        listed.file.flush()
+        engine.expect(web="wrong-documents", seed=1, timeout_s=5, check="json", urls=listed.path, into=answer.file)
+        rows = answer.read_text().splitlines()[1:]
+    wrong = [number for number, row in enumerate(rows) if ",error,,,check_failed," in row]
+    near = sorted({number + step for number in wrong for step in range(-3, 4)} & set(range(_DOCUMENTS)))
+    return Documents([urls[number] for number in near], frozenset(urls[number] for number in wrong))
+
+
+def urls_of(engine: Engine, web: str, limit: int) -> list[str]:
+    """Return the first URLs of a web."""
+    with ScratchFile() as file:
+        engine.urls(web=web, seed=1, limit=limit, into=file.file)
+        return file.read_text().split()
+
+
+def try_cases(room: Room, cases: Sequence[Case[Asked, Seen]]) -> Iterator[Trial]:
+    """Give a subject one stimulus after the other, and yield a trial with the results of the cases that it showed.
+
+    Once a subject does not answer it is given no more, and the last trial has what is left.
+    """
+    subject = room.build.subject
+    left = list(cases)
+    while left:
+        stimulus = left[0].stimulus
+        seen, attempts = room.attempt(stimulus)
+        own = [case for case in left if case.stimulus is stimulus]
+        left = [case for case in left if case.stimulus is not stimulus]
+        results = list(judge_cases(subject, own, seen, attempts=attempts))
+        if stimulus.is_last(seen):
+            results += [not_tried(subject, case) for case in left]
+            left.clear()
+        yield replace(seen.trial, condition="").having(Cases(tuple(results)))
+
+
+def try_claims(room: Room, *, only: Collection[str] | None = None) -> Iterator[Trial]:
+    """Try the claims of a built client or server: all, or only those of some titles; claims that it makes come first.
+
+    A client that waits for ever in what it does not claim has shown its claims by then.
+    """
+    subject = room.build.subject
+    cases: Sequence[Case[Any, Any]] = claims_of(subject)
+    chosen = [case for case in cases if only is None or case.title in only]
+    return try_cases(room, sorted(chosen, key=lambda case: not case.claimed))
+
+
+def claims_of(subject: Subject) -> Sequence[Case[Any, Any]]:
+    """Return the cases of the claims that a subject of its kind can make."""
+    return server_cases(subject) if subject.kind is SubjectKind.SERVER else claim_cases(subject)
+
+
+def results_of(trials: Sequence[Trial]) -> tuple[CaseResult, ...]:
+    """Return the results of all cases of some trials."""
+    return tuple(result for trial in trials if (shown := trial.get(Cases)) for result in shown.cases)

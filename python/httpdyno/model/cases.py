@@ -1,0 +1,104 @@
+"""Records of conformance: cases, what became of each with one subject, and the claims behind some of them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, ClassVar
+
+from httpdyno.model.record import FigureRecord, Recorded
+
+
+class Level(StrEnum):
+    """How strongly a clause asks for something."""
+
+    MUST = "must"
+    SHOULD = "should"
+    MAY = "may"
+    PRACTICE = "practice"
+    """No clause asks for it; good programs do it."""
+
+
+class CaseOutcome(StrEnum):
+    """Result of trying a case."""
+
+    PASS = "pass"
+    LENIENT = "lenient"
+    """The subject takes what it should refuse, and means the same."""
+    FAIL = "fail"
+    UNSUPPORTED = "unsupported"
+    """The subject does not have the capability, and does not claim it."""
+    HANG = "hang"
+    CRASH = "crash"
+    NOT_TRIED = "not tried"
+    """An earlier case failed in a way that leaves this one without a result."""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the subject does what the case asks for."""
+        return self in {CaseOutcome.PASS, CaseOutcome.LENIENT}
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A difference between a subject and a clause."""
+
+    seen: Annotated[str, Recorded("what was seen")]
+    change: Annotated[str, Recorded("what has to change in the subject")]
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """Result of one case with one subject."""
+
+    case: Annotated[str, Recorded("id of the case, such as `contract/streaming` or `claim/http-2`")]
+    title: Annotated[str, Recorded("the case in a few words")]
+    clause: Annotated[str, Recorded("where it is written")]
+    level: Annotated[Level, Recorded("how strongly the clause asks for it")]
+    outcome: Annotated[CaseOutcome, Recorded("what the subject did")]
+    claimed: Annotated[
+        bool | None, Recorded("whether the subject claims this capability; null: every subject has to have it")
+    ] = None
+    known: Annotated[str | None, Recorded("the reason of the known failure that explains the difference")] = None
+    unanswered: Annotated[str, Recorded("what the subject did not answer in time; empty when nothing")] = ""
+    attempts: Annotated[int, Recorded("how often it was tried", type="int32")] = 1
+    breaches: Annotated[tuple[Breach, ...], Recorded("the differences")] = ()
+
+    @property
+    def is_right(self) -> bool:
+        """Whether the subject does what it has to or claims to do, or a known failure explains why not."""
+        return self.outcome.is_good is (self.claimed is not False) or self.known is not None
+
+    @property
+    def mark(self) -> str:
+        """Mark of the result: ``ok``, or ``as said`` for a capability that is neither claimed nor there."""
+        if self.outcome is CaseOutcome.NOT_TRIED and self.claimed is None:
+            return "unseen"
+        if not self.is_right:
+            return "FAILED"
+        if self.known is not None:
+            return "known"
+        return "ok" if self.outcome.is_good else "as said"
+
+    @property
+    def findings(self) -> tuple[Breach, ...]:
+        """What to print of it: at least one finding, with an empty ``change`` where nothing has to change."""
+        if self.claimed is None:
+            return self.breaches or (Breach("", ""),)
+        claimed = "claimed" if self.claimed else "not claimed"
+        works = "works" if self.outcome.is_good else "does not work"
+        seen = ", ".join(filter(None, (claimed, works, self.unanswered)))
+        known = f" (known: {self.known})" if self.known else ""
+        change = "" if self.is_right else "; or ".join(breach.change for breach in self.breaches)
+        return (Breach(f"{seen}{known}", change),)
+
+    def __str__(self) -> str:
+        """Describe the result in one line."""
+        return f"{self.title}: {'; '.join(finding.seen for finding in self.findings)}".removesuffix(": ")
+
+
+@dataclass(frozen=True, slots=True)
+class Cases(FigureRecord):
+    """The cases that one trial showed."""
+
+    prefix: ClassVar[str] = ""
+
+    cases: Annotated[tuple[CaseResult, ...], Recorded("what each case showed that this trial was made for")] = ()

@@ -1,0 +1,151 @@
+"""Runs of a folder: their table, and pruning by limits."""
+
+import shlex
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from httpdyno.errors import UnreadableRun
+from httpdyno.model import Cell, Column, ColumnKind, Table, format_size
+from httpdyno.storage import storage_errors
+from httpdyno.store import Run, holder_of, open_run, run_folders
+from httpdyno.store.folder import PINNED, RunLock, foreign_folders, started_at
+
+RUN_COLUMNS: Final = (
+    Column("run", description="name of the run's folder"),
+    Column("experiment"),
+    Column("state", description="running, complete, or partial: stopped, and can be resumed"),
+    Column("trials", ColumnKind.INTEGER, description="finished trials"),
+    Column("planned", ColumnKind.INTEGER, description="planned trials"),
+    Column("pinned", ColumnKind.BOOLEAN, description="whether `runs prune` keeps it"),
+    Column("process", ColumnKind.INTEGER, description="process that makes the run"),
+    Column("command", description="command of the run"),
+)
+_REMOVED: Final = ".removed"
+"""Suffix of the hidden name of a run while its files are removed."""
+
+
+def runs_table(folder: Path) -> tuple[Table, tuple[str, ...]]:
+    """Return the runs of a folder, the newest first, and a line for each folder that is not a readable run.
+
+    A folder that does not exist has no runs.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise UnreadableRun(f"{folder} is not a folder; name the folder that holds the runs")
+    rows: list[tuple[Cell, ...]] = []
+    complaints: list[str] = []
+    for path in (*run_folders(folder), *foreign_folders(folder)):
+        try:
+            rows.append(_row(open_run(path)))
+        except UnreadableRun as error:
+            complaints.append(error.line)
+    return Table(RUN_COLUMNS, tuple(rows)), tuple(complaints)
+
+
+def _row(run: Run) -> tuple[Cell, ...]:
+    manifest = run.manifest
+    # A run that has just ended may still hold its lock.
+    holder = None if manifest.state == "complete" else holder_of(run.folder)
+    return (
+        run.folder.name,
+        manifest.experiment,
+        manifest.state if holder is None else "running",
+        len(run.trials),
+        manifest.trials_planned,
+        True if (run.folder / PINNED).exists() else None,
+        None if holder is None else holder.process,
+        shlex.join(manifest.command),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A stored run with the properties that pruning needs."""
+
+    folder: Path
+    started_at: datetime
+    size_bytes: int
+    stays: bool
+    """Whether it is pinned or still running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits on the runs to keep; None: no limit of that kind."""
+
+    keep: int | None = None
+    older: timedelta | None = None
+    size_bytes: int | None = None
+
+
+def stored_runs(folder: Path, *, only: str | None = None) -> tuple[KeptRun, ...]:
+    """List the runs of a folder; links to folders elsewhere are skipped.
+
+    With ``only``, the name of a folder within a run, list the runs with such a folder, and its size.
+    """
+    return tuple(
+        KeptRun(
+            path,
+            started_at(path),
+            sum(file.lstat().st_size for file in (path / (only or "")).rglob("*")),
+            stays=(path / PINNED).exists() or holder_of(path) is not None,
+        )
+        for path in run_folders(folder)
+        if not path.is_symlink() and (path / (only or "")).is_dir()
+    )
+
+
+def beyond(runs: Sequence[KeptRun], limits: Limits, *, now: datetime) -> tuple[tuple[KeptRun, str], ...]:
+    """Return the runs that are beyond a limit, the newest first, each with the limit in words.
+
+    Kept runs (``KeptRun.stays``) do not count. A run that does not fit takes all older ones with it.
+    """
+    return tuple(_beyond(sorted(runs, key=lambda run: run.started_at, reverse=True), limits, now))
+
+
+def _beyond(newest_first: Sequence[KeptRun], limits: Limits, now: datetime) -> Iterator[tuple[KeptRun, str]]:
+    kept, used, full = 0, 0, False
+    for run in newest_first:
+        if run.stays:
+            continue
+        full = full or (limits.size_bytes is not None and used + run.size_bytes > limits.size_bytes)
+        if limits.older is not None and now - run.started_at > limits.older:
+            yield run, f"started {(now - run.started_at).days:,} days ago"
+        elif limits.keep is not None and kept >= limits.keep:
+            yield run, f"not one of the newest {limits.keep:,}"
+        elif full and limits.size_bytes is not None:
+            yield run, f"does not fit into {format_size(limits.size_bytes)} with the newer ones"
+        else:
+            kept, used = kept + 1, used + run.size_bytes
+
+
+def pruning_table(gone: Sequence[tuple[KeptRun, str]]) -> Table:
+    """Return the table of the runs to remove."""
+    columns = (Column("run"), Column("size", ColumnKind.SIZE), Column("reason"))
+    return Table(columns, tuple((run.folder.name, run.size_bytes, reason) for run, reason in gone))
+
+
+def remove(runs: Sequence[KeptRun], *, only: str | None = None) -> tuple[KeptRun, ...]:
+    """Remove runs, or only a folder within each; return the runs that stay because a process has locked them since.
+
+    A run is renamed to a hidden name first; the next removal removes what a crash has left.
+    """
+    stayed = []
+    for run in runs:
+        lock = RunLock.take(run.folder)
+        if lock is None:
+            stayed.append(run)
+            continue
+        gone = run.folder / (only or "")
+        hidden = run.folder.with_name(f".{run.folder.name}{_REMOVED}")
+        with storage_errors(f"{gone}: cannot be removed", folder=run.folder.parent):
+            gone.rename(hidden)
+        lock.release(remove=only is not None)
+    for folder in {run.folder.parent for run in runs}:
+        for hidden in folder.glob(f".*{_REMOVED}"):
+            with storage_errors(f"{hidden}: cannot be removed", folder=folder):
+                shutil.rmtree(hidden)
+    return tuple(stayed)
