@@ -10,7 +10,7 @@ SHELL := bash
 export CARGO_TARGET_DIR := $(CURDIR)/target
 BIN := .venv/bin
 # Python files in scripts/ without the suffix .py.
-SCRIPTS := scripts/pages scripts/take-pictures scripts/write-accuracy scripts/write-crawl-table scripts/write-example scripts/write-notices scripts/write-reference scripts/write-subjects
+SCRIPTS := scripts/pages scripts/count-steps scripts/take-pictures scripts/write-accuracy scripts/write-crawl-table scripts/write-example scripts/write-notices scripts/write-reference scripts/write-subjects
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,7 +103,7 @@ docs-subjects: build ## Probe every client and server and write docs/reference/s
 docs-accuracy: setup ## Check every installed load tool against known truths and write docs/concepts/accuracy.md (15 minutes on a quiet machine)
 	$(BIN)/python scripts/write-accuracy $(ARGS)
 
-wheel: setup ## Build the wheel and the source distribution into dist/
+wheel: setup ## Build the wheels of httpdyno and of its engine alone, and their sources, into dist/
 	@scripts/build-wheel
 
 wheel-check: wheel ## Install the wheel into an empty home, measure with it, and run the steps of the Dockerfile

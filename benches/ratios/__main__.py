@@ -66,13 +66,13 @@ def _cpus(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise InvalidValue(f"{text!r} is no list of CPUs such as 0 or 2,3") from None
+        raise InvalidValue(f"{text!r} is not a list of CPUs such as 0 or 2,3") from None
 
 
 def _chosen(names: Sequence[str]) -> list[Case]:
     for name in names:
         if name not in CASES:
-            raise UnknownName(f"there is no case {name!r}; known are {', '.join(CASES)}")
+            raise UnknownName(f"there is no case {name!r}; choose from {', '.join(CASES)}")
     return [case for case in CASES.values() if not names or case.name in names]
 
 

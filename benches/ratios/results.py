@@ -112,7 +112,7 @@ def read_results(path: Path, cases: Mapping[str, Case]) -> dict[str, Result]:
             if name in cases
         }
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InvalidValue(f"{path}: is no file of results ({error!r}); delete it") from error
+        raise InvalidValue(f"{path}: is not a file of results ({error!r}); delete it") from error
 
 
 def save(results: Mapping[str, Result], path: Path) -> None:

@@ -22,7 +22,7 @@ def steps(stage: Stage, verb: str) -> list[str]:
     return [words for of, words in stage.steps if of == verb]
 
 
-def test_the_wheel_is_built_in_one_stage_and_installed_in_the_other(stages: list[Stage]) -> None:
+def test_the_wheels_are_built_in_one_stage_and_installed_in_the_other(stages: list[Stage]) -> None:
     build, image = stages
     assert build.image.startswith("rust:")
     assert steps(build, "RUN")[-1] == "scripts/build-wheel"
@@ -39,16 +39,18 @@ def test_the_image_has_a_python_that_the_wheel_asks_for(stages: list[Stage]) -> 
     found = re.match(r"python:(\d+)\.(\d+)-slim-", stages[-1].image)
     assert found
     assert (int(found[1]), int(found[2])) >= least
-    # The same maturin builds both.
-    (maturin,) = project["build-system"]["requires"]
-    assert any(f"'{maturin}'" in words for words in steps(stages[0], "RUN"))
+    # The same programs build the wheels of a checkout and of the image.
+    engine = tomllib.loads((ROOT / "crates/httpdyno-engine/pyproject.toml").read_text(encoding="utf-8"))
+    (maturin,) = engine["build-system"]["requires"]
+    (uv,) = (words for words in project["project"]["dependencies"] if words.startswith("uv>"))
+    assert any(f"'{maturin}' '{uv}'" in words for words in steps(stages[0], "RUN"))
 
 
 def test_the_context_has_what_a_wheel_is_built_of_and_little_else() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     kept = {name for name in filter(None, listed.split("\0")) if not ignored(name, RULES)}
     tops = {name.partition("/")[0] for name in kept}
-    assert {"crates", "python", "scripts", "subjects", "webs", "wheel", "Cargo.lock", "pyproject.toml"} <= tops
+    assert {"crates", "python", "scripts", "subjects", "wheel", "Cargo.lock", "pyproject.toml"} <= tops
     assert tops.isdisjoint({"tests", "docs", "benches", "fuzz"})
     assert "README.md" in kept  # the metadata of the wheel
 

@@ -1,4 +1,4 @@
-"""Distributions: the source distribution, and a built wheel, contain everything that a run needs."""
+"""Distributions: sources and built wheels of httpdyno and of its engine contain everything that a run needs."""
 
 import os
 import subprocess
@@ -16,6 +16,7 @@ from httpdyno.installation import CHECKOUT, renew_engine
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
+ENGINE = ROOT / "crates" / "httpdyno-engine"
 BUILT = ("/node_modules/", "/target/", "/.venv/", "/__pycache__/", ".egg-info/", ".pyc")
 """Files that builds leave among the sources."""
 
@@ -32,59 +33,92 @@ def packed_modules() -> set[str]:
     return modules | {f"httpdyno/data/{name}" for name in tracked("subjects")}
 
 
-def wheels() -> list[Path]:
-    return sorted((ROOT / "dist").glob(f"httpdyno-{__version__}-*.whl"))
-
-
 def changed_since(built: Path, folder: str) -> bool:
     return any((ROOT / name).stat().st_mtime > built.stat().st_mtime for name in tracked(folder))
 
 
+def files_of(archive: Path) -> set[str]:
+    """Name the files of a source distribution, without its top folder."""
+    with tarfile.open(archive) as members:
+        return {member.name.partition("/")[2] for member in members if member.isfile()}
+
+
+def modes_of(distribution: str, *sources: str) -> dict[str, int]:
+    """Return the files of a wheel in dist/ that is newer than its sources, with their modes; else skip the test."""
+    wheels = sorted((ROOT / "dist").glob(f"{distribution}-{__version__}-*.whl"), key=lambda path: path.stat().st_mtime)
+    if not wheels or any(changed_since(wheels[-1], source) for source in sources):
+        pytest.skip("no wheel of these sources in dist/; build one and look at it with: make wheel-check")
+    with zipfile.ZipFile(wheels[-1]) as wheel:
+        return {member.filename: member.external_attr >> 16 for member in wheel.infolist()}
+
+
 @pytest.fixture(scope="module")
-def source_names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+def engine_sources(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     folder = tmp_path_factory.mktemp("dist")
-    argv = [Path(sys.executable).with_name("maturin"), "sdist", "--out", folder]
+    program = Path(sys.executable).with_name("maturin")
+    argv = [program, "sdist", "--manifest-path", ENGINE / "Cargo.toml", "--out", folder]
     # It asks cargo for every crate, also those of other systems, which are not here yet.
     environment = os.environ | {"CARGO_NET_RETRY": "10"}
     packed = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert packed.returncode == 0, packed.stderr
     (archive,) = folder.glob("*.tar.gz")
-    with tarfile.open(archive) as members:
-        return {member.name.partition("/")[2] for member in members if member.isfile()}
+    return files_of(archive)
+
+
+@pytest.fixture(scope="module")
+def python_sources(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    folder = tmp_path_factory.mktemp("dist")
+    argv = [Path(sys.executable).with_name("uv"), "build", "--sdist", "--python", sys.executable, "--out-dir", folder]
+    packed = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert packed.returncode == 0, packed.stderr
+    (archive,) = folder.glob("*.tar.gz")
+    return files_of(archive)
 
 
 def test_the_version_is_one() -> None:
-    python = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    engine = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
-    assert python == engine == __version__
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    engine = tomllib.loads((ENGINE / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    crates = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]["version"]
+    assert project["version"] == engine == crates == __version__
+    assert f"httpdyno-engine=={engine}" in project["dependencies"]
 
 
-def test_the_source_distribution_has_what_a_wheel_is_built_of(source_names: set[str]) -> None:
+def test_the_source_distributions_have_what_wheels_are_built_of(
+    python_sources: set[str], engine_sources: set[str]
+) -> None:
     wanted = {f"python/{name}" for name in packed_modules()}
-    wanted |= tracked("webs", "wheel", "LICENSE-*", "README.md", "pyproject.toml", "Cargo.toml", "Cargo.lock")
-    wanted |= {name for name in tracked("crates") if "/src/" in name or name.count("/") == 2}
-    assert wanted - source_names == set()
+    assert wanted | tracked("wheel", "LICENSE-*", "README.md", "pyproject.toml") <= python_sources
+    wanted = {name for name in tracked("crates") if "/src/" in name or "/webs/" in name or name.count("/") == 2}
+    # What belongs to the distribution itself is at the top of its archive, too.
+    tops = {"Cargo.toml", "Cargo.lock", "README.md", "pyproject.toml", "LICENSE-MIT", "LICENSE-APACHE"}
+    assert wanted - {"crates/httpdyno-engine/pyproject.toml"} | tops <= engine_sources
 
 
-def test_the_source_distribution_has_nothing_that_was_built(source_names: set[str]) -> None:
-    assert [name for name in sorted(source_names) if any(part in f"/{name}" for part in BUILT)] == []
+def test_the_source_distributions_have_nothing_that_was_built(
+    python_sources: set[str], engine_sources: set[str]
+) -> None:
+    names = sorted(python_sources | engine_sources)
+    assert [name for name in names if any(part in f"/{name}" for part in BUILT)] == []
 
 
-def test_a_wheel_has_all_that_a_run_needs() -> None:
-    wanted = packed_modules()
-    built = max((path.stat().st_mtime, path) for path in [ROOT / "pyproject.toml", *wheels()])[1]
-    if built.suffix != ".whl" or any(changed_since(built, folder) for folder in ("python", "subjects")):
-        pytest.skip("no wheel of these sources in dist/; build one and look at it with: make wheel-check")
-    with zipfile.ZipFile(built) as wheel:
-        modes = {member.filename: member.external_attr >> 16 for member in wheel.infolist()}
-    names = set(modes)
-    prefix = f"httpdyno-{__version__}"
-    programs = {f"{prefix}.data/scripts/{name}" for name in ("httpdyno", "httpdyno-engine")}
-    wanted |= programs
-    wanted |= {f"{prefix}.dist-info/licenses/LICENSE-{name}" for name in ("MIT", "APACHE", "THIRD-PARTY")}
-    assert wanted - names == set()
-    assert all(modes[name] & 0o111 for name in programs)
-    assert [name for name in sorted(names) if any(part in f"/{name}" for part in BUILT)] == []
+def test_the_wheel_has_all_that_a_run_needs() -> None:
+    modes = modes_of("httpdyno", "python", "subjects", "pyproject.toml")
+    info = f"httpdyno-{__version__}.dist-info/licenses"
+    wanted = packed_modules() | {f"{info}/LICENSE-{name}" for name in ("MIT", "APACHE")}
+    program = f"httpdyno-{__version__}.data/scripts/httpdyno"
+    assert wanted - set(modes) == set()
+    assert modes[program] & 0o111
+    assert [name for name in sorted(modes) if any(part in f"/{name}" for part in BUILT)] == []
+
+
+def test_the_wheel_of_the_engine_is_one_program_with_its_licences() -> None:
+    modes = modes_of("httpdyno_engine", "crates", "Cargo.lock")
+    prefix = f"httpdyno_engine-{__version__}"
+    program = f"{prefix}.data/scripts/httpdyno-engine"
+    assert modes[program] & 0o111
+    licences = {f"{prefix}.dist-info/licenses/LICENSE-{name}" for name in ("MIT", "APACHE", "THIRD-PARTY")}
+    assert licences - set(modes) == set()
+    assert [name for name in modes if ".dist-info/" not in name] == [program]
 
 
 def test_the_cure_of_a_missing_engine_fits_how_httpdyno_came() -> None:

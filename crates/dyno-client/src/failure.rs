@@ -5,7 +5,7 @@ use std::io;
 use rustls::CertificateError;
 use thiserror::Error;
 
-/// Why there is no answer, or not a whole one.
+/// The reason of a missing or incomplete answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Failure {
@@ -36,7 +36,7 @@ pub enum Failure {
     /// The peer ended the handshake with an alert.
     #[error("the peer sent a TLS alert")]
     TlsAlert,
-    /// What the peer sent is no TLS, or breaks its rules.
+    /// What the peer sent is not TLS, or breaks its rules.
     #[error("TLS was not spoken as it should be")]
     TlsProtocol,
     /// The certificate's time is over.
@@ -54,13 +54,13 @@ pub enum Failure {
     /// Anything else about the certificate.
     #[error("the certificate is not valid")]
     CertificateInvalid,
-    /// HTTP/2 was asked for, and the server did not agree to it.
+    /// The caller requires HTTP/2, and the server did not agree to it.
     #[error("the server does not offer HTTP/2")]
     Http2NotOffered,
     /// The connection ended before any of the answer came.
     #[error("the connection was closed before an answer")]
     ClosedBeforeAnswer,
-    /// The head of the answer is no HTTP.
+    /// The head of the answer is not HTTP.
     #[error("malformed head: {0}")]
     MalformedHead(dyno_http::Error),
     /// The head of the answer is longer, or has more fields, than is accepted.
@@ -75,7 +75,7 @@ pub enum Failure {
     /// The content did not come in time.
     #[error("no end of the content in time")]
     BodyTimeout,
-    /// The framing of the content is no HTTP.
+    /// The framing of the content is not HTTP.
     #[error("malformed framing of the content: {0}")]
     MalformedBody(dyno_http::Error),
     /// The connection ended within the answer.

@@ -199,7 +199,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.exchange_from(sent, request, receive).await
     }
 
-    /// As [`Connection::exchange`], for a caller who has just read the clock.
+    /// Does what [`Connection::exchange`] does, from a clock reading of the caller.
     ///
     /// # Errors
     ///

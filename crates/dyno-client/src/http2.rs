@@ -118,7 +118,7 @@ impl Connection {
         self.exchange_from(Instant::now(), request, receive).await
     }
 
-    /// As [`Connection::exchange`], for a caller who has just read the clock.
+    /// Does what [`Connection::exchange`] does, from a clock reading of the caller.
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Which host and port are reached where. Of each kind the first rule that fits counts; none changes what is asked for there.
+/// Replacement of hosts, ports and addresses. Of each kind the first matching rule applies; no rule changes the request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reroute {
     /// Other hosts and ports: looked at first.
@@ -45,7 +45,7 @@ impl FromStr for Resolve {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no HOST:PORT:ADDRESS, as a.example:443:127.0.0.1");
+        let wrong = || format!("{text:?} is not a HOST:PORT:ADDRESS, as a.example:443:127.0.0.1");
         let (host, rest) = host(text).ok_or_else(wrong)?;
         let (port, addresses) = rest.split_once(':').ok_or_else(wrong)?;
         let addresses: Option<Vec<IpAddr>> = addresses
@@ -68,8 +68,9 @@ impl FromStr for ConnectTo {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong =
-            || format!("{text:?} is no HOST1:PORT1:HOST2:PORT2, as a.example:443:127.0.0.1:8443");
+        let wrong = || {
+            format!("{text:?} is not a HOST1:PORT1:HOST2:PORT2, as a.example:443:127.0.0.1:8443")
+        };
         let port = |text: &str| match text {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|_| wrong()),

@@ -317,7 +317,7 @@ impl Listed {
     }
 }
 
-/// Waits for a moment, or for ever.
+/// Waits for a moment; `None` is never.
 async fn until(moment: Option<Instant>) {
     /// So that a timer is never set for a moment that has passed while another branch is due.
     const LEAST: Duration = Duration::from_micros(1);

@@ -9,7 +9,7 @@ use tokio::io::unix::AsyncFd;
 
 /// Bytes that are read at a time.
 const READ_BYTES: usize = 64 << 10;
-/// A line that is longer is no URL: the rest of it is passed over.
+/// The rest of a longer line is skipped.
 const MAX_LINE_BYTES: usize = 1 << 20;
 const NO_WAIT: Timespec = Timespec {
     tv_sec: 0,
@@ -38,8 +38,8 @@ impl Waiting {
         }
     }
 
-    /// Runs a call that must not block, when it will not. The stream stays as it was inherited, so that nothing changes for
-    /// others who have it: it may block, and is therefore asked first.
+    /// Runs a call when it will not block. The stream keeps the mode that it was inherited with, which other processes share:
+    /// it may block, so this waits until it is ready.
     pub(crate) async fn when_ready<T>(
         &self,
         interest: Interest,
@@ -147,7 +147,7 @@ impl Cut {
         }
     }
 
-    /// What is no whole line: the last one at the end, or one that has become too long.
+    /// What is not a whole line: the last one at the end, or one that has become too long.
     fn rest(&mut self) -> Option<Line> {
         let too_long = self.bytes.len() - self.start > MAX_LINE_BYTES;
         if !(too_long || self.ended) {

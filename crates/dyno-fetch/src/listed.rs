@@ -64,7 +64,7 @@ impl Origin {
 ///
 /// # Errors
 ///
-/// [`Failure::InvalidUrl`] for what is no absolute URL, [`Failure::UnsupportedScheme`] for one that is neither http nor https.
+/// [`Failure::InvalidUrl`] for what is not an absolute URL, [`Failure::UnsupportedScheme`] for one that is neither http nor https.
 pub fn parse(line: &[u8]) -> Result<Url, Failure> {
     let text = std::str::from_utf8(line)
         .map_err(|_| Failure::InvalidUrl)?

@@ -191,7 +191,7 @@ impl Output {
                 Ok(written) => rest = &rest[written..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    // What stays torn is the reader's to find: the first error is the one to tell.
+                    // The reader recognises a torn line; the first error is reported.
                     if let Waiting::Never(stream) = &self.stream {
                         let written = &rows[..rows.len() - rest.len()];
                         drop(remove_torn_row(stream, written));

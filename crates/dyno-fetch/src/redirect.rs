@@ -13,7 +13,7 @@ pub const fn is_redirect(status: u16) -> bool {
 ///
 /// # Errors
 ///
-/// [`Failure::InvalidRedirect`] for what is no URL, [`Failure::UnsupportedScheme`] for one that is neither http nor https.
+/// [`Failure::InvalidRedirect`] for what is not a URL, [`Failure::UnsupportedScheme`] for one that is neither http nor https.
 pub fn resolve(at: &Url, location: &[u8]) -> Result<Url, Failure> {
     // Bytes above 127 have no defined meaning there; in practice they are UTF-8, and a parser of URLs encodes them.
     let text = std::str::from_utf8(location).map_err(|_| Failure::InvalidRedirect)?;
@@ -24,7 +24,7 @@ pub fn resolve(at: &Url, location: &[u8]) -> Result<Url, Failure> {
     if next.host_str().is_none_or(str::is_empty) {
         return Err(Failure::InvalidRedirect);
     }
-    // A fragment is the page's that was asked for, unless the location has its own (RFC 9110, 10.2.2).
+    // The fragment of the requested URL remains, unless the location has its own (RFC 9110, 10.2.2).
     if next.fragment().is_none() {
         next.set_fragment(at.fragment());
     }

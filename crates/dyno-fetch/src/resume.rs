@@ -115,7 +115,7 @@ enum Begins {
 ///
 /// # Errors
 ///
-/// If it cannot be read or written, is no journal, or is in use.
+/// If it cannot be read or written, is not a journal, or is in use.
 pub fn open(path: &Path, synced: Option<Vec<OwnedFd>>) -> Result<(Done, Journal), Error> {
     let failed = |error| Error::Io {
         path: path.to_owned(),
@@ -377,7 +377,7 @@ mod tests {
         open(&path, None).unwrap().1.append(FIRST, &lines).unwrap();
         let named = fs::read(&path).unwrap();
         assert_eq!(named, [HEADER, b"\t", FIRST, b"\n", &lines].concat());
-        // As this version writes it, and as 0.1.0 did. Killed in the midst of a write, at each byte of a later line.
+        // As this version writes it, and as 0.1.0 did. Killed during a write, at each byte of a later line.
         for (whole, least) in [(&named, HEADER.len() + 1), (&lines, 18)] {
             for cut in least..=whole.len() {
                 fs::write(&path, &whole[..cut]).unwrap();

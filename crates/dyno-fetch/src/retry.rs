@@ -18,7 +18,7 @@ pub struct Failed {
 pub enum Verdict {
     /// At once over a new connection: the server closed the old one as the request was on its way, as it may at any time.
     Again,
-    /// If retries were asked for and some are left: it may have been an accident.
+    /// If retries are left: the failure may be temporary.
     IfAsked,
     /// No: it would end the same way.
     Never,

@@ -53,7 +53,7 @@ pub(crate) async fn walk(shared: &Shared, output: &Output, line: &Line, url: Res
     output.push(line.number, &line.bytes, |rows| row.write(rows));
 }
 
-/// As often as was asked for, while it may help.
+/// Repeats at most as often as the options allow, while another try may help.
 async fn tries(
     shared: &Shared,
     line: &Line,

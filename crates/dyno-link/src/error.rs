@@ -26,13 +26,13 @@ pub(crate) enum Refusal {
     BothWays(String, &'static str),
     #[error("give the distance once: rtt (both ways together) or delay (each way)")]
     TwoDistances,
-    #[error("{0}: {shown} is no time; write 40ms, 250us or 1.5s, up to an hour", shown = quoted(.1))]
+    #[error("{0}: {shown} is not a time; write 40ms, 250us or 1.5s, up to an hour", shown = quoted(.1))]
     Time(String, String),
-    #[error("{0}: {shown} is no rate; write 1gbit, 20mbit or 1.5mbit, from 1kbit to 1tbit per second", shown = quoted(.1))]
+    #[error("{0}: {shown} is not a rate; write 1gbit, 20mbit or 1.5mbit, from 1kbit to 1tbit per second", shown = quoted(.1))]
     Rate(String, String),
-    #[error("{0}: {shown} is no loss; write 0.1%, below 100 %", shown = quoted(.1))]
+    #[error("{0}: {shown} is not a loss; write 0.1%, below 100 %", shown = quoted(.1))]
     Loss(String, String),
-    #[error("mtu: {shown} is no packet length; write 1280 (the minimum for IPv6) to 65535 bytes", shown = quoted(.0))]
+    #[error("mtu: {shown} is not a packet length; write 1280 (the minimum for IPv6) to 65535 bytes", shown = quoted(.0))]
     Mtu(String),
     #[error("{0} needs a rate to wait for; add {1}=100mbit, or remove the queue")]
     QueueWithoutRate(&'static str, &'static str),

@@ -76,7 +76,7 @@ impl Aggregate {
         }
     }
 
-    /// Takes what a thread tells, whose tally is given back to be used again.
+    /// Adds the tally of a thread, and returns its memory for the next one.
     pub(crate) fn take(&mut self, mut stretch: Stretch) -> (Tally, Ended) {
         stretch.tally.unfold();
         let thread = &mut self.threads[stretch.thread];
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_are_whole_whoever_tells_first() {
+    fn seconds_are_whole_in_any_order_of_the_threads() {
         let half = Duration::from_millis(500);
         let mut aggregate = Aggregate::new(2, half);
         // One thread is two stretches ahead, the other ends early.

@@ -54,7 +54,7 @@ enum Gaps {
 }
 
 impl PerSecond {
-    /// The highest rate that can be asked for.
+    /// The highest rate that is accepted.
     pub const MAX: Self = Self(100_000_000 * Self::UNIT);
     const UNIT: u64 = 1_000_000;
 
@@ -64,7 +64,7 @@ impl PerSecond {
     ///
     /// What to write instead.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no rate: write requests a second, as 2000 or 0.5");
+        let wrong = || format!("{text:?} is not a rate: write requests a second, as 2000 or 0.5");
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         if whole.len() + fraction.len() == 0
@@ -78,7 +78,7 @@ impl PerSecond {
         let fraction: u64 = format!("{fraction:0<6}").parse().map_err(|_| wrong())?;
         let rate = whole.saturating_mul(Self::UNIT).saturating_add(fraction);
         match Self(rate) {
-            Self(0) => Err(format!("{text:?} is no rate: it must be above 0")),
+            Self(0) => Err(format!("{text:?} is not a rate: it must be above 0")),
             rate if rate > Self::MAX => Err(format!("{text:?} is more than 100000000 a second")),
             rate => Ok(rate),
         }

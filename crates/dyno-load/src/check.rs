@@ -69,7 +69,7 @@ impl Check {
     pub fn parse(text: &str) -> Result<Self, String> {
         let form = || {
             format!(
-                "{text:?} is no check: write status=200, length=13, sha256=HEX or json=/pointer=value"
+                "{text:?} is not a check: write status=200, length=13, sha256=HEX or json=/pointer=value"
             )
         };
         let (kind, value) = text.split_once('=').ok_or_else(form)?;
@@ -81,13 +81,15 @@ impl Check {
             "length" => value.parse().map(Self::Length).map_err(|_| form()),
             "sha256" => from_hexadecimal(value)
                 .map(Self::Sha256)
-                .ok_or_else(|| format!("{value:?} is no SHA-256: it has 64 hexadecimal digits")),
+                .ok_or_else(|| format!("{value:?} is not a SHA-256: it has 64 hexadecimal digits")),
             "json" => {
                 let (pointer, value) = value.split_once('=').ok_or_else(form)?;
                 if !pointer.is_empty() && !pointer.starts_with('/') {
-                    return Err(format!("{pointer:?} is no JSON pointer: it starts with /"));
+                    return Err(format!(
+                        "{pointer:?} is not a JSON pointer: it starts with /"
+                    ));
                 }
-                // What is no JSON is meant as text: users write json=/name=anna.
+                // What is not JSON is meant as text: users write json=/name=anna.
                 let value =
                     serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
                 Ok(Self::Json {
@@ -111,7 +113,7 @@ fn from_hexadecimal(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// What is held against one answer: checks of its own, and of what all share those of other kinds.
+/// The checks of one answer: its own, and those of other kinds that all answers share.
 pub(crate) fn of_one(own: Vec<Check>, shared: &Arc<[Check]>) -> Arc<[Check]> {
     if own.is_empty() {
         return shared.clone();

@@ -9,10 +9,10 @@ use thiserror::Error as ThisError;
 /// Why there is no report.
 #[derive(Debug, ThisError)]
 pub enum Error {
-    /// A file that was asked for cannot be made; nothing was sent.
+    /// An output file cannot be created; nothing was sent.
     #[error("{option} {}", path.display())]
     Create {
-        /// What asked for it.
+        /// The option that names it.
         option: &'static str,
         /// Which.
         path: PathBuf,

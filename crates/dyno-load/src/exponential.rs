@@ -1,4 +1,4 @@
-//! Exponential gaps of mean one, by integers only: the same on every machine, for ever.
+//! Exponential gaps of mean one, by integers only: the same on every machine and in every version.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

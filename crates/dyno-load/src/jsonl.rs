@@ -24,7 +24,7 @@ pub struct Described {
     pub checks: Vec<Check>,
 }
 
-/// A line that is no request.
+/// A line that is not a request.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {reason}")]
 pub struct LineError {
@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for Headers {
 ///
 /// # Errors
 ///
-/// Why it is no request.
+/// Why it is not a request.
 pub fn line(text: &str) -> Result<Described, String> {
     // A list of the values in their order would be taken too.
     if !text.trim_start().starts_with('{') {
@@ -149,14 +149,14 @@ fn on_one_line(text: &str) -> String {
 
 /// Reads one line after the other, each with its number, counted from 1; empty ones are left out.
 ///
-/// An item is an error where a line is no request, or cannot be read.
+/// An item is an error where a line is not a request, or cannot be read.
 pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<(usize, Described), LineError>> {
     (1..)
         .zip(reader.split(b'\n'))
         .filter_map(|(number, bytes)| {
             let read = bytes.map_err(|error| error.to_string()).and_then(|bytes| {
                 let text = std::str::from_utf8(&bytes)
-                    .map_err(|error| format!("byte {} is no UTF-8", error.valid_up_to() + 1))?;
+                    .map_err(|error| format!("byte {} is not UTF-8", error.valid_up_to() + 1))?;
                 match text.trim() {
                     "" => Ok(None),
                     _ => line(text).map(Some),
@@ -251,9 +251,9 @@ mod tests {
             ),
             (
                 b"{\"url\": \"\", \"check\": [\"colour=red\"]}",
-                "line 1: check: \"colour=red\" is no check: write status=200, length=13, sha256=HEX or json=/pointer=value",
+                "line 1: check: \"colour=red\" is not a check: write status=200, length=13, sha256=HEX or json=/pointer=value",
             ),
-            (b"\xff", "line 1: byte 1 is no UTF-8"),
+            (b"\xff", "line 1: byte 1 is not UTF-8"),
         ];
         for (text, expected) in cases {
             let found = all(text).unwrap_err().to_string();

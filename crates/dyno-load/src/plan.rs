@@ -9,7 +9,7 @@ use crate::arrival_process::{Arrivals, Rate};
 use crate::requests::Requests;
 use crate::termination::Termination;
 
-/// A run, as asked for: arrival process, termination and protocol are values that combine freely.
+/// The plan of a run: arrival process, termination and protocol are values that combine freely.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// What is sent.

@@ -58,7 +58,7 @@ pub enum Error {
     #[error("there is no URL to send requests to")]
     None,
     /// A URL.
-    #[error("{url:?} is no URL to send requests to: {reason}")]
+    #[error("{url:?} is not a URL to send requests to: {reason}")]
     Url {
         /// As it was given.
         url: String,
@@ -66,7 +66,7 @@ pub enum Error {
         reason: String,
     },
     /// A method.
-    #[error("{0:?} is no method to send requests with; write it like GET or POST")]
+    #[error("{0:?} is not a method to send requests with; write it like GET or POST")]
     Method(String),
     /// A field.
     #[error("header {name:?}: {reason}")]

@@ -27,7 +27,7 @@ pub struct Report {
     pub interrupted: bool,
     /// Whether its figures say something about the server; `None` where it was stopped early.
     pub validity: Option<Judgement>,
-    /// What was asked for.
+    /// The request and the schedule.
     pub plan: PlanRecord,
     /// Requests that were sent.
     pub sent: u64,

@@ -11,7 +11,7 @@ use crate::plan::Plan;
 
 /// Samples that go to the writer at once.
 const BATCH: usize = 4096;
-/// Batches that may wait for it. A thread that finds no room waits: samples are whole, and the lag of the schedule tells.
+/// Batches that may wait for it. A thread that finds no room waits: no sample is lost, and the lag of the schedule shows the wait.
 const WAITING: usize = 64;
 
 const HEADER: &str =

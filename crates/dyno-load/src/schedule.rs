@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_claimed_is_counted_to_the_end() {
+    fn unclaimed_requests_are_counted_to_the_end() {
         let termination = Termination {
             requests: None,
             duration_ns: Some(10_000_000_000),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_of_millions_that_nobody_claimed_are_counted_to_the_last() {
+    fn billions_of_unclaimed_requests_are_counted() {
         let minute_ns = 60_000_000_000;
         let poisson = Arrivals::Poisson { seed: 3 };
         let cases = [

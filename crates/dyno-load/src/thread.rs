@@ -1,4 +1,4 @@
-//! One thread of a run: its runtime, what it does while its request loops send, what it reports.
+//! One thread of a run: its runtime, its work while its request loops send, its report.
 
 use std::io;
 use std::rc::Rc;

@@ -40,7 +40,7 @@ impl Cpu {
     }
 }
 
-/// The most memory that the process has had at a time; `None` where the kernel does not tell.
+/// The most memory that the process has had at a time; `None` where the kernel does not report it.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

@@ -93,7 +93,7 @@ impl WakeQueue {
         self.spun_ns.get()
     }
 
-    /// Wakes each request loop at its moment, for ever. `requests_ended` counts what else the thread has done.
+    /// Wakes each request loop at its moment, until the run ends. `requests_ended` counts what else the thread has done.
     pub(crate) async fn run(
         &self,
         now_ns: impl Fn() -> u64,

@@ -26,7 +26,7 @@ pub(crate) struct Common {
     pub(crate) stop: Arc<AtomicBool>,
     /// All threads are ready, and the thread that started them.
     pub(crate) ready: Barrier,
-    /// How long a stretch is after which each thread tells what it measured.
+    /// Interval at which each thread hands over its measurements.
     pub(crate) stretch: Duration,
 }
 

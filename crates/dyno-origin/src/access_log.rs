@@ -188,7 +188,7 @@ impl AccessLog {
         }
     }
 
-    /// How many requests were logged: none unless logging was asked for.
+    /// Number of logged requests; 0 without a log.
     #[must_use]
     pub fn len(&self) -> usize {
         self.logs
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn without_logging_urls_are_still_told_apart() {
+    fn urls_are_distinguished_without_a_log() {
         let mut log = ThreadLog::new(Fingerprints::default(), false, None);
         for target in ["/", "/a", "/"] {
             let place = log.arrive(url(Scheme::Http, "a.test", target), 1, 1);

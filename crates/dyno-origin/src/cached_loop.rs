@@ -43,7 +43,7 @@ enum Needs {
 }
 
 impl CachedConnections {
-    /// Answers, for ever.
+    /// Answers until the runtime ends.
     pub(crate) async fn run(&self, worker: &Rc<Worker>) -> io::Result<()> {
         let mut events = Vec::with_capacity(TURN);
         let mut buffer = vec![0; RECEIVED_BYTES];

@@ -29,7 +29,7 @@ pub(crate) async fn serve(info: ConnectionInfo, stream: TcpStream) {
         .faulty_blocks
         .then(|| Web::connection(info.local.ip()))
         .flatten();
-    // That a peer goes, in whichever way, is no failure of the origin's.
+    // A peer that leaves is not a failure of the origin.
     let served = match block {
         Some(Block::Faulty(Fault::StallAfterAccept)) => {
             worker.counters.borrow_mut().fault(Fault::StallAfterAccept);

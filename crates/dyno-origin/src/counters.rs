@@ -37,7 +37,7 @@ pub(crate) struct Counters {
     pub(crate) unanswered: u64,
     /// Fingerprints of (name, type).
     pub(crate) dns_seen: Distinct,
-    /// The first names that were asked for and have a fault, of whichever layer.
+    /// The first requested names with a fault of any layer.
     pub(crate) faulty_names: BTreeMap<String, Fault>,
     /// The first names that were answered with a status of 400 or more, as the web has it, and the first status of each.
     pub(crate) refusing_names: BTreeMap<String, u16>,

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-/// Why an origin did not start: one line that says what, where, what to do.
+/// The reason why an origin did not start, as one line: what, where, what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Another program holds the address.
@@ -13,7 +13,7 @@ pub enum Error {
     AddressInUse {
         /// `TCP` or `UDP`.
         protocol: &'static str,
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
     },
     /// The address needs a privilege that this process does not have.
@@ -21,7 +21,7 @@ pub enum Error {
     NotPermitted {
         /// `TCP` or `UDP`.
         protocol: &'static str,
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
     },
     /// The address is none of this machine, or cannot be listened on for another reason.
@@ -29,7 +29,7 @@ pub enum Error {
     CannotListen {
         /// `TCP` or `UDP`.
         protocol: &'static str,
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
         /// What the kernel said.
         source: io::Error,
@@ -45,7 +45,7 @@ pub enum Error {
         "cannot pin a thread to CPU {cpu}: {source}; choose one of the CPUs that this process may use"
     )]
     Pin {
-        /// The CPU asked for.
+        /// The requested CPU.
         cpu: usize,
         /// What the kernel said.
         source: io::Error,

@@ -31,7 +31,7 @@ pub struct OriginReport {
     pub peak_concurrency: u64,
     /// Well-formed DNS queries, over UDP and TCP.
     pub dns_queries: u64,
-    /// Those whose name and type had been asked for before.
+    /// Queries whose name and type had come before.
     pub dns_repeated: u64,
     /// What an origin that runs for long let go: `connections` that were too many, `idle_connections`, and `dns_queries`
     /// whose answers were delayed; absent where there was nothing.

@@ -99,7 +99,7 @@ impl Running {
         Ok(self)
     }
 
-    /// The congestion control of its connections; `None` where the kernel does not tell.
+    /// The congestion control of its connections; `None` where the kernel does not report it.
     #[must_use]
     pub fn congestion_control() -> Option<String> {
         listen::congestion_control().ok()

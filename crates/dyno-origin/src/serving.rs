@@ -1,4 +1,4 @@
-//! One thread of an origin from its start to its end: its CPU, its runtime, what it accepts.
+//! One thread of an origin from its start to its end: its CPU, its runtime, its connections.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -142,7 +142,7 @@ fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
     Ok(worker)
 }
 
-/// Carries out orders, wakes those who wait for a moment, answers from the cache.
+/// Executes orders, wakes the tasks that are due, answers from the cache.
 fn look_after(worker: &Rc<Worker>, mut orders: UnboundedReceiver<TurnOver>) {
     let ordered = worker.clone();
     spawn_local(async move {
@@ -197,7 +197,7 @@ fn accept_names(worker: Rc<Worker>, listener: TcpListener) -> io::Result<()> {
     Ok(())
 }
 
-/// Accepts for ever.
+/// Accepts connections until the runtime ends.
 async fn accept(
     worker: &Worker,
     listener: &tokio::net::TcpListener,
@@ -207,7 +207,7 @@ async fn accept(
         let stream = listener.accept().await.map(|(stream, _)| stream);
         match stream.and_then(|stream| stream.local_addr().map(|local| (stream, local))) {
             Ok((stream, local)) => accepted(stream, local),
-            // A connection that was given up before it was accepted is no reason to rest.
+            // A connection that its peer closed before it was accepted is not a reason to pause.
             Err(error)
                 if error.kind() == io::ErrorKind::ConnectionAborted
                     || error.kind() == io::ErrorKind::NotConnected => {}

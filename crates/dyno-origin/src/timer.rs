@@ -32,7 +32,7 @@ impl Timer {
         }))
     }
 
-    /// Wakes the tasks that are due, for ever.
+    /// Wakes the tasks that are due, until the runtime ends.
     pub(crate) async fn run(&self) -> io::Result<()> {
         loop {
             self.alarm.expired().await?;

@@ -95,7 +95,7 @@ impl Tls {
         &self.web
     }
 
-    /// The configuration of a host that was asked for by name.
+    /// The configuration of the host that the client named.
     pub(crate) fn config(&self, handshake: Handshake) -> Arc<ServerConfig> {
         self.known(handshake).clone()
     }

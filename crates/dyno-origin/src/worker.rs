@@ -1,4 +1,4 @@
-//! What the tasks of one thread of an origin share: the web, what is counted, what is kept.
+//! The state that the tasks of one thread of an origin share: the web, the counters, the caches.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

@@ -15,7 +15,7 @@ pub enum RoomError {
         /// What to do about it, if known.
         cure: Option<String>,
     },
-    /// The caller asked for something impossible.
+    /// The arguments are impossible.
     #[error("{what}; {cure}")]
     Invalid {
         /// What was wrong, and where.

@@ -171,7 +171,7 @@ fn replace_trust_stores(names_and_trust: &NamesAndTrust, overlays: &mut Overlays
     for target in existing.chain(names_and_trust.trust_files.iter().map(PathBuf::as_path)) {
         if !target.is_file() {
             return Err(RoomError::Invalid {
-                what: format!("trust file {} is no file", target.display()),
+                what: format!("trust file {} is not a file", target.display()),
                 cure: "name a file from which the subject reads its authorities".to_owned(),
             });
         }

@@ -40,7 +40,7 @@ pub(crate) fn has_one_thread() -> io::Result<bool> {
 /// # Errors
 ///
 /// When the kernel refuses, or this process has more than one thread: the child copies only the calling thread, and locks held by
-/// other threads would stay locked for ever.
+/// other threads would stay locked.
 pub(crate) fn spawn(namespaces: i32, child: impl FnOnce()) -> io::Result<Pid> {
     if !has_one_thread()? {
         return Err(io::Error::other("the process has more than one thread"));
@@ -238,7 +238,7 @@ pub(crate) fn keep_children() {
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
-/// Return the start time of a process in clock ticks since boot. Together with its PID it identifies the process for ever.
+/// Return the start time of a process in clock ticks since boot. Together with its PID it identifies the process.
 pub(crate) fn start_time(pid: i32) -> Option<u64> {
     parse_start_time(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }

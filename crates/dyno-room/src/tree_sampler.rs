@@ -93,7 +93,7 @@ fn sample(tree: &Tree, exec: Instants, stopped: &Receiver<()>) -> TreeSamples {
                     .saturating_sub(exec.monotonic_ns)
             };
             let bytes = tree.bytes(&pids);
-            // A tree that has just ended has no pages left; its zero is no measurement.
+            // A tree that has just ended has no pages left; its zero is not a measurement.
             if bytes > 0 {
                 samples.memory.push((elapsed_ns(), bytes));
                 samples.add_descriptors(elapsed_ns(), &tree.descriptors(&pids));

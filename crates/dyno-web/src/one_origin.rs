@@ -17,7 +17,7 @@ pub struct OneOrigin {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OneOriginError {
     /// It is not a URL.
-    #[error("{0:?} is no URL; write it like http://other:8080")]
+    #[error("{0:?} is not a URL; write it like http://other:8080")]
     NoUrl(String),
     /// It is a URL of another scheme.
     #[error("{0}: only http is spoken between two machines; write it like http://other:8080")]
@@ -122,12 +122,12 @@ mod tests {
             assert_eq!(OneOrigin::parse(text).unwrap().to_string(), expected);
         }
         for (text, expected) in [
-            ("other:8080", "is no URL"),
-            ("other", "is no URL"),
-            ("", "is no URL"),
-            ("http://", "is no URL"),
-            ("http://a b", "is no URL"),
-            ("http://other:99999", "is no URL"),
+            ("other:8080", "is not a URL"),
+            ("other", "is not a URL"),
+            ("", "is not a URL"),
+            ("http://", "is not a URL"),
+            ("http://a b", "is not a URL"),
+            ("http://other:99999", "is not a URL"),
             ("https://other:8443", "only http"),
             ("ftp://other", "only http"),
             ("http://other:8080/plain", "the port only"),

@@ -1,4 +1,4 @@
-//! Comparison of `webs/top-sites.toml` with the published figures, within the sampling error.
+//! Comparison of `crates/dyno-web/webs/top-sites.toml` with the published figures, within the sampling error.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ const SAMPLE: usize = 40_000;
 
 fn top_sites() -> Web {
     Web::new(
-        Model::from_toml(include_str!("../../../webs/top-sites.toml")).unwrap(),
+        Model::from_toml(include_str!("../webs/top-sites.toml")).unwrap(),
         None,
     )
 }

@@ -2,7 +2,7 @@
 //! gzip, br, zstd, a timeout of 5 s). It detects accidental changes.
 //!
 //! A change of these lines with the same model changes every web that has ever been measured: it needs a new context in `draw.rs`
-//! and a line in CHANGELOG.md. A change of `webs/top-sites.toml` has its own digest, and needs only that line. To regenerate the
+//! and a line in CHANGELOG.md. A change of `crates/dyno-web/webs/top-sites.toml` has its own digest, and needs only that line. To regenerate the
 //! vector: `UPDATE_VECTOR=1 cargo test -p dyno-web --test vector`.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
@@ -34,7 +34,7 @@ const REAL_NAMES: [&str; 20] = [
 
 fn vector() -> String {
     let web = Web::new(
-        Model::from_toml(include_str!("../../../webs/top-sites.toml")).unwrap(),
+        Model::from_toml(include_str!("../webs/top-sites.toml")).unwrap(),
         None,
     );
     let made_up = web.urls().take(60);
@@ -90,7 +90,7 @@ fn the_web_has_not_changed() {
 
 #[test]
 fn another_seed_is_another_web() {
-    let model = Model::from_toml(include_str!("../../../webs/top-sites.toml")).unwrap();
+    let model = Model::from_toml(include_str!("../webs/top-sites.toml")).unwrap();
     let [one, two] = [1, 2].map(|seed| Web::new(model.clone(), Some(seed)));
     assert_ne!(one.digest(), two.digest());
     let differ = REAL_NAMES

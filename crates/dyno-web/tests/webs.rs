@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use dyno_web::{Check, Fault, Model, Nanos, Outcome, Terms, Web};
 
 const SHIPPED: [(&str, &str); 4] = [
-    ("top-sites", include_str!("../../../webs/top-sites.toml")),
-    ("plain", include_str!("../../../webs/plain.toml")),
-    ("contract", include_str!("../../../webs/contract.toml")),
+    ("top-sites", include_str!("../webs/top-sites.toml")),
+    ("plain", include_str!("../webs/plain.toml")),
+    ("contract", include_str!("../webs/contract.toml")),
     (
         "wrong-documents",
-        include_str!("../../../webs/wrong-documents.toml"),
+        include_str!("../webs/wrong-documents.toml"),
     ),
 ];
 

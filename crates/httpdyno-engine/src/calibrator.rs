@@ -100,7 +100,7 @@ fn log_normal(text: &str) -> Result<Law, String> {
         Some(Law::LogNormal { median, sigma })
     });
     parts.ok_or_else(|| {
-        format!("{text:?} is no MEDIAN:SIGMA: write 10ms:0.5, with a sigma from 0 to 5")
+        format!("{text:?} is not a MEDIAN:SIGMA: write 10ms:0.5, with a sigma from 0 to 5")
     })
 }
 
@@ -122,7 +122,7 @@ fn bimodal(text: &str) -> Result<Law, String> {
     } else {
         None
     };
-    law.ok_or_else(|| format!("{text:?} is no TIME:TIME:SHARE: write 5ms:50ms:0.1"))
+    law.ok_or_else(|| format!("{text:?} is not a TIME:TIME:SHARE: write 5ms:50ms:0.1"))
 }
 
 impl Chosen {

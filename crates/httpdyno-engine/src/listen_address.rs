@@ -17,7 +17,7 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
         .or_else(|| text.parse().ok().or(bracketed).map(|address: IpAddr| SocketAddr::new(address, PORT)))
         .ok_or_else(|| {
             format!(
-                "{text:?} is no address of this machine; write it like 0.0.0.0, 0.0.0.0:{PORT} or [::]:{PORT}"
+                "{text:?} is not an address of this machine; write it like 0.0.0.0, 0.0.0.0:{PORT} or [::]:{PORT}"
             )
         })
 }

@@ -39,12 +39,13 @@ use crate::messages::{ENGINE_FAILED, FULL, USAGE, UsageError, one_line, print_me
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The engine of httpdyno: a sealed room with an internet of its own, and the answers of that internet.
+/// The engine's command line.
 #[derive(Debug, Parser)]
 #[command(
     name = "httpdyno-engine",
     version,
     about,
+    after_help = EXAMPLES,
     disable_help_subcommand = true,
     max_term_width = 100
 )]
@@ -53,32 +54,42 @@ struct Arguments {
     verb: Verb,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  httpdyno-engine origin --web plain --listen 127.0.0.1:8080 &
+  httpdyno-engine load http://127.0.0.1:8080/ --connections 64 --duration 10s
+  httpdyno-engine urls --web top-sites --limit 1000 > urls.txt
+  httpdyno-engine room --web top-sites -- httpdyno-engine fetch --save pages < urls.txt
+
+The commands that end with (JSON) serve the command httpdyno, which compares clients and servers.";
+
+/// The programs first, then the data of a web, then the parts of `httpdyno`.
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Send requests to a server, and measure its throughput and its response times
+    Load(Box<load::Arguments>),
+    /// Fetch the URLs on standard input; print a row of code, time and length for each
+    Fetch(Box<fetch::Arguments>),
     /// Run a command in a sealed room with a web, or another peer, of its own
     Room(Box<room::Arguments>),
     /// Serve a web on this machine's own network
     Origin(origin::Arguments),
-    /// Print the identity of another machine's origin, and the round-trip time to it (JSON)
-    Reach(against::Arguments),
-    /// Send requests to a server, and measure its throughput and its response times
-    Load(Box<load::Arguments>),
-    /// Verify a server, run a load generator against it and watch it, verify it again (JSON)
-    Drive(drive::Arguments),
+    /// Serve with a known behaviour, to check load generators
+    Calibrator(calibrator::Arguments),
     /// Print the URLs of a web, one a line
     Urls(urls::Arguments),
     /// Print the correct result of each URL on standard input (CSV)
     Expect(expect::Arguments),
-    /// Parse a client's output on standard input: a row for each sample, then the lines that are not samples (CSV)
-    Lines(lines::Arguments),
-    /// Fetch the URLs on standard input; print a row of code, time and length for each
-    Fetch(Box<fetch::Arguments>),
-    /// Print the identity of a web: name, seed, digest (JSON)
-    Web(web_identity::Arguments),
     /// Print the values of links, or list the presets
     Link(link::Arguments),
-    /// Serve with a known behaviour, to check load generators
-    Calibrator(calibrator::Arguments),
+    /// Parse a client's output on standard input: a row for each sample, then the lines that are not samples (CSV)
+    Lines(lines::Arguments),
+    /// Verify a server, run a load generator against it and watch it, verify it again (JSON)
+    Drive(drive::Arguments),
+    /// Print the identity of another machine's origin, and the round-trip time to it (JSON)
+    Reach(against::Arguments),
+    /// Print the identity of a web: name, seed, digest (JSON)
+    Web(web_identity::Arguments),
     /// Print the capabilities of this machine for a room (JSON)
     Doctor,
 }

@@ -20,7 +20,7 @@ pub fn duration(text: &str) -> Result<Nanos, String> {
     let (number, unit) = split(text, &UNITS, 1_000_000_000);
     scaled(number, unit)
         .map(Nanos)
-        .ok_or_else(|| format!("{text:?} is no time: write 5, 2.5s, 800ms or 10m"))
+        .ok_or_else(|| format!("{text:?} is not a time: write 5, 2.5s, 800ms or 10m"))
 }
 
 /// Like [`duration`], for the standard library's type.
@@ -41,7 +41,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     ];
     let (number, unit) = split(text, &UNITS, 1);
     scaled(number, unit)
-        .ok_or_else(|| format!("{text:?} is no size: write 512MiB, 2GiB or a number of bytes"))
+        .ok_or_else(|| format!("{text:?} is not a size: write 512MiB, 2GiB or a number of bytes"))
 }
 
 /// Like [`bytes`], for the memory of a program; refuses less than 1 MiB, in which no program starts.

@@ -30,7 +30,7 @@ pub fn parse<P: Parser>() -> Result<P, ExitCode> {
     })
 }
 
-/// The error in one line, with a pointer to the help; `None` where help or the version was asked for.
+/// The error in one line, with a pointer to the help; `None` for help or the version.
 fn error_line(error: &Error, verb: &OsString) -> Option<String> {
     let verb = verb.to_string_lossy();
     let message = match error.kind() {
@@ -66,7 +66,7 @@ fn refused_value(error: &Error) -> String {
     if reason.contains(&value) {
         format!("{name}: {reason}")
     } else if reason.starts_with("invalid digit") {
-        format!("{name}: {value:?} is no whole number")
+        format!("{name}: {value:?} is not a whole number")
     } else {
         format!("{name}: {value:?}: {reason}")
     }
@@ -79,7 +79,7 @@ fn unknown_value(error: &Error) -> String {
         return format!("{name}: its value is missing");
     }
     let known = text(error, ContextKind::ValidValue);
-    format!("{name}: {value:?} is not known; known are: {known}")
+    format!("{name}: {value:?} is unknown; choose from: {known}")
 }
 
 fn unknown_argument(error: &Error, verb: &str) -> String {
@@ -103,9 +103,9 @@ fn unknown_argument(error: &Error, verb: &str) -> String {
     }
     let meant = text(error, ContextKind::SuggestedArg);
     if meant.is_empty() {
-        format!("{typed}: there is no such option")
+        format!("{typed}: unknown option")
     } else {
-        format!("{typed}: there is no such option; did you mean {meant}?")
+        format!("{typed}: unknown option; did you mean {meant}?")
     }
 }
 
@@ -169,16 +169,16 @@ mod tests {
             ),
             (
                 &["room", "--sed", "1", "--", "true"],
-                "--sed: there is no such option; did you mean --seed?",
+                "--sed: unknown option; did you mean --seed?",
             ),
             (
                 &["room", "--seed", "x", "--", "true"],
-                "--seed: \"x\" is no whole number",
+                "--seed: \"x\" is not a whole number",
             ),
             (&["room", "--seed"], "--seed: its value is missing"),
             (
                 &["room", "--link-check", "x", "--", "true"],
-                "--link-check: \"x\" is not known; known are: on, off",
+                "--link-check: \"x\" is unknown; choose from: on, off",
             ),
             (
                 &["room", "--per-host", "2", "--", "true"],
@@ -186,7 +186,7 @@ mod tests {
             ),
             (
                 &["room", "--network", "x", "--", "true"],
-                "--network: \"x\" is not known; known are: host",
+                "--network: \"x\" is unknown; choose from: host",
             ),
             (
                 &["fetch", "http://example.org/"],
@@ -197,10 +197,7 @@ mod tests {
                 &["fetch", "Cargo.toml"],
                 "fetch reads URLs from standard input: httpdyno fetch < Cargo.toml",
             ),
-            (
-                &["fetch", "--nothing"],
-                "--nothing: there is no such option",
-            ),
+            (&["fetch", "--nothing"], "--nothing: unknown option"),
             (&["origin", "plain"], "plain: more than it takes"),
             (
                 &["link"],
@@ -236,7 +233,7 @@ mod tests {
         }
         // The parser of a value explains what is wrong with it.
         let rate = refusal_of(&["load", "--rate", "x", "http://a/"]);
-        assert!(rate.starts_with("--rate: \"x\" is no rate"), "{rate}");
+        assert!(rate.starts_with("--rate: \"x\" is not a rate"), "{rate}");
     }
 
     #[test]

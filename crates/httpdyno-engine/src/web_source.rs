@@ -10,12 +10,18 @@ use crate::messages::UsageError;
 
 /// The webs that ship with the engine.
 const BUILT_IN: [(&str, &str); 4] = [
-    ("top-sites", include_str!("../../../webs/top-sites.toml")),
-    ("plain", include_str!("../../../webs/plain.toml")),
-    ("contract", include_str!("../../../webs/contract.toml")),
+    (
+        "top-sites",
+        include_str!("../../dyno-web/webs/top-sites.toml"),
+    ),
+    ("plain", include_str!("../../dyno-web/webs/plain.toml")),
+    (
+        "contract",
+        include_str!("../../dyno-web/webs/contract.toml"),
+    ),
     (
         "wrong-documents",
-        include_str!("../../../webs/wrong-documents.toml"),
+        include_str!("../../dyno-web/webs/wrong-documents.toml"),
     ),
 ];
 

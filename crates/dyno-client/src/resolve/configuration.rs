@@ -53,7 +53,7 @@ impl Configuration {
             .unwrap_or_default()
     }
 
-    /// Reads the text of such a file. What is not understood is passed over, as every resolver does.
+    /// Reads the text of such a file. Unknown lines are ignored, as in every resolver.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut found = Self {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_resolvers_are_told_is_read() {
+    fn resolver_options_are_read() {
         let read = Configuration::parse(
             "# made by hand\nsearch example.test\nnameserver 192.0.2.1 # first\n nameserver\t2001:db8::1\n\
              nameserver fe80::1%2\nnameserver nonsense\noptions timeout:2 attempts:3 rotate edns0\n",

@@ -15,7 +15,7 @@ use super::message::{Answer, Family, Reading, query, read};
 /// Longer than any answer over UDP to a query that offers no more than the 512 bytes of RFC 1035.
 const ANSWER_BYTES: usize = 4 << 10;
 
-/// What is asked, of whom.
+/// The query and its server.
 pub(super) struct Question<'a> {
     pub configuration: &'a Configuration,
     /// Which server comes first.
@@ -43,7 +43,7 @@ struct Open {
 struct Server {
     address: SocketAddr,
     socket: Option<UdpSocket>,
-    /// It said that it cannot tell, or cannot be reached: by family.
+    /// The server failed, or cannot be reached: by family.
     failed: [bool; 2],
 }
 

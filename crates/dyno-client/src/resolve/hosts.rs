@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Addresses of names that no server is asked for.
+/// Addresses of names that need no query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hosts {
     addresses: HashMap<Box<str>, Vec<IpAddr>>,

@@ -13,7 +13,7 @@ const MAX_TTL: Duration = Duration::from_secs(86_400);
 /// Nor that there is nothing (RFC 2308, section 5: one to three hours have been found to work well).
 const MAX_NEGATIVE_TTL: Duration = Duration::from_secs(3_600);
 
-/// The two kinds of addresses that are asked for.
+/// The two kinds of addresses in queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
     /// `A` records.
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_apart() {
+    fn refusals_are_distinguished() {
         let coded = |code, truncated| {
             let mut message = answer(Vec::new());
             message.metadata.response_code = code;

@@ -134,7 +134,7 @@ impl Race {
         Step::Connect((address, self.port).into())
     }
 
-    /// Why nothing was reached: what the last attempt met; without one, what is worse of the two lookups.
+    /// The reason of the failure: that of the last attempt; without an attempt, the worse one of the two lookups.
     fn why(&self) -> Failure {
         if let Some(failure) = self.failure {
             return failure;

@@ -31,7 +31,7 @@ const ANY_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 pub struct Options {
     /// Which servers, how patiently.
     pub configuration: Configuration,
-    /// Names that no server is asked for.
+    /// Names that need no query.
     pub hosts: Hosts,
     /// How long all attempts but the last wait for an answer.
     pub attempt_timeout: Duration,
@@ -233,7 +233,7 @@ fn with_ttl(outcome: QueryOutcome) -> (FamilyResult, Duration) {
     }
 }
 
-/// The name as name servers are asked for it; `None` for one that no message can carry.
+/// The name in a query; `None` if no message can carry it.
 fn name_of(host: &str) -> Option<Name> {
     let labels = host.split('.').map(str::as_bytes);
     let mut name = Name::from_labels(labels).ok()?;

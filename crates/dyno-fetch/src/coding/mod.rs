@@ -36,7 +36,7 @@ pub struct Decoding {
     steps: Vec<Step>,
     /// A coding is unknown, or there are too many: the content stays as it comes.
     keeps: bool,
-    /// Bytes that each step may make: what one makes behind the end of the next is no content, and has a bound, too.
+    /// Bytes that each step may produce. The limit also holds for bytes after the end of the next step, which are not content.
     most: u64,
 }
 
@@ -195,7 +195,7 @@ impl Decoding {
     ///
     /// [`Failure::MalformedCoding`] where a coding has not.
     pub fn end(&self) -> Result<(), Failure> {
-        // Nothing at all is no content, whatever coding it is said to have.
+        // Zero bytes decode to zero bytes, in every coding.
         if self.steps.iter().any(|step| step.stage == Stage::UnderWay) {
             Err(Failure::MalformedCoding)
         } else {

@@ -203,7 +203,7 @@ fn a_row_is_printed_while_the_list_goes_on() {
 }
 
 #[test]
-fn a_host_has_no_more_at_once_than_it_may_and_holds_up_nobody() {
+fn a_host_has_at_most_its_limit_and_delays_no_other_host() {
     /// Requests that the busy host has, the most that it had at once, and those that the others have answered.
     #[derive(Default)]
     struct Seen {
@@ -270,7 +270,7 @@ fn beginnings_at_a_host_are_apart() {
         .collect();
     starts.sort_unstable();
     assert_eq!(starts.len(), 5);
-    // Waiting for the host is no part of a URL's time: that starts when it is over.
+    // Waiting for the host is not a part of a URL's time: that starts when it is over.
     for (start, due_ms) in starts.into_iter().zip((0..).step_by(50)) {
         let after_s = (time_of_day_s(start) - begun.as_secs_f64()).rem_euclid(86_400.0);
         // A double has a second of these years to a quarter of a microsecond.

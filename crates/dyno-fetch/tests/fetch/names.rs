@@ -1,4 +1,4 @@
-//! Names: what servers may say of them, and what becomes of those who ask.
+//! Names: answers of name servers, and their effect on a fetch.
 
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
@@ -151,7 +151,7 @@ fn a_name_is_asked_for_once() {
 }
 
 #[test]
-fn nobody_listens_at_the_address() {
+fn a_refused_connection_is_reported() {
     let server = NameServer::start(|query, _| vec![bytes(&found(query, Ipv4Addr::LOCALHOST))]);
     // The port is taken, so that no other program gets it, and does not listen.
     let taken = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();

@@ -112,7 +112,7 @@ fn a_redirect_from_https_to_http_is_followed_and_marked() {
 }
 
 #[test]
-fn nothing_is_fetched_from_whom_nobody_trusts() {
+fn an_untrusted_certificate_ends_the_fetch() {
     let (_authority, origin) = origin();
     let (_, report) = reported(one_by_one(&origin), &URLS);
     assert_eq!(report["errors"], json!({"CertificateUntrusted": 8}));

@@ -179,7 +179,7 @@ fn each_misbehaviour_has_its_name() {
 }
 
 #[test]
-fn nobody_listens() {
+fn a_refused_connection_is_counted() {
     // The port is taken, so that no other program gets it, and does not listen.
     let taken = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
@@ -201,12 +201,12 @@ fn nobody_listens() {
 }
 
 #[test]
-fn nobody_accepts() {
+fn a_full_backlog_is_counted() {
     check_connecting("ConnectTimeout", &Full::listening().url(), Protocol::Http1);
 }
 
 #[test]
-fn who_connects_when_the_run_ends_is_open() {
+fn a_connection_that_is_being_made_at_the_end_is_open() {
     let full = Full::listening();
     for rate in [None, Some(100)] {
         // Not opened ahead, so that each connects for a request.

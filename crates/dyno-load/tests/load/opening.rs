@@ -163,7 +163,7 @@ fn stopped_while_it_opens(timeout_ms: u64) -> serde_json::Value {
 }
 
 #[test]
-fn opening_can_be_told_to_end() {
+fn opening_can_be_ended() {
     // Without a stop, each connection is given up when its timeout is over. A busy machine may be as late as the first one.
     let mut report = stopped_while_it_opens(1_000);
     if number(&report, "/connections/failed") > 0 {

@@ -1,4 +1,4 @@
-//! What goes over the wire for what was asked for.
+//! The bytes on the wire of each kind of request.
 
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex};
@@ -81,23 +81,23 @@ fn what_cannot_be_sent_is_refused_with_its_place() {
     let cases = [
         (
             r#"{"url": "a.test"}"#,
-            "\"a.test\" is no URL to send requests to: it must start with http:// or https://",
+            "\"a.test\" is not a URL to send requests to: it must start with http:// or https://",
         ),
         (
             r#"{"url": "ftp://a.test"}"#,
-            "\"ftp://a.test\" is no URL to send requests to: it must start with http:// or https://",
+            "\"ftp://a.test\" is not a URL to send requests to: it must start with http:// or https://",
         ),
         (
             r#"{"url": "http://me@a.test"}"#,
-            "\"http://me@a.test\" is no URL to send requests to: it holds a user's name; send it with --header 'Authorization: ...'",
+            "\"http://me@a.test\" is not a URL to send requests to: it holds a user's name; send it with --header 'Authorization: ...'",
         ),
         (
             r#"{"url": "http://a.test", "method": "GE T"}"#,
-            "\"GE T\" is no method to send requests with; write it like GET or POST",
+            "\"GE T\" is not a method to send requests with; write it like GET or POST",
         ),
         (
             r#"{"url": "http://a.test", "method": "CONNECT"}"#,
-            "\"CONNECT\" is no method to send requests with; write it like GET or POST",
+            "\"CONNECT\" is not a method to send requests with; write it like GET or POST",
         ),
         (
             r#"{"url": "http://a.test", "headers": {"Content-Length": "5"}, "body": "four"}"#,

@@ -153,7 +153,7 @@ fn a_run_of_so_many_requests_ends_with_the_last() {
 }
 
 #[test]
-fn a_run_can_be_told_to_end() {
+fn a_run_can_be_ended() {
     let (begun, beginning) = mpsc::channel();
     let server = Server::answering(HELLO, move || {
         let _ = begun.send(());

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_is_not_reached_makes_nobody_wait() {
+    fn a_rate_above_the_offered_one_delays_no_request() {
         let mut plan = Plan::new(&Behaviour::Rate { per_s: 1_000.0 });
         for arrived_ns in (0..1_000_000_000).step_by(1_250_000) {
             assert_eq!(plan.due_ns(arrived_ns), arrived_ns + 1_000_000);

@@ -109,7 +109,7 @@ impl Calibrator {
 }
 
 /// Keeps the thread from sleeping: it has its CPU to itself, and the host of a virtual machine may take milliseconds to run a
-/// processor that slept, which would stand in the times of who is held against this.
+/// processor that slept, which would be part of the times that a load generator is compared with.
 async fn stay_awake() {
     loop {
         // What the kernel has put off to a thread of its own runs here, too.

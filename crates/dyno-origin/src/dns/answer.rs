@@ -22,7 +22,7 @@ pub(super) struct Reply {
     pub(super) moment: Instant,
 }
 
-/// Answers a message; `None` for what is no query at all.
+/// Answers a message; `None` if it is not a query.
 pub(super) fn reply(worker: &Worker, bytes: &[u8]) -> Option<Reply> {
     let now = Instant::now();
     let at_once = |message: &Message| {
@@ -34,7 +34,7 @@ pub(super) fn reply(worker: &Worker, bytes: &[u8]) -> Option<Reply> {
     };
     let Ok(query) = Message::from_vec(bytes) else {
         let id = u16::from_be_bytes([*bytes.first()?, *bytes.get(1)?]);
-        // An answer to an answer would be answered, for ever.
+        // Two servers that answer answers would never stop.
         let is_query = bytes.len() >= HEADER_BYTES && bytes[2] & 0x80 == 0;
         return is_query.then(|| {
             at_once(&Message::error_msg(

@@ -1,4 +1,4 @@
-//! Name servers for every name there is, over UDP and TCP.
+//! Name servers for all names, over UDP and TCP.
 
 mod answer;
 mod tcp;

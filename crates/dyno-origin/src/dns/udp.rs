@@ -12,7 +12,7 @@ use crate::worker::Worker;
 /// Longer than any query.
 const QUERY_BYTES: usize = 4 << 10;
 
-/// Answers queries for ever.
+/// Answers queries until the runtime ends.
 pub(crate) async fn serve(worker: Rc<Worker>, socket: Rc<UdpSocket>) {
     let mut query = vec![0; QUERY_BYTES];
     loop {

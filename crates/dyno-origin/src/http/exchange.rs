@@ -54,7 +54,7 @@ pub(crate) struct Exchange<'c, S> {
     pub(super) is_reused: bool,
     /// The request that is being answered, as long as its peer waits for sure.
     in_flight: Option<InFlight<'c>>,
-    /// Whether the peer has ended its side. It may have closed the connection or may still read: only what is sent to it tells.
+    /// Whether the peer has ended its side. It may have closed the connection or may still read: only a write shows which.
     pub(super) has_peer_ended: bool,
     /// How many cached answers were sent in a row.
     pub(super) again: u32,

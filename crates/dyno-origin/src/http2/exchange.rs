@@ -234,7 +234,7 @@ impl Exchange {
         poll_fn(|context| self.poll_end(context)).await;
     }
 
-    /// Ready when the stream has ended, in whichever way.
+    /// Ready when the stream has ended, with or without an error.
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         match &mut self.stream {
             Some(stream) => stream.poll_reset(context).map(drop),

@@ -13,7 +13,7 @@ use crate::accounting::note_request;
 use crate::message::request::Asked;
 use crate::message::request_stamp::RequestStamp;
 
-/// What decides about the answer; where a version matters, what holds for HTTP/1.1 holds here.
+/// The parts of a request that decide the answer; where the version matters, the rules of HTTP/1.1 apply.
 pub(super) fn asked(parts: &Parts, body: &RecvStream) -> Asked {
     let codings = parts.headers.get_all(ACCEPT_ENCODING).iter();
     Asked {

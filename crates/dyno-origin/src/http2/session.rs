@@ -18,7 +18,7 @@ pub(super) enum Order {
     Close,
     /// It is reset.
     Reset,
-    /// What is no HTTP is sent; then it closes.
+    /// Sends bytes that are not HTTP; then closes.
     Garbage,
     /// A GOAWAY with this last stream is sent; then it closes.
     GoAway(u32),

@@ -37,7 +37,7 @@ pub(crate) fn refusal(method: Method<'_>) -> Option<(u16, &'static str)> {
         | Method::Delete
         | Method::Options => None,
         Method::Trace => Some((405, "TRACE is not allowed\n")),
-        Method::Connect => Some((501, "this is no proxy: CONNECT is not understood\n")),
+        Method::Connect => Some((501, "this is not a proxy: CONNECT is not understood\n")),
         Method::Other(_) => Some((501, "the method is not understood\n")),
     }
 }

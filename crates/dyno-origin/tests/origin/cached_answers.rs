@@ -54,7 +54,7 @@ fn the_same_request_has_the_same_answer_each_time() {
 }
 
 #[test]
-fn requests_that_come_at_once_or_in_parts_are_told_apart() {
+fn requests_in_one_piece_or_in_parts_are_distinguished() {
     let stage = Stage::new("");
     let mut stream = stage.connect();
     let plain = request("GET", "a.test", "/plain", "");

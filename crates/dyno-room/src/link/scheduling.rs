@@ -22,7 +22,7 @@ const SLICE_NS: u64 = 100_000;
 
 /// Raise the priority of the calling thread as far as the kernel allows, and have its timers fire when they are due.
 pub(crate) fn raise_priority() {
-    // What the kernel does not give is done without: the check of the link tells what came of it.
+    // Scheduling that the kernel refuses is left out: the check of the link shows whether it matters.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     if !schedule(libc::SCHED_RR, 1, 0) {
         schedule(libc::SCHED_OTHER, 0, SLICE_NS);

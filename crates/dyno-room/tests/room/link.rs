@@ -110,10 +110,7 @@ fn an_impossible_link_is_refused_and_reported(stage: &Stage) -> Result<(), Faile
     same("outcome", &ended.report["outcome"], "link_limited")?;
     same("verdict", &ended.report["link"]["verdict"], "missed")?;
     let reason = ended.report["reason"].as_str().unwrap_or_default();
-    holds(
-        reason,
-        reason.starts_with("the link is not what was asked for: "),
-    )
+    holds(reason, reason.starts_with("the link is not as requested: "))
 }
 
 fn everything_in_a_room_is_reached_over_a_link(stage: &Stage) -> Result<(), Failed> {

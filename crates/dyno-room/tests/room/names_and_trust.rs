@@ -129,7 +129,7 @@ fn a_missing_trust_file_is_one_line(stage: &Stage) -> Result<(), Failed> {
     let text = ended.stderr();
     holds(
         &text,
-        text.contains("trust file /no/such/cacert.pem is no file"),
+        text.contains("trust file /no/such/cacert.pem is not a file"),
     )?;
     same("one line", text.lines().count(), 1)
 }

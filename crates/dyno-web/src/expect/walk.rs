@@ -151,7 +151,7 @@ impl Walk<'_> {
         match scheme {
             Scheme::Https => self.shake_hands(host_name, fault)?,
             Scheme::Http if self.terms.version == Some(HttpVersion::Http2) => {
-                self.lacks_alpn = true
+                self.lacks_alpn = true;
             }
             Scheme::Http => {}
         }

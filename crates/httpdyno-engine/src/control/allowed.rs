@@ -36,7 +36,7 @@ impl FromStr for Allowed {
                 .split(',')
                 .map(|one| {
                     one.trim().parse().map_err(|_| {
-                        format!("{one:?} is no address; write off, any, or addresses such as 192.0.2.7,192.0.2.8")
+                        format!("{one:?} is not an address; write off, any, or addresses such as 192.0.2.7,192.0.2.8")
                     })
                 })
                 .collect::<Result<_, _>>()

@@ -57,7 +57,7 @@ pub struct Answer {
     pub took: Duration,
 }
 
-/// Why there is no answer to judge.
+/// The reason of a missing answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
     /// No answer came, or not all of it.

@@ -124,7 +124,7 @@ pub fn concurrency(text: &str) -> Result<usize, String> {
         .parse()
         .ok()
         .filter(|number| (1..=MOST_CONCURRENCY).contains(number));
-    number.ok_or_else(|| format!("{text:?} is no whole number from 1 to {MOST_CONCURRENCY}"))
+    number.ok_or_else(|| format!("{text:?} is not a whole number from 1 to {MOST_CONCURRENCY}"))
 }
 
 fn timeout(text: &str) -> Result<Duration, String> {
@@ -157,6 +157,6 @@ fn nameserver(text: &str) -> Result<SocketAddr, String> {
         .parse::<SocketAddr>()
         .or_else(|_| text.parse::<IpAddr>().map(|address| (address, 53).into()));
     address.map_err(|_| {
-        format!("{text:?} is no address: write 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53")
+        format!("{text:?} is not an address: write 192.0.2.1, 192.0.2.1:53 or [2001:db8::1]:53")
     })
 }

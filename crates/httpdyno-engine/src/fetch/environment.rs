@@ -24,7 +24,7 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     let duration = number.and_then(|number| Duration::try_from_secs_f64(number).ok());
     duration
         .filter(|duration| !duration.is_zero() && *duration <= MOST_TIMEOUT)
-        .ok_or_else(|| format!("{text:?} is no number of seconds above 0 and up to a day"))
+        .ok_or_else(|| format!("{text:?} is not a number of seconds above 0 and up to a day"))
 }
 
 /// Parses a switch: `0` and `1` in the contract, `false` and `true` on the command line.
@@ -41,12 +41,12 @@ pub fn check(text: &str) -> Result<(), String> {
     if text == "json" {
         Ok(())
     } else {
-        Err(format!("{text:?} is no check: write json"))
+        Err(format!("{text:?} is not a check: write json"))
     }
 }
 
 /// Parses an HTTP version.
 pub fn version(text: &str) -> Result<HttpVersion, String> {
     HttpVersion::from_str(text, false)
-        .map_err(|_| format!("{text:?} is no version: write 1.1, 2 or auto"))
+        .map_err(|_| format!("{text:?} is not a version: write 1.1, 2 or auto"))
 }

@@ -9,7 +9,7 @@ use super::environment::{check, is_on, seconds, variable, version};
 /// Descriptors that are not connections of URLs: streams, files, name servers, raced addresses.
 const OTHER_FILES: u64 = 32;
 
-/// Files where there is no limit: more connections than there are ports towards one server.
+/// Open files if there is no limit: more connections than there are ports towards one server.
 const UNLIMITED: u64 = 1 << 20;
 
 /// Reads the options; the error is the line to print.

@@ -207,7 +207,7 @@ impl RateRange {
         let (from, to) = match text.split_once("..") {
             Some((from, to)) if from.is_empty() || to.is_empty() => {
                 return Err(format!(
-                    "{text:?} is no ramp: write both rates, as 100..5000"
+                    "{text:?} is not a ramp: write both rates, as 100..5000"
                 ));
             }
             Some((from, to)) => (from, Some(PerSecond::parse(to)?)),
@@ -222,7 +222,7 @@ impl RateRange {
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number >= 1);
-    number.ok_or_else(|| format!("{text:?} is no whole number of 1 or more"))
+    number.ok_or_else(|| format!("{text:?} is not a whole number of 1 or more"))
 }
 
 fn streams(text: &str) -> Result<usize, String> {
@@ -235,6 +235,6 @@ fn streams(text: &str) -> Result<usize, String> {
 fn header(text: &str) -> Result<(String, String), String> {
     match text.split_once(':') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.trim().to_owned())),
-        _ => Err(format!("{text:?} is no header: write 'Name: value'")),
+        _ => Err(format!("{text:?} is not a header: write 'Name: value'")),
     }
 }

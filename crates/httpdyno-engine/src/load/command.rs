@@ -68,7 +68,7 @@ fn format(arguments: &Arguments) -> Result<Format, String> {
     let text = value.to_string_lossy();
     Format::from_str(&text, false).map_err(|_| {
         let known = "csv, json, markdown, plain, table";
-        format!("FORMAT (environment): {text:?} is not known; known are: {known}")
+        format!("FORMAT (environment): {text:?} is unknown; choose from: {known}")
     })
 }
 

@@ -157,7 +157,7 @@ fn find(name: &str, given: &str) -> Result<Metric, String> {
     });
     let name: String = name.chars().take(40).collect();
     Err(format!(
-        "{given}: there is no '{name}'; {meant}known are: {SOME}"
+        "{given}: there is no '{name}'; {meant}choose from: {SOME}"
     ))
 }
 
@@ -181,11 +181,11 @@ fn read_value(text: &str, metric: &Metric, given: &str) -> Result<(f64, bool), S
     let is_share = number.is_some();
     let Some(value) = plain_number(number.unwrap_or(text).trim_end()) else {
         let shown: String = text.chars().take(40).collect();
-        return Err(format!("{given}: '{shown}' is no number; {EXAMPLES}"));
+        return Err(format!("{given}: '{shown}' is not a number; {EXAMPLES}"));
     };
     if is_share && !SHARED.contains(&name.as_str()) {
         return Err(format!(
-            "{given}: {name} is no share of the requests; percentages work for: {}",
+            "{given}: {name} is not a share of the requests; percentages work for: {}",
             SHARED.join(", ")
         ));
     }
@@ -244,16 +244,16 @@ mod tests {
                 "p99 is a time and needs its unit; write it like 50ms",
             ),
             ("p99 > soon", "'soon' is not understood; write it like 40ms"),
-            ("pp > 1ms", "there is no 'pp'; known are: rps,"),
+            ("pp > 1ms", "there is no 'pp'; choose from: rps,"),
             (
                 "erors > 1",
-                "there is no 'erors'; did you mean 'errors'? known are: rps,",
+                "there is no 'erors'; did you mean 'errors'? choose from: rps,",
             ),
             (
                 "rps < 5%",
-                "rps is no share of the requests; percentages work for: errors, checks,",
+                "rps is not a share of the requests; percentages work for: errors, checks,",
             ),
-            ("rps < many", "'many' is no number; write it like"),
+            ("rps < many", "'many' is not a number; write it like"),
             (
                 "errors > 100%",
                 "a share of the requests never exceeds 100 %",

@@ -89,7 +89,7 @@ fn check_options(arguments: &Arguments) -> Result<()> {
     if let Some(url) = arguments.urls.iter().find(|url| !url.contains("://")) {
         let url: String = url.chars().take(LONGEST_URL).collect();
         let path = if url.contains('/') { "" } else { "/" };
-        bail!("load: '{url}' is no URL; did you mean http://{url}{path}?");
+        bail!("load: '{url}' is not a URL; did you mean http://{url}{path}?");
     }
     for (option, path) in [
         ("--body-file", &arguments.body_file),

@@ -23,7 +23,7 @@ const ALSO: &str = "; also: ";
 
 /// The tables of a format: one for programs, several for people.
 ///
-/// `planned` is the number of trials that were asked for. Missing trials are noted below the last table, for programs at each row.
+/// `planned` is the number of planned trials. Missing trials are noted below the last table, for programs at each row.
 pub fn tables(trials: &[Trial], planned: usize, format: Format) -> Vec<Table> {
     let missing = missing_trials_note(trials.len(), planned);
     if format.is_for_programs() {

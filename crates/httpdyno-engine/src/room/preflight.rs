@@ -45,7 +45,7 @@ pub fn check(arguments: &Arguments) -> Result<(), UsageError> {
     {
         let cure = "name the folder that the command is to run in";
         if !metadata("--directory", path, cure)?.is_dir() {
-            return Err(wrong("--directory", path, "is no folder", cure));
+            return Err(wrong("--directory", path, "is not a folder", cure));
         }
     }
     let outputs = [

@@ -104,7 +104,7 @@ fn what_cannot_be_answered_is_refused_alike() {
             .0;
         let (refused, _) = whole(answer.await.unwrap()).await.unwrap();
         assert_eq!(refused.status, 501);
-        assert!(refused.content.starts_with(b"this is no proxy"));
+        assert!(refused.content.starts_with(b"this is not a proxy"));
         for (method, status) in [("TRACE", 405), ("PROPFIND", 501)] {
             let answer = peer.ask(method, "http://a.test/plain", &[]);
             let (refused, _) = whole(answer.await.unwrap()).await.unwrap();
@@ -199,7 +199,7 @@ fn only_who_offers_it_and_is_asked_for_it_speaks_it_over_tls() {
 }
 
 #[test]
-fn over_tls_nobody_speaks_it_who_has_not_agreed_to() {
+fn http2_over_tls_needs_alpn() {
     let stage = Stage::new("[http]\nhttp2 = 1.0\n");
     run(async {
         let mut stream = secure(&stage, "a.test", &[]).await;

@@ -34,7 +34,7 @@ pub(super) fn reason(link: &Link, plan: &Plan, measured: &LinkMeasured) -> Optio
         return None;
     }
     Some(format!(
-        "the link is not what was asked for: {}; use a slower link, a less busy machine, or a CPU of its own",
+        "the link is not as requested: {}; use a slower link, a less busy machine, or a CPU of its own",
         misses.join(", ")
     ))
 }
@@ -202,7 +202,7 @@ mod tests {
         let slow = measured(52_000_000, Some(10_000_000), None, &plan, &link);
         assert_eq!(
             reason(&link, &plan, &slow).unwrap(),
-            "the link is not what was asked for: a round trip takes 52 ms instead of 40.02 ms, up it carries 10 Mbit/s of payload instead of 19.63 Mbit/s; use a slower link, a less busy machine, or a CPU of its own"
+            "the link is not as requested: a round trip takes 52 ms instead of 40.02 ms, up it carries 10 Mbit/s of payload instead of 19.63 Mbit/s; use a slower link, a less busy machine, or a CPU of its own"
         );
     }
 

@@ -1,4 +1,4 @@
-//! Stores the trials of a load as a run: a folder with its manifest, the report of each trial, and samples where asked for.
+//! Stores the trials of a load as a run: a folder with its manifest, the report of each trial, and samples on request.
 //!
 //! The folder is published once it has its manifest, marked `partial`; each trial is stored as soon as it has ended. The Python side
 //! makes records of the reports when it first reads the folder.
