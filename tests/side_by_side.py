@@ -7,7 +7,7 @@ __all__ = ["cpu_of", "unit_of"]
 
 
 def cpu_of(worker: int, cpus: Sequence[int]) -> int:
-    """Return the CPU of a worker and of all that it starts: two rooms never share one."""
+    """Return the CPU of a worker and of all that it starts: a room has one CPU."""
     return cpus[worker % len(cpus)]
 
 
