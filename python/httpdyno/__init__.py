@@ -35,7 +35,7 @@ def load_run(run: "str | PathLike[str]", *, runs: "str | PathLike[str]" = "runs"
     httpdyno.errors.UnknownName
         If there is no such run; the message names the newest ones.
     httpdyno.errors.UnreadableRun
-        If it is damaged, is no run, or was written by a newer version.
+        If it is damaged, is not a run, or was written by a newer version.
 
     Examples
     --------

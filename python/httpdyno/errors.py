@@ -12,28 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import ClassVar
 
-__all__ = [
-    "BuildFailed",
-    "CheckFailed",
-    "EmptyList",
-    "EngineFailed",
-    "HttpdynoError",
-    "Interrupted",
-    "InvalidSubject",
-    "InvalidValue",
-    "NotResumable",
-    "NothingMeasured",
-    "StorageFailed",
-    "StorageFull",
-    "SubjectUnavailable",
-    "TooFewBlocks",
-    "UnknownName",
-    "UnreadableReport",
-    "UnreadableRun",
-    "UsageError",
-    "suggestion",
-]
-
 
 def suggestion(name: str, known: Iterable[str], *, otherwise: str = "") -> str:
     """Say which of the known names an unknown one is close to; else all of them, or what is said otherwise."""
@@ -42,7 +20,7 @@ def suggestion(name: str, known: Iterable[str], *, otherwise: str = "") -> str:
 
     names = list(known)
     close = get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else otherwise or f"known are: {', '.join(names)}"
+    return f"did you mean {close[0]!r}?" if close else otherwise or f"choose from: {', '.join(names)}"
 
 
 class HttpdynoError(Exception):

@@ -5,8 +5,6 @@ from typing import TextIO
 
 from httpdyno.errors import UsageError
 
-__all__ = ["standard_input"]
-
 
 def standard_input() -> TextIO:
     """Return standard input; ``UsageError`` where there is none."""

@@ -12,8 +12,6 @@ from typing import Any, Final
 
 from httpdyno.errors import StorageFailed, StorageFull
 
-__all__ = ["storage_errors"]
-
 _PROBE_BYTES: Final = 1024 * 1024
 _OS_ERROR: Final = re.compile(r"\(os error ([0-9]{1,4})\)")
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -29,21 +27,18 @@ def storage_errors(
     ``what`` begins the message ("building subjects: cannot write"); the file follows it, unless ``folder`` is given:
     then ``what`` names the place already. ``when_full`` replaces ``cure`` when there is no room.
     """
+    # Most commands do without polars: it is not loaded for its errors.
+    polars = sys.modules.get("polars")
+    kinds: tuple[type[Any], ...] = (OSError, polars.exceptions.PolarsError) if polars else (OSError,)
     try:
         yield
-    except _failures() as error:
+    except kinds as error:
         place = f" {error.filename}" if folder is None and getattr(error, "filename", None) else ""
         number, reason = _reason(folder, error)
         full = number in _FULL
         advice = (when_full if full else None) or cure
         advice = advice or ("free some space" if full else "make it writable or name another")
         raise (StorageFull if full else StorageFailed)(f"{what}{place}: {reason}; {advice}") from error
-
-
-def _failures() -> tuple[type[Any], ...]:
-    """Return the kinds of errors that mean it; polars is not loaded for its own: most commands do without."""
-    polars = sys.modules.get("polars")
-    return (OSError, polars.exceptions.PolarsError) if polars else (OSError,)
 
 
 def _reason(folder: Path | None, error: Exception) -> tuple[int | None, str]:

@@ -6,13 +6,11 @@ from typing import Final
 
 import click
 
+from httpdyno.cli import ENGINE_VERBS
 from httpdyno.cli.app import app
 from httpdyno.cli.verb import VerbCommand, VerbGroup, examples_text, option_spellings
 
 __all__ = ["ENGINE_VERBS", "all_commands", "command_line_page", "command_line_pages"]
-
-ENGINE_VERBS: Final = ("room", "origin", "load", "fetch", "link")
-"""Verbs that describe themselves: the engine's."""
 
 _INTRODUCTION: Final = """# Command line
 

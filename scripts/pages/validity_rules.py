@@ -2,13 +2,19 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.judge.validity.rule import EVERYTHING, Rule, percent
 from httpdyno.model import Aspect
 from pages.table import with_table
 
-__all__ = ["with_rules"]
+__all__ = ["validity_rules", "with_rules"]
 
 _FIGURES = {Aspect.PACE: "rates and times", Aspect.CPU: "CPU time", Aspect.MEMORY: "memory"}
+
+
+def validity_rules() -> dict[str, Sequence[Rule]]:
+    """Return the rules of validity of each experiment, by its name."""
+    return {name: definition_of(name).judging.rules for name in experiment_names()}
 
 
 def with_rules(page: str, rules: Mapping[str, Sequence[Rule]]) -> str:

@@ -23,7 +23,7 @@ from calibration.all_pairs import (
     two_way_tukey,
 )
 from httpdyno.stats import compare_all_pairs
-from httpdyno.stats.ratio import ratio_p
+from httpdyno.stats.ratio import LogRatio
 
 RUNS = 1000
 LARGEST = LEVEL + 4 * (LEVEL * (1 - LEVEL) / RUNS) ** 0.5
@@ -75,7 +75,7 @@ def test_two_valued_equals_are_rarely_called_different(blocks: int) -> None:
     # Spreads that are too small by chance must not pass for certainty.
     logs = np.log(np.random.default_rng(43).choice([2.0, 3.0], (RUNS, 6, blocks)))
     first, second = np.triu_indices(6, 1)
-    own_p = ratio_p(logs[:, first] - logs[:, second])
+    own_p = LogRatio.paired(logs[:, first] - logs[:, second]).p()
     assert (compare_all_pairs(logs, own_p) <= LEVEL).any(axis=-1).mean() <= LARGEST
 
 

@@ -14,7 +14,7 @@ from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.judge import find_metric, rank
 from httpdyno.model import Interval, Trial
 from httpdyno.stats import FloatArray, compare_all_pairs, holm, median_interval, paired_effect, unpaired_effect
-from httpdyno.stats.ratio import ratio_p, unpaired_ratio_p
+from httpdyno.stats.ratio import LogRatio
 from pages.power import relative_power
 
 RUNS = 2000
@@ -83,7 +83,7 @@ def test_the_interval_of_a_median_covers_it_as_often_as_the_level_it_attained(tr
 @BLOCKS
 def test_two_equals_are_called_different_no_more_often_than_promised(blocks: int, shared: float) -> None:
     one, other = values(15, [1.0, 1.0], blocks, shared)
-    false = float((ratio_p(np.log(one / other)) <= 0.05).mean())
+    false = float((LogRatio.paired(np.log(one / other)).p() <= 0.05).mean())
     assert 0.03 <= false <= 0.07
     assert false == pytest.approx(relative_power(1.0, NOISE, blocks), abs=0.02)
 
@@ -91,7 +91,7 @@ def test_two_equals_are_called_different_no_more_often_than_promised(blocks: int
 @BLOCKS
 def test_two_equal_runs_are_called_different_no_more_often_than_promised(blocks: int) -> None:
     before, after = values(16, [1.0, 1.0], blocks, shared=0.0)
-    assert 0.03 <= float((unpaired_ratio_p(np.log(before), np.log(after)) <= 0.05).mean()) <= 0.07
+    assert 0.03 <= float((LogRatio.unpaired(np.log(before), np.log(after)).p() <= 0.05).mean()) <= 0.07
 
 
 @pytest.mark.parametrize("trials", [3, 5, 7])
@@ -108,7 +108,7 @@ def test_equals_of_which_each_shows_one_of_two_values_are_rarely_called_differen
 def test_so_they_are_among_four(blocks: int) -> None:
     logs = np.log(np.random.default_rng(30 + blocks).choice([2.0, 3.0], (4, RUNS, blocks)))
     pairs = np.stack([logs[one] - logs[other] for one, other in combinations(range(4), 2)], axis=1)
-    assert float((holm(ratio_p(pairs)) <= 0.05).any(axis=-1).mean()) <= 0.065
+    assert float((holm(LogRatio.paired(pairs).p()) <= 0.05).any(axis=-1).mean()) <= 0.065
 
 
 @SHARED
@@ -116,7 +116,7 @@ def test_so_they_are_among_four(blocks: int) -> None:
 def test_among_equals_hardly_any_run_calls_a_pair_different(subjects: int, blocks: int, shared: float) -> None:
     logs = np.log(values(17, [1.0] * subjects, blocks, shared))
     pairs = np.stack([logs[one] - logs[other] for one, other in combinations(range(subjects), 2)], axis=1)
-    p_values = ratio_p(pairs)
+    p_values = LogRatio.paired(pairs).p()
     assert float((holm(p_values) <= 0.05).any(axis=-1).mean()) <= 0.065
     # The correction causes this.
     assert float((p_values <= 0.05).any(axis=-1).mean()) >= 0.15
@@ -126,7 +126,7 @@ def test_among_equals_and_others_hardly_any_run_calls_equals_different() -> None
     ratios = [1.0, 1.0, 1.0, 2.0, 2.0, 4.0]
     logs = np.log(values(18, ratios, 5, shared=1.0))
     places = list(combinations(range(len(ratios)), 2))
-    adjusted = holm(ratio_p(np.stack([logs[one] - logs[other] for one, other in places], axis=1)))
+    adjusted = holm(LogRatio.paired(np.stack([logs[one] - logs[other] for one, other in places], axis=1)).p())
     equal = np.array([ratios[one] == ratios[other] for one, other in places])
     assert float((adjusted[:, equal] <= 0.05).any(axis=-1).mean()) <= 0.065
     assert float((adjusted[:, ~equal] <= 0.05).mean()) >= 0.99
@@ -142,7 +142,7 @@ def test_the_table_ranks_as_the_statistics_say() -> None:
     metric = find_metric(CRAWL_METRICS, "right_per_s")
     logs = np.log(simulated := values(19, [1.0] * 4, 5, shared=1.0, runs=300))
     pairs = np.stack([logs[one] - logs[other] for one, other in combinations(range(4), 2)], axis=1)
-    told_apart = (compare_all_pairs(logs.swapaxes(0, 1), ratio_p(pairs)) <= 0.05).any(axis=-1)
+    told_apart = (compare_all_pairs(logs.swapaxes(0, 1), LogRatio.paired(pairs).p()) <= 0.05).any(axis=-1)
     ranked = [
         any((standing.best, standing.worst) != (1, 4) for standing in rank(crawls(simulated, run), metric).standings)
         for run in range(300)

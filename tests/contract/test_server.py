@@ -287,7 +287,7 @@ def test_sigterm_ends_it_and_leaves_nothing(server: Build, shared: Path) -> None
         for path in paths:
             answer(process, Ask(path))
         assert process.end(patience_s=HANG_S) == 0, process.said
-        assert eventually(lambda: not alive(process.group))
+        assert eventually(lambda: not alive(process.process.pid))
         # A server that prints a line for each request has done so now; it may print a line about its end.
         more = process.said.removeprefix(said)
         assert NOT_THERE not in more
@@ -303,6 +303,6 @@ def test_sigterm_ends_it_in_the_midst_of_requests(server: Build, shared: Path) -
     with ServerProcess(server, {"TMPDIR": str(shared), "WORKLOADS_MS": str(NEVER_MS)}) as process:
         with in_flight(started(process), asked("a", 1)):
             assert process.end(patience_s=HANG_S) == 0, process.said
-        assert eventually(lambda: not alive(process.group))
+        assert eventually(lambda: not alive(process.process.pid))
     assert list(shared.iterdir()) == []
     assert contents(server) == before

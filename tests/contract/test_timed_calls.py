@@ -8,6 +8,7 @@ import pytest
 
 from httpdyno.judge.conformance import HONEST
 from httpdyno.judge.lines import read_harness_line
+from httpdyno.judge.validity import RULES
 from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor
@@ -45,7 +46,7 @@ def timed(engine: Engine, build: Build) -> Timed:
             plan = TrialPlan(0, 0, 0, build.subject, condition)
             builds = {build.subject.id: BuildOutcome(build.subject, build)}
             executor = LocalExecutor(engine, Pinning(), Interruption(), output, builds, urls=urls)
-            judged = executor.run(plan, CRAWL)
+            judged = executor.run(plan, CRAWL, RULES)
         return output.text, judged.trial.counters
 
     return run

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from doubles.trials import trial
-from httpdyno.judge.validity import with_validity
+from httpdyno.judge.validity import RULES, with_validity
 from httpdyno.model import Counters, CpuTime, LinesSummary, Outcome, ProgramUse, Tally, Trial
 
 __all__ = ["BUSY_ORIGIN", "DISTURBED", "JAVA", "NODE", "REQWEST", "crawl_of", "disturbed_bench"]
@@ -77,7 +77,7 @@ def crawl_of(
     )
     disturbed = counters.get("cpus") == DISTURBED["cpus"]
     programs = (ProgramUse("bash", 3 * S), ProgramUse("cron", S // 10_000)) if disturbed else ()
-    return with_validity(replace(made, counters=replace(quiet, **counters), other_programs=programs))
+    return with_validity(replace(made, counters=replace(quiet, **counters), other_programs=programs), RULES)
 
 
 def disturbed_bench() -> list[Trial]:

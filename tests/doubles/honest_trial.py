@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from httpdyno.judge.validity import Finding, findings
+from httpdyno.judge.validity import RULES, Finding, findings
 from httpdyno.model import Counters, CpuTime, LinesSummary, Outcome, Tally, ThroughputPoint, Trial, figures_of
 
 MS = 1_000_000
@@ -63,7 +63,7 @@ def with_summary(trial: Trial, **changes: object) -> Trial:
 
 
 def finding(trial: Trial, name: str) -> Finding:
-    (found,) = [found for found in findings(trial) if found.rule.name == name]
+    (found,) = [found for found in findings(trial, RULES) if found.rule.name == name]
     return found
 
 

@@ -15,7 +15,6 @@ IN_JSON: Final = {
         received_bytes=52000,
         latency=ToolLatency(
             mean_ns=240797,
-            stdev_ns=124525,
             min_ns=36500,
             max_ns=668326,
             percentiles_ns={50.0: 351621, 75.0: 509974, 90.0: 604985, 99.0: 661992, 99.9: 667693},
@@ -29,7 +28,6 @@ IN_JSON: Final = {
         received_bytes=36800,
         latency=ToolLatency(
             mean_ns=452855,
-            stdev_ns=218799,
             min_ns=91857,
             max_ns=1154551,
             percentiles_ns={50.0: 547072, 75.0: 775824, 90.0: 913074, 99.0: 995425, 99.9: 1123641},
@@ -59,7 +57,6 @@ IN_JSON: Final = {
         received_bytes=15042300,
         latency=ToolLatency(
             mean_ns=124572,
-            stdev_ns=158742,
             min_ns=32112,
             max_ns=20709375,
             percentiles_ns={50.0: 120895, 75.0: 135423, 90.0: 146687, 95.0: 161791, 99.0: 219903, 99.9: 492031},
@@ -73,7 +70,6 @@ IN_JSON: Final = {
         received_bytes=10768508,
         latency=ToolLatency(
             mean_ns=124986,
-            stdev_ns=474676,
             min_ns=26128,
             max_ns=46694399,
             percentiles_ns={50.0: 115327, 75.0: 130047, 90.0: 141695, 95.0: 153599, 99.0: 213503, 99.9: 1694719},
@@ -87,7 +83,6 @@ IN_JSON: Final = {
         received_bytes=130000,
         latency=ToolLatency(
             mean_ns=1992711,
-            stdev_ns=3922985,
             min_ns=43168,
             max_ns=28737535,
             percentiles_ns={50.0: 109119, 75.0: 2320383, 90.0: 6864895, 95.0: 10846207, 99.0: 18890751, 99.9: 26836991},
@@ -218,21 +213,21 @@ IN_JSON: Final = {
         duration_ns=2000498880,
         stated_per_s=106243.99849701491,
         received_bytes=27630330,
-        latency=ToolLatency(mean_ns=93769, stdev_ns=144217, min_ns=17106, max_ns=8305966),
+        latency=ToolLatency(mean_ns=93769, min_ns=17106, max_ns=8305966),
     ),
     "rewrk-non-2xx": ToolReport(
         requests=175304,
         duration_ns=2000624577,
         stated_per_s=87624.63583391238,
         received_bytes=16127968,
-        latency=ToolLatency(mean_ns=113792, stdev_ns=235225, min_ns=16384, max_ns=9113459),
+        latency=ToolLatency(mean_ns=113792, min_ns=16384, max_ns=9113459),
     ),
     "rewrk-timeout": ToolReport(
         requests=10,
         duration_ns=2000997576,
         stated_per_s=4.997507303327188,
         received_bytes=1300,
-        latency=ToolLatency(mean_ns=1500781413, stdev_ns=40432, min_ns=1500727283, max_ns=1500861473),
+        latency=ToolLatency(mean_ns=1500781413, min_ns=1500727283, max_ns=1500861473),
     ),
     "vegeta-good": ToolReport(
         requests=66432,

@@ -15,7 +15,6 @@ IN_TEXT: Final = {
         received_bytes=46200,
         latency=ToolLatency(
             mean_ns=93000,
-            stdev_ns=0,
             min_ns=0,
             max_ns=0,
             percentiles_ns={50.0: 0, 66.0: 0, 75.0: 0, 80.0: 0, 90.0: 0, 95.0: 0, 98.0: 0, 99.0: 0},
@@ -29,7 +28,6 @@ IN_TEXT: Final = {
         received_bytes=34800,
         latency=ToolLatency(
             mean_ns=309000,
-            stdev_ns=300000,
             min_ns=0,
             max_ns=5000000,
             percentiles_ns={50.0: 0, 66.0: 0, 75.0: 0, 80.0: 0, 90.0: 0, 95.0: 0, 98.0: 1000000, 99.0: 1000000},
@@ -52,7 +50,7 @@ IN_TEXT: Final = {
         stated_per_s=69942.0,
         non_2xx=0,
         received_bytes=18184920,
-        latency=ToolLatency(mean_ns=142000, stdev_ns=214000, min_ns=21000, max_ns=7220000),
+        latency=ToolLatency(mean_ns=142000, min_ns=21000, max_ns=7220000),
     ),
     "h2load-non-2xx": ToolReport(
         requests=131211,
@@ -60,7 +58,7 @@ IN_TEXT: Final = {
         stated_per_s=65605.5,
         non_2xx=131211,
         received_bytes=12071412,
-        latency=ToolLatency(mean_ns=152000, stdev_ns=403000, min_ns=21000, max_ns=29080000),
+        latency=ToolLatency(mean_ns=152000, min_ns=21000, max_ns=29080000),
     ),
     "h2load-refused": ToolReport(requests=0, duration_ns=2000000000, stated_per_s=0.0, non_2xx=0, received_bytes=0),
     "h2load-slow": ToolReport(
@@ -69,7 +67,7 @@ IN_TEXT: Final = {
         stated_per_s=5.0,
         non_2xx=0,
         received_bytes=1300,
-        latency=ToolLatency(mean_ns=1500000000, stdev_ns=56000, min_ns=1500000000, max_ns=1500000000),
+        latency=ToolLatency(mean_ns=1500000000, min_ns=1500000000, max_ns=1500000000),
     ),
     "hey-good": ToolReport(
         requests=109595,
@@ -148,7 +146,6 @@ IN_TEXT: Final = {
         received_bytes=7077888,
         latency=ToolLatency(
             mean_ns=360000,
-            stdev_ns=1040000,
             min_ns=20000,
             max_ns=34590000,
             slowest_means_ns={
@@ -169,7 +166,6 @@ IN_TEXT: Final = {
         received_bytes=2601,
         latency=ToolLatency(
             mean_ns=1503770000,
-            stdev_ns=2440000,
             min_ns=1501070000,
             max_ns=1506310000,
             slowest_means_ns={
@@ -190,7 +186,6 @@ IN_TEXT: Final = {
         received_bytes=29831987,
         latency=ToolLatency(
             mean_ns=473860,
-            stdev_ns=1060000,
             max_ns=11970000,
             percentiles_ns={50.0: 36000, 75.0: 122000, 90.0: 1900000, 99.0: 4570000},
         ),
@@ -203,7 +198,6 @@ IN_TEXT: Final = {
         received_bytes=2770253906,
         latency=ToolLatency(
             mean_ns=2450000,
-            stdev_ns=1130000,
             max_ns=8140000,
             percentiles_ns={50.0: 2380000, 75.0: 3030000, 90.0: 3410000, 99.0: 6780000},
         ),
@@ -216,7 +210,6 @@ IN_TEXT: Final = {
         received_bytes=14763950,
         latency=ToolLatency(
             mean_ns=541620,
-            stdev_ns=1190000,
             max_ns=12330000,
             percentiles_ns={50.0: 99000, 75.0: 218000, 90.0: 1830000, 99.0: 5840000},
         ),

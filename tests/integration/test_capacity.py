@@ -134,10 +134,10 @@ def test_a_run_that_was_stopped_goes_on(
         (("go-net-http", "--size", "1KiB,...,9KiB"), "--size: ... needs two values before it"),
         (("go-net-http", "--link-rate", "0gbit"), "--link-rate: '0gbit' lets nothing through"),
         (("go-net-http", "--rtt", "-4ms"), "--rtt: '-4ms' is negative; write it like 40ms"),
-        (("go-net-http", "--loss", "100%"), "--loss: '100%' is no loss; write 0.1%, below 100 %"),
+        (("go-net-http", "--loss", "100%"), "--loss: '100%' is not a loss; write 0.1%, below 100 %"),
         (("go-net-http", "--queue", "10ms"), "give a --link-rate, too"),
-        (("go-net-http", "--slo", "p98 < 5ms"), "there is no 'p98'"),
-        (("go-net-http", "--loop", "half"), "known are: closed, open"),
+        (("go-net-http", "--slo", "p98 < 5ms"), "unknown figure 'p98'"),
+        (("go-net-http", "--loop", "half"), "choose from: closed, open"),
         (("go-net-http", "--duration", "10ms"), "--duration: 0.01 s are too short"),
         (
             ("go-net-http", "--duration", "8s", "--loop", "closed"),

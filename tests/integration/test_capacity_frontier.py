@@ -6,7 +6,7 @@ import pytest
 
 from doubles.command_line import Command
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.experiments.capacity.present import reached
+from httpdyno.experiments.capacity.present import find_frontiers
 from httpdyno.store import open_run
 
 pytestmark = pytest.mark.measured
@@ -31,7 +31,7 @@ def test_a_client_reaches_as_far_as_its_link(httpdyno: Command, tmp_path: Path) 
     assert all(
         trial.get(CapacityPoint) is not None and trial[CapacityPoint].size_bytes % (10 * KIB) == 0 for trial in trials
     )
-    (found,) = reached(trials, run.manifest.settings)
+    (found,) = find_frontiers(trials, run.manifest.settings)
     assert [point.x for point in found.points] == list(CARRIES)
     for point in found.points:
         assert point.fails_from_bytes is not None, "what no link carries needs no trial"

@@ -49,8 +49,11 @@ def test_a_point_of_a_published_grid_is_printed_as_it_was_published(here: Comman
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--preset", "published-batch-5"], "capacity has no preset 'published-batch-5'; known are: published-batch-1"),
-        (["--preset", "published-batch-4", "--scale", "2"], "--scale: '2' is no share of a whole"),
+        (
+            ["--preset", "published-batch-5"],
+            "capacity has no preset 'published-batch-5'; choose from: published-batch-1",
+        ),
+        (["--preset", "published-batch-4", "--scale", "2"], "--scale: '2' is not a share"),
         (["--preset", "published-batch-2", "--as-labelled"], "the labels of published-batch-2 are right"),
         (["go-net-http", "--as-labelled"], "--as-labelled requires a published grid"),
     ],

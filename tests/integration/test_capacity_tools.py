@@ -10,7 +10,7 @@ import pytest
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.judge import CAPACITY_RULES, judge_capacity_tool
-from httpdyno.experiments.capacity.plan import closed_deadline_s, closed_urls, tool_send_s
+from httpdyno.experiments.capacity.plan import timing_of
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.interruption import Interruption
@@ -46,14 +46,15 @@ def build_of(name: str, cache: Path) -> Build:
 
 
 def plan_of(build: Build, point: CapacityPoint = POINT, size: int = SIZE) -> TrialPlan:
+    timing = timing_of(point, 5.0)
     prefix = f"http://capacity.example/bytes/{size}?delay_ms={point.delay_ns // 10**6}&n="
     condition = Condition(
         "capacity",
         "plain",
-        Workload(UrlSeries(prefix, closed_urls(point)), timeout_s=20),
+        Workload(UrlSeries(prefix, timing.urls), timeout_s=20),
         concurrency=point.concurrency,
-        deadline_s=closed_deadline_s(point),
-        send_s=tool_send_s(point),
+        deadline_s=timing.deadline_s,
+        send_s=timing.send_s,
         point=replace(point, objective="p99 < 20s"),
     )
     return TrialPlan(0, 0, 0, build.subject, condition)

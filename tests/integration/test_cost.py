@@ -105,7 +105,7 @@ def test_who_cannot_take_part_is_told_so_in_one_line(here: Command) -> None:
         (("wrk",), "wrk: cannot send a number of requests one after another"),
         (("node-puppeteer", "--keepalive", "off"), "node-puppeteer does not support --keepalive off"),
         (("native", "--scale", "1/10"), "--scale requires --preset"),
-        (("native", "--gzip", "perhaps"), "--gzip: 'perhaps' is not known"),
+        (("native", "--gzip", "perhaps"), "--gzip: 'perhaps' is not supported"),
         (("nginx",), "nginx: is a server"),
     ):
         ended = here("cost", *arguments)

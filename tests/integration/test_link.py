@@ -62,7 +62,7 @@ def test_a_link_that_cannot_be_had_is_refused_and_nothing_is_measured(here: Comm
     assert ended.code == 3
     (row,) = ended.rows
     assert row["verdict"] == "refused"
-    assert "the link is not what was asked for" in row["why_not"]
+    assert "the link is not as requested" in row["why_not"]
     assert "Traceback" not in ended.err
     (folder,) = (tmp_path / "runs").iterdir()
     (trial,) = open_run(folder).records()

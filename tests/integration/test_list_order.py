@@ -18,6 +18,7 @@ from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.place import Place
 from httpdyno.lab.room import Pinning
+from httpdyno.model import Condition, Workload
 from httpdyno.runs.pending import begin_run
 from httpdyno.subjects.catalogue import read_catalogue
 from httpdyno.urls.source import urls_of_run
@@ -47,7 +48,7 @@ def expected(engine: Engine, urls: Sequence[str], folder: Path, timeout_s: float
     """Ask the engine what a correct client reports for each URL of a list."""
     (folder / "asked").write_text("".join(f"{url}\n" for url in urls))
     with (folder / "expected").open("wb") as file:
-        engine.expect(web="top-sites", seed=20261121, timeout_s=timeout_s, urls=folder / "asked", into=file)
+        engine.expect(Condition("bench", "top-sites", Workload((), timeout_s), seed=20261121), folder / "asked", file)
     return pl.read_csv(folder / "expected", schema_overrides={"planned_ms": pl.Float64})
 
 

@@ -18,11 +18,11 @@ from endurance.verbs import CLIENT, SERVER, VERBS, write_subjects
 from guide_pages import all_pages, typed_commands, up_to_the_shells
 from httpdyno.cli.app import app
 from httpdyno.experiments.experiment import Experiment
-from httpdyno.experiments.registry import verbs
+from httpdyno.experiments.registry import verb_names
 from httpdyno.model import Subject
 from pages.command_line import all_commands
 
-MEASURING = {verb.name for verb in verbs()} | {"try", "verify-generator"}
+MEASURING = {*verb_names()} | {"try", "verify-generator"}
 """A load goes to the named server, and has tests of its own."""
 READERS = {"A": "go-net-http", "B": "rust-reqwest", "OLD": "go-net-http", "NEW": "rust-reqwest"} | dict.fromkeys(
     ("CLIENT", "SUBJECT"), "go-net-http"
@@ -89,7 +89,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     # Every question is answered with yes, and measurements and downloads before a run are skipped.
     monkeypatch.setattr("httpdyno.cli.running.ask", lambda *_, **__: None)
     monkeypatch.setattr("httpdyno.cli.running.install_needs", lambda *_, **__: None)
-    monkeypatch.setattr("httpdyno.experiments.crawl.plan.saturated", lambda subjects, *_: subjects)
+    monkeypatch.setattr("httpdyno.experiments.crawl.plan._with_saturating", lambda subjects, *_: subjects)
     monkeypatch.setattr("httpdyno.experiments.verify_generator.run.measure_overhead_ns", lambda *_, **__: 0)
     return numbers
 

@@ -54,7 +54,7 @@ def broken_rules(trial: Trial, rules: Sequence[Rule] = RULES) -> set[str]:
 def must_be(trial: Trial, validity: Validity, *, for_breaking: str | None = None) -> None:
     """Assert the validity of a trial, and its reason."""
     assert trial.outcome is Outcome.OK, trial.reason
-    said = {finding.rule.name: finding.text for finding in findings(trial)}
+    said = {finding.rule.name: finding.text for finding in findings(trial, RULES)}
     broken = broken_rules(trial)
     assert for_breaking is None or for_breaking in broken, (broken, said[for_breaking])
     assert trial.validity is validity, (broken, trial.validity_reason)
@@ -97,13 +97,13 @@ def test_a_lying_subject_is_incorrect(crawl: Try) -> None:
     # Longer than the second that a share needs to be judged.
     trial = crawl(150, each="time.sleep(0.01)", then="code = 404")
     assert trial.outcome is Outcome.OK, trial.reason
-    found = {finding.rule.name: finding for finding in findings(trial)}
+    found = {finding.rule.name: finding for finding in findings(trial, RULES)}
     assert found["wrong_answers"].passed is False
     assert "150 of 150, most of them wrong_status" in found["wrong_answers"].text
     judged = {name for name, finding in found.items() if finding.passed is not None}
     assert judged >= {"origin_cpu", "origin_lateness", "foreign_cpu", "wrong_answers"}
     # Other effects of a busy machine would come first: the machine's counters are removed.
-    assert judge_validity(replace(trial, counters=Counters()))[0] is Validity.INCORRECT
+    assert judge_validity(replace(trial, counters=Counters()), RULES)[0] is Validity.INCORRECT
 
 
 @pytest.mark.measured
@@ -111,7 +111,7 @@ def test_a_lying_subject_is_incorrect(crawl: Try) -> None:
 def test_an_honest_trial_is_valid(crawl: Try) -> None:
     trial = crawl(900, each="time.sleep(0.008)")
     must_be(trial, Validity.VALID)
-    judged = {finding.rule.name for finding in findings(trial) if finding.passed}
+    judged = {finding.rule.name for finding in findings(trial, RULES) if finding.passed}
     assert judged >= {"origin_cpu", "origin_lateness", "foreign_cpu", "wrong_answers", "drift"}
 
 
@@ -122,7 +122,7 @@ def test_an_origin_whose_cpu_is_hogged_is_disturbed(crawl: Try) -> None:
         # Several times the second that a share needs, however quickly this kernel wakes sleepers.
         trial = crawl(5000)
     assert trial.validity is Validity.DISTURBED, trial.validity_reason
-    waiting = {finding.rule.name: finding for finding in findings(trial)}["origin_waiting"]
+    waiting = {finding.rule.name: finding for finding in findings(trial, RULES)}["origin_waiting"]
     # If the kernel does not count it, the busy CPU shows.
     assert waiting.passed is (None if trial.counters.origin_waiting_ns is None else False), waiting.text
 
@@ -144,7 +144,7 @@ def test_a_subject_whose_cpu_is_hogged_is_disturbed(crawl: Try) -> None:
         trial = crawl(8000)
     must_be(trial, Validity.DISTURBED, for_breaking="foreign_cpu")
     # Of several broken rules the trial names the first, and steal comes before.
-    said = {finding.rule.name: finding.text for finding in findings(trial)}
+    said = {finding.rule.name: finding.text for finding in findings(trial, RULES)}
     assert "of the subject's CPU time" in said["foreign_cpu"]
 
 
@@ -164,7 +164,7 @@ def test_programs_that_a_quota_stops_are_no_measure(
         (group / "cgroup.procs").write_text(str(process.pid))
         trial = trial_of(wait_for_end(process), tmp_path)
     assert trial.outcome is Outcome.OK, trial.reason
-    found = {finding.rule.name: finding for finding in findings(trial)}["throttling"]
+    found = {finding.rule.name: finding for finding in findings(trial, RULES)}["throttling"]
     assert found.passed is False, found.text
     # Both suffer from it: the one that was stopped longer is named first.
     assert trial.validity is Validity.DISTURBED
@@ -189,10 +189,10 @@ def test_a_link_that_is_full_is_the_limit(httpdyno: Command, make_subject: MakeS
     ended = httpdyno(*arguments(folder), "--link", "down.rate=1mbit,queue=1s", "--format", "json")
     (run,) = (tmp_path / "runs").iterdir()
     (trial,) = open_run(run).records()
-    if trial.outcome is Outcome.REFUSED and "the link is not what was asked for" in (trial.reason or ""):
+    if trial.outcome is Outcome.REFUSED and "the link is not as requested" in (trial.reason or ""):
         pytest.skip(f"this machine is too busy for a link: {trial.reason}")
     assert (ended.code, trial.outcome) == (0, Outcome.OK), ended.err
-    said = {finding.rule.name: finding for finding in findings(trial)}
+    said = {finding.rule.name: finding for finding in findings(trial, RULES)}
     assert said["link_rate"].passed is False, said["link_rate"].text
     assert "to the subject" in said["link_rate"].text
     # Rules of the origin come before it: a machine that is busy may break those, too.

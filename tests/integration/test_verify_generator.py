@@ -26,7 +26,7 @@ def test_what_cannot_be_is_refused_in_one_line(here: Command) -> None:
         (["--tool", "wrkk"], "did you mean 'wrk'"),
         (["--case", "stal"], "did you mean 'stall'"),
         (["--duration", "10ms"], "too short"),
-        (["--format", "xml"], "--format: 'xml' is not known"),
+        (["--format", "xml"], "--format: 'xml' is unknown"),
         (["--tool", "go-net-http"], "this takes a tool"),
     ):
         ended = here("verify-generator", *options)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from httpdyno.lab.cpus import kept_awake, pinned, without_program_s
+from httpdyno.lab.cpus import kept_awake, pinned
+from httpdyno.lab.machine_use import without_program_s
 
 from .conftest import wait_until
 

@@ -17,7 +17,7 @@ STEPS = [(path, tuple(re.findall(r"\w+", names))) for path, names in NAMED.finda
 @pytest.mark.parametrize(("path", "names"), sorted(set(STEPS)))
 def test_a_step_is_there(path: str, names: tuple[str, ...]) -> None:
     found = next((folder / path for folder in FOLDERS if (folder / path).exists()), None)
-    assert found, f"{path} is no file"
+    assert found, f"{path} is not a file"
     files = [found] if found.is_file() else sorted(found.glob("*.py"))
     text = "".join(file.read_text(encoding="utf-8") for file in files)
     for name in names:

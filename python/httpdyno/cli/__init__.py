@@ -1,31 +1,46 @@
 """The command line: one module a verb, none with logic of its own."""
 
+import os
 import sys
+from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["ENGINE_VERBS", "hand_over", "main"]
 
-_ENGINE_VERBS = ("room", "origin", "load", "fetch", "link")
+ENGINE_VERBS = ("room", "origin", "load", "fetch", "link")
+"""Verbs that the engine carries out, and describes."""
 _INTERRUPTED = 130
 
 
 def main() -> int:
     """Run the command that ``sys.argv`` holds; return its exit code.
 
-    ``room``, ``origin``, ``load``, ``fetch`` and ``link`` are the engine's own: they are handed over before anything
-    heavy is imported.
+    ``ENGINE_VERBS`` are handed over before anything heavy is imported.
     """
     try:
-        return _run()
+        if sys.argv[1:2] and sys.argv[1] in ENGINE_VERBS:
+            return hand_over(sys.argv[1:])
+        from httpdyno.cli.app import run
+
+        return run()
     except KeyboardInterrupt:
         # Ctrl-C during the imports: nothing has started, so nothing is printed.
         return _INTERRUPTED
 
 
-def _run() -> int:
-    if sys.argv[1:2] and sys.argv[1] in _ENGINE_VERBS:
-        from httpdyno.cli.handover import hand_over
+def hand_over(arguments: Sequence[str]) -> int:
+    """Become the engine; return an exit code only when that fails.
 
-        return hand_over(sys.argv[1:])
-    from httpdyno.cli.app import run
+    The arguments are the verb and what follows it, ``--help`` included: the engine describes its own options.
+    """
+    from httpdyno.subjects.engine_program import describe_missing_engine, usable_engine
 
-    return run()
+    if engine := usable_engine(os.environ):
+        try:
+            # Under the name of the typed command, so that usage and errors show that name.
+            os.execv(engine, ["httpdyno", *arguments])
+        except OSError as error:
+            line = f"the engine cannot be started: {error.strerror}"
+    else:
+        line = describe_missing_engine(os.environ)
+    sys.stderr.write(f"httpdyno: {line}\n")
+    return 3

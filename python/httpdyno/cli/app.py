@@ -2,261 +2,151 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.exceptions import Exit
 
 import httpdyno
+from httpdyno.cli import ENGINE_VERBS, hand_over
 from httpdyno.cli.ending import run_command
-from httpdyno.cli.handover import hand_over
-from httpdyno.cli.verb import VerbCommand, VerbGroup, VerbOption
-from httpdyno.errors import HttpdynoError
+from httpdyno.cli.verb import VerbCommand, VerbGroup, VerbOption, offered_items
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-_MEASURE: Final = "Measure"
-_LOOK: Final = "Inspect stored runs"
-_PARTS: Final = "Parts, as tools of their own"
-_MACHINE: Final = "This machine"
-_ENGINE: Final = "engine"
-_EXPERIMENT: Final = "experiment"
-
-
-class _Entry(NamedTuple):
-    """A verb in the help of ``httpdyno``: its heading, where it is defined, and the first paragraph of its help."""
-
-    heading: str
-    place: str
-    """Module and name, ``engine`` for a verb of the engine, ``experiment`` for the verb of an experiment."""
-    summary: str
-
-
-_VERBS: Final = {
-    "try": _Entry(
-        _MEASURE, "try_:try_subject", "Run one client and print a line for each URL as it completes, then the figures."
-    ),
-    "bench": _Entry(_MEASURE, _EXPERIMENT, "Crawl the same URLs with each client, interleaved, and print the table."),
-    "tune": _Entry(
-        _MEASURE,
-        _EXPERIMENT,
-        "Find the concurrency with the most right answers a second, in at most 12 short trials a client, and keep it.",
-    ),
-    "load": _Entry(
-        _MEASURE,
-        _ENGINE,
-        "Send requests to a server, and measure how fast it answers: load http://localhost:8080/ -c 64 -d 10s.",
-    ),
-    "capacity": _Entry(
-        _MEASURE,
-        _EXPERIMENT,
-        "Find the limits within which each subject holds a rate: measure a grid, or search for the frontier.",
-    ),
-    "cost": _Entry(
-        _MEASURE,
-        _EXPERIMENT,
-        "Measure the cost of JSON documents that each subject fetches, parses and checks one after another.",
-    ),
-    "latency": _Entry(
-        _MEASURE,
-        _EXPERIMENT,
-        "Measure the time of one call in a warm process, like timeit, and divide it among server, wire and client.",
-    ),
-    "service": _Entry(
-        _MEASURE,
-        _EXPERIMENT,
-        "Measure how far servers are from ideal when every request waits for parallel work, and where they break.",
-    ),
-    "report": _Entry(
-        _LOOK,
-        "report:report",
-        "Print the table of a run and write its page: one HTML file that needs no network.",
-    ),
-    "judge": _Entry(
-        _LOOK, "report:judge", "Judge a stored run again by the rules of this version, and print what changes."
-    ),
-    "compare": _Entry(
-        _LOOK,
-        "compare:compare",
-        "Print what changed from run A to run B, or how the subjects of one run differ, and how sure that is.",
-    ),
-    "plan": _Entry(
-        _LOOK,
-        "plan:plan",
-        "Print the machines that a load needs: cores, requests in flight, memory, bandwidth, sockets of each client.",
-    ),
-    "query": _Entry(_LOOK, "query:query", "Query all runs in a folder with SQL."),
-    "published": _Entry(
-        _LOOK,
-        "compare:published",
-        "List published tables; print one with its source, or compare a run with it.",
-    ),
-    "runs": _Entry(
-        _LOOK,
-        "runs:app",
-        "List the runs of a folder, the newest first; prune old runs, or pin runs to keep.",
-    ),
-    "urls": _Entry(
-        _PARTS,
-        "urls:urls",
-        "Print URLs, one a line: those of a web, or those of a list with https:// put before bare domains.",
-    ),
-    "room": _Entry(
-        _PARTS,
-        _ENGINE,
-        "Run any command in the sealed internet: room --web top-sites -- curl -s https://example.org/.",
-    ),
-    "origin": _Entry(_PARTS, _ENGINE, "Serve a web on its own: origin --web plain --listen 0.0.0.0."),
-    "fetch": _Entry(
-        _PARTS,
-        _ENGINE,
-        "Fetch the URLs of standard input, a row each: fetch --concurrency 200 --save pages < urls.txt.",
-    ),
-    "link": _Entry(
-        _PARTS,
-        _ENGINE,
-        "Print what a text means as a link, and list those that have a name: link 4g,loss=1%, link --presets.",
-    ),
-    "doctor": _Entry(
-        _MACHINE,
-        "checks:doctor",
-        "Print what this machine can and cannot do, each fact with its consequence and its cure.",
-    ),
-    "verify-generator": _Entry(
-        _MACHINE,
-        "checks:verify_generator",
-        "Hold load generators to the truth: run them against servers with known behaviour and compare their"
-        " percentiles.",
-    ),
-    "subjects": _Entry(_MACHINE, "subjects:app", "List, install, build, probe and check the subjects."),
+_SUMMARIES: Final = {
+    "Measure": {
+        "try": "Run one client and print a line for each URL as it completes, then the figures.",
+        "bench": "Crawl the same URLs with each client, interleaved, and print the table.",
+        "tune": "Find the concurrency with the most right answers a second, in at most 12 short trials a client,"
+        " and keep it.",
+        "load": "Send requests to a server, and measure how fast it answers: load http://localhost:8080/ -c 64 -d 10s.",
+        "capacity": "Find the limits within which each subject holds a rate: measure a grid, or search for the"
+        " frontier.",
+        "cost": "Measure the cost of JSON documents that each subject fetches, parses and checks one after another.",
+        "latency": "Measure the time of one call in a warm process, like timeit, and divide it among server, wire and"
+        " client.",
+        "service": "Measure how far servers are from ideal when every request waits for parallel work, and where they"
+        " break.",
+    },
+    "Inspect stored runs": {
+        "report": "Print the table of a run and write its page: one HTML file that needs no network.",
+        "judge": "Judge a stored run again by the rules of this version, and print what changes.",
+        "compare": "Print what changed from run A to run B, or how the subjects of one run differ, and how sure that"
+        " is.",
+        "plan": "Print the machines that a load needs: cores, requests in flight, memory, bandwidth, sockets of"
+        " each client.",
+        "query": "Query all runs in a folder with SQL.",
+        "published": "List published tables; print one with its source, or compare a run with it.",
+        "runs": "List the runs of a folder, the newest first; prune old runs, or pin runs to keep.",
+    },
+    "Parts, as tools of their own": {
+        "urls": "Print URLs, one a line: those of a web, or those of a list with https:// put before bare domains.",
+        "room": "Run any command in the sealed internet: room --web top-sites -- curl -s https://example.org/.",
+        "origin": "Serve a web on its own: origin --web plain --listen 0.0.0.0.",
+        "fetch": "Fetch the URLs of standard input, a row each: fetch --concurrency 200 --save pages < urls.txt.",
+        "link": "Print what a text means as a link, and list those that have a name: link 4g,loss=1%, link --presets.",
+    },
+    "This machine": {
+        "doctor": "Print what this machine can and cannot do, each fact with its consequence and its cure.",
+        "verify-generator": "Hold load generators to the truth: run them against servers with known behaviour and"
+        " compare their percentiles.",
+        "subjects": "List, install, build, probe and check the subjects.",
+    },
 }
+"""The verbs by their headings, with the first paragraph of their help: it imports none of them."""
+_MODULES: Final = {
+    "try": "try_",
+    "judge": "report",
+    "published": "compare",
+    "doctor": "checks",
+    "verify-generator": "checks",
+}
+"""The module of a verb that has not the name of the verb."""
 
 
 class _EngineVerb(VerbCommand):
-    """``room``, ``origin``, ``load``, ``fetch`` or ``link``: the engine reads its options."""
+    """A verb of the engine, which reads its options."""
 
     def __init__(self, name: str, summary: str) -> None:
-        super().__init__(
-            name,
-            None,
-            (),
-            summary,
-            context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
-            add_help_option=False,
-        )
+        settings = {"allow_extra_args": True, "ignore_unknown_options": True}
+        super().__init__(name, None, (), summary, context_settings=settings, add_help_option=False)
 
     def invoke(self, ctx: click.Context) -> None:
         """Become the engine."""
         raise Exit(hand_over([str(self.name), *ctx.args]))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
-        """Offer the options that the engine's help lists, and the named webs and links."""
-        from click.shell_completion import CompletionItem
+        """Offer the options that the engine's help lists, and the named webs, links and formats."""
+        from httpdyno.cli.completion import offers_of_engine
 
-        offered = _offers_of_engine(str(self.name), ctx, incomplete)
-        return [CompletionItem(word) for word in sorted(offered) if word.startswith(incomplete)]
-
-
-def _offers_of_engine(verb: str, context: click.Context, incomplete: str) -> Iterable[str]:
-    from httpdyno.cli.completion import offer_formats, offer_links, offer_own_webs
-
-    values = {"--web": offer_own_webs, "--link": offer_links, "--format": offer_formats}
-    if (before := "".join(context.args[-1:])) in values:
-        return values[before](context)
-    if verb == "link" and not incomplete.startswith("-"):
-        return offer_links(context)
-    return _options_of_engine(verb) if incomplete.startswith("-") and "--" not in context.args else []
-
-
-def _options_of_engine(verb: str) -> list[str]:
-    import re
-    import subprocess
-
-    from httpdyno.subjects.engine_program import find_engine
-
-    try:
-        help_text = subprocess.run([find_engine(), verb, "-h"], capture_output=True, text=True, timeout=2, check=True)
-    except (HttpdynoError, OSError, subprocess.SubprocessError):
-        return []  # the command itself reports the error
-    return list(dict.fromkeys(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", help_text.stdout, re.MULTILINE)))
+        return offered_items(offers_of_engine(str(self.name), ctx, incomplete), incomplete)
 
 
 class _Httpdyno(VerbGroup):
     """All verbs."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the verbs in their order."""
-        del ctx
-        return list(_entries())
+    def summaries(self) -> Iterator[tuple[str, str, str]]:
+        """Return heading, name and summary of each verb; an experiment without a summary above is imported for it."""
+        from httpdyno.experiments.registry import verb_names, verb_of
+
+        known = {name for verbs in _SUMMARIES.values() for name in verbs}
+        others = {name: verb_of(name).help for name in verb_names() if name not in known}
+        for heading, verbs in (*_SUMMARIES.items(), (next(iter(_SUMMARIES)), others)):
+            for name, summary in verbs.items():
+                yield heading, name, summary
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the verb of a name."""
         del ctx
-        if cmd_name not in self.commands and (entry := _entries().get(cmd_name)):
-            self.commands[cmd_name] = _import_verb(cmd_name, entry)
+        summary = next((text for _, name, text in self.summaries() if name == cmd_name), None)
+        if cmd_name not in self.commands and summary is not None:
+            self.commands[cmd_name] = _import_verb(cmd_name, summary)
         return self.commands.get(cmd_name)
 
-    def summaries(self) -> Iterator[tuple[str, str, str]]:
-        """Return heading, name and summary of each verb, without importing it."""
-        return ((entry.heading, name, entry.summary) for name, entry in _entries().items())
 
-
-def _entries() -> dict[str, _Entry]:
-    """Return the entries of all verbs; an experiment without an entry above is imported for its summary."""
+def _import_verb(name: str, summary: str) -> click.Command:
     from httpdyno.experiments.registry import verb_names, verb_of
 
-    others = (name for name in verb_names() if name not in _VERBS)
-    return _VERBS | {name: _Entry(_MEASURE, _EXPERIMENT, verb_of(name).help) for name in others}
-
-
-def _import_verb(name: str, entry: _Entry) -> click.Command:
-    if entry.place == _ENGINE:
-        return _EngineVerb(name, entry.summary)
-    if entry.place == _EXPERIMENT:
+    if name in ENGINE_VERBS:
+        return _EngineVerb(name, summary)
+    if name in verb_names():
         from httpdyno.cli.experiment_verb import experiment_verb
-        from httpdyno.experiments.registry import verb_of
 
         return experiment_verb(verb_of(name))
-    module, _, attribute = entry.place.partition(":")
-    command: click.Command = getattr(import_module(f"httpdyno.cli.{module}"), attribute)
-    return command
+    module = import_module(f"httpdyno.cli.{_MODULES.get(name, name)}")
+    return next(one for one in vars(module).values() if isinstance(one, click.Command) and one.name == name)
 
 
-def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:
+def _answer_flag(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if not wanted or context.resilient_parsing:
+        return
+    if option.name == "version":
         sys.stdout.write(f"httpdyno {httpdyno.__version__}\n")
-        raise Exit
-
-
-def _complete(context: click.Context, option: click.Parameter, wanted: bool) -> None:
-    if wanted and not context.resilient_parsing:
+    else:
         from httpdyno.cli.shells import install_completion, show_completion
 
         (install_completion if option.name == "install_completion" else show_completion)(context.command)
-        raise Exit
+    raise Exit
 
 
-def _flag(name: str, help: str, callback: Any) -> VerbOption:  # noqa: A002, ANN401
-    return VerbOption(
-        [name], is_flag=True, default=False, is_eager=True, expose_value=False, help=help, callback=callback
-    )
-
-
+_FLAGS: Final = {
+    "--version": "Print the version and exit.",
+    "--install-completion": "Install completion for the current shell.",
+    "--show-completion": "Show completion for the current shell, to copy it or customize the installation.",
+}
 app = _Httpdyno(
     "httpdyno",
     None,
-    (
-        _flag("--version", "Print the version and exit.", _print_version),
-        _flag("--install-completion", "Install completion for the current shell.", _complete),
-        _flag(
-            "--show-completion",
-            "Show completion for the current shell, to copy it or customize the installation.",
-            _complete,
-        ),
-    ),
+    [
+        VerbOption(
+            [flag], is_flag=True, default=False, is_eager=True, expose_value=False, help=text, callback=_answer_flag
+        )
+        for flag, text in _FLAGS.items()
+    ],
     "Measures HTTP clients in a sealed internet of its own, and checks every answer they report.",
     examples=(("httpdyno bench --quick", "a first look at eleven clients"),),
 )

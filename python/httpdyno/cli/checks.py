@@ -1,15 +1,14 @@
 """``httpdyno doctor`` and ``httpdyno verify-generator``: is this machine, is a load generator fit to measure."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Final
 
 from click.exceptions import Exit
 
-from httpdyno.cli.completion import offer_cases, offer_generators, offering
+from httpdyno.cli.completion import offer_cases, offer_generators
 from httpdyno.cli.options import Format, SubjectFolders
-from httpdyno.cli.terminal import check_format, messages, print_table, results, tell
+from httpdyno.cli.terminal import messages, print_table, results, tell
 from httpdyno.cli.verb import Input, verb
 from httpdyno.errors import InvalidValue, NothingMeasured
 from httpdyno.lab.interruption import Interruption
@@ -17,7 +16,7 @@ from httpdyno.lab.interruption import Interruption
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from httpdyno.experiments.verify_generator.run import Bench, Step, Verified
+    from httpdyno.experiments.verify_generator.run import Verified
     from httpdyno.model import Fact
 
 _LABELS: Final = {"yes": ("ok", "green"), "limited": ("limited", "yellow"), "no": ("no", "red")}
@@ -32,7 +31,7 @@ _LABELS: Final = {"yes": ("ok", "green"), "limited": ("limited", "yellow"), "no"
 )
 def doctor(
     format: Annotated[  # noqa: A002
-        str, Input("--format", metavar="FORMAT", help="plain or json.", offers=offering(("plain", "json")))
+        str, Input("--format FORMAT", "plain or json.", offers=("plain", "json"))
     ] = "plain",
 ) -> None:
     """Print what this machine can and cannot do, each fact with its consequence and its cure.
@@ -43,7 +42,7 @@ def doctor(
     from httpdyno.report.cell import without_controls
 
     if format not in {"plain", "json"}:
-        raise InvalidValue(f"--format: {format!r} is not known to doctor; known are: plain, json")
+        raise InvalidValue(f"--format: {format!r} is unknown to doctor; choose from: plain, json")
     facts = diagnose()
     conclusion = conclude(facts)
     console = results()
@@ -60,20 +59,17 @@ def doctor(
 def _print(fact: "Fact", console: "Console") -> None:
     from httpdyno.report.cell import without_controls
 
+    value = fact.value
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    elif isinstance(value, list):
+        value = ", ".join(map(str, value)) or "none"
     label, colour = _LABELS[fact.ok]
     console.out(f"{label:8}", style=colour, end="")
-    console.out(without_controls(f"{fact.name}: {_readable(fact.value)}"))
+    console.out(without_controls(f"{fact.name}: {'not known' if value is None else value}"))
     for name in ("consequence", "cure"):
         if text := getattr(fact, name):
             console.out(without_controls(f"        {name}: {text}"))
-
-
-def _readable(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list):
-        return ", ".join(str(entry) for entry in value) or "none"
-    return "not known" if value is None else str(value)
 
 
 _USUAL_S: Final = 8.0
@@ -85,40 +81,31 @@ _QUICK_S: Final = 2.0
     examples=(
         ("httpdyno verify-generator", "httpdyno's own generator"),
         ("httpdyno verify-generator --tool wrk --quick", "a tool, in two seconds a case"),
-        ("httpdyno verify-generator --tool all --case stall", "who sees that a server stalls?"),
+        ("httpdyno verify-generator --tool all --case stall", "which of them sees that a server stalls?"),
     ),
 )
 def verify_generator(
     tool: Annotated[
         list[str] | None,
         Input(
-            "--tool",
-            metavar="TOOL",
-            help="httpdyno, a load tool such as wrk, or all; may be given several times. Default: httpdyno.",
+            "--tool TOOL",
+            "httpdyno, a load tool such as wrk, or all; may be given several times. Default: httpdyno.",
             offers=offer_generators,
         ),
     ] = None,
     case: Annotated[
         list[str] | None,
         Input(
-            "--case",
-            metavar="CASE",
-            help="at-once, law, stall or rate; may be given several times. Default: all.",
-            offers=offer_cases,
+            "--case CASE", "at-once, law, stall or rate; may be given several times. Default: all.", offers=offer_cases
         ),
     ] = None,
     duration: Annotated[
         str | None,
-        Input(
-            "--duration",
-            metavar="TIME",
-            help="Of each run: 2 seconds or more, or with a unit. Default: 8, of which 1 is a stall.",
-        ),
+        Input("--duration TIME", "Of each run: 2 seconds or more, or with a unit. Default: 8, of which 1 is a stall."),
     ] = None,
-    quick: Annotated[bool, Input("--quick", help="A first look: 2 s for each run.")] = False,
+    quick: Annotated[bool, Input("--quick", "A first look: 2 s for each run.")] = False,
     cpus: Annotated[
-        str | None,
-        Input("--cpus", metavar="GENERATOR[:SERVER]", help="CPUs of the generator and of the server, such as 1:0."),
+        str | None, Input("--cpus GENERATOR[:SERVER]", "CPUs of the generator and of the server, such as 1:0.")
     ] = None,
     format: Format = "table",  # noqa: A002
     subjects: SubjectFolders = None,
@@ -127,16 +114,22 @@ def verify_generator(
 
     Exit code 1 when a generator that was named reports something wrong; with --tool all only when httpdyno does.
     """
-    from httpdyno.experiments.verify_generator.run import choose, make_bench, steps, verified_table
+    from httpdyno.experiments.verify_generator.run import choose, make_bench, steps, verdict_of, verified_table, verify
     from httpdyno.model import parse_duration_ns
 
-    check_format(format)
     usual_s = _QUICK_S if quick else _USUAL_S
     duration_s = usual_s if duration is None else parse_duration_ns(duration, name="--duration") / 1e9
-    with Interruption() as interruption:
+    console = messages()
+    results: list[Verified] = []
+    with Interruption() as interruption, console.status("", spinner="dots") as status:
         bench = make_bench(cpus, duration_s, interruption)
         chosen = choose(tool or (), case or (), bench, subjects or ())
-        results = _verify(steps(chosen.generators, chosen.cases), bench)
+        planned = steps(chosen.generators, chosen.cases)
+        of = len(planned)
+        for verified in verify(planned, bench, lambda step: status.update(f"{step} ({len(results) + 1} of {of})")):
+            results.append(verified)
+            if not console.is_terminal:
+                tell(f"{verified.step} ({len(results)} of {of}): {verdict_of(verified)}")
     print_table(
         verified_table(results, unavailable=chosen.unavailable, duration_s=duration_s, overhead_ns=bench.overhead_ns),
         format,
@@ -145,23 +138,3 @@ def verify_generator(
         raise Exit(NothingMeasured.exit_code)
     if any(verified.right is False for verified in results if verified.step.generator.name in chosen.answerable):
         raise Exit(1)
-
-
-def _verify(planned: "Sequence[Step]", bench: "Bench") -> "list[Verified]":
-    """Run them all, with a line on stderr for each: a spinner on a terminal."""
-    from httpdyno.experiments.verify_generator.run import verdict_of, verify
-
-    console, results = messages(), []
-    with console.status("", spinner="dots") as status:
-        begun = 0
-
-        def begin(step: "Step") -> None:
-            nonlocal begun
-            begun += 1
-            status.update(f"{step} ({begun} of {len(planned)})")
-
-        for verified in verify(planned, bench, begin):
-            results.append(verified)
-            if not console.is_terminal:
-                tell(f"{verified.step} ({len(results)} of {len(planned)}): {verdict_of(verified)}")
-    return results

@@ -9,7 +9,7 @@ from click.exceptions import Exit
 
 from httpdyno.cli.completion import offer_metrics, offer_published, offer_run_subjects, offer_runs
 from httpdyno.cli.options import LATEST, RUN_HELP, Format, RunsFolder, open_named_run
-from httpdyno.cli.terminal import check_format, print_table, print_tables, tell
+from httpdyno.cli.terminal import print_table, print_tables, tell
 from httpdyno.cli.verb import Input, verb
 from httpdyno.errors import CheckFailed, NothingMeasured, UsageError
 
@@ -31,48 +31,36 @@ _UNTITLED: Final = frozenset({"plain"})
     ),
 )
 def compare(
-    first: Annotated[
-        str,
-        Input("RUN_A", help=f"The run to compare with: {RUN_HELP}.", offers=offer_runs),
-    ] = LATEST,
+    first: Annotated[str, Input("RUN_A", f"The run to compare with: {RUN_HELP}.", offers=offer_runs)] = LATEST,
     second: Annotated[
         str | None,
         Input(
-            "RUN_B",
-            help="The run to compare. Default: compare the subjects of RUN_A with each other.",
-            offers=offer_runs,
+            "RUN_B", "The run to compare. Default: compare the subjects of RUN_A with each other.", offers=offer_runs
         ),
     ] = None,
     metric: Annotated[
         list[str] | None,
         Input(
-            "--metric",
-            metavar="METRIC",
-            help="Compare by this figure; repeatable. Default: the figures by which the experiment compares.",
+            "--metric METRIC",
+            "Compare by this figure; repeatable. Default: the figures by which the experiment compares.",
             offers=offer_metrics,
         ),
     ] = None,
     fail_if: Annotated[
         list[str] | None,
         Input(
-            "--fail-if",
-            metavar="CHANGE",
-            help="Exit with 1 when the whole interval of a change is beyond this, as 'right_per_s < -5%'; may be"
+            "--fail-if CHANGE",
+            "Exit with 1 when the whole interval of a change is beyond this, as 'right_per_s < -5%'; may be"
             " given several times.",
         ),
     ] = None,
     baseline: Annotated[
         str | None,
         Input(
-            "--baseline",
-            metavar="SUBJECT",
-            help="Within one run: compare all other subjects with this one.",
-            offers=offer_run_subjects,
+            "--baseline SUBJECT", "Within one run: compare all other subjects with this one.", offers=offer_run_subjects
         ),
     ] = None,
-    anyway: Annotated[
-        bool, Input("--anyway", help="Compare runs even if their machines, webs or settings differ.")
-    ] = False,
+    anyway: Annotated[bool, Input("--anyway", "Compare runs even if their machines, webs or settings differ.")] = False,
     runs: RunsFolder = Path("runs"),
     format: Format = "table",  # noqa: A002
 ) -> None:
@@ -84,7 +72,6 @@ def compare(
     from httpdyno.runs.comparison import compare_two_runs, compare_within_run
     from httpdyno.runs.showing import read_by_programs
 
-    check_format(format)
     if second is not None and baseline is not None:
         raise UsageError(
             "--baseline conflicts with a second run: of two runs the first is the baseline; leave out one of the two"
@@ -141,13 +128,9 @@ def _name_option(option: str) -> Iterator[None]:
     ),
 )
 def published(
-    name: Annotated[
-        str | None,
-        Input("NAME", help="A table. Default: list them.", offers=offer_published),
-    ] = None,
+    name: Annotated[str | None, Input("NAME", "A table. Default: list them.", offers=offer_published)] = None,
     compared: Annotated[
-        str | None,
-        Input("--beside", metavar="RUN", help=f"Compare this run with the table: {RUN_HELP}.", offers=offer_runs),
+        str | None, Input("--beside RUN", f"Compare this run with the table: {RUN_HELP}.", offers=offer_runs)
     ] = None,
     format: Format = "table",  # noqa: A002
     runs: RunsFolder = Path("runs"),
@@ -156,7 +139,6 @@ def published(
     from httpdyno.cli.output import print_reserved
     from httpdyno.published import published_listing, published_table
 
-    check_format(format)
     if name is None:
         if compared is not None:
             raise UsageError("--beside requires the name of a table; `httpdyno published` lists them")
@@ -164,13 +146,13 @@ def published(
     elif compared is None:
         print_table(published_table(name).as_table(), format)
     else:
-        from httpdyno.experiments.published import run_beside
+        from httpdyno.experiments.published import compare_run
         from httpdyno.experiments.registry import definition_of
         from httpdyno.report.sections.reservation import table_reservations
         from httpdyno.runs.showing import read_by_programs, reserved
 
         table, run = published_table(name), open_named_run(compared, runs)
         definition = definition_of(run.manifest.experiment).for_run(run.manifest.settings)
-        comparison = run_beside(run, definition, table, for_programs=read_by_programs(format))
+        comparison = compare_run(run, definition, table, for_programs=read_by_programs(format))
         notes = table_reservations(run.manifest, run.records())
         print_reserved(reserved((comparison,), notes, format), notes, format)

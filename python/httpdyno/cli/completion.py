@@ -19,11 +19,6 @@ def offering_kinds(kinds: Iterable[str]) -> Callable[[Context], set[str]]:
     return lambda context: _subjects(context, *below)
 
 
-def offering(words: Sequence[str]) -> Callable[[Context], Sequence[str]]:
-    """Return an offer of words."""
-    return lambda _: words
-
-
 def _subjects(context: Context, *below: str) -> set[str]:
     from httpdyno.subjects.folders import builtin_folder, subject_folders
 
@@ -38,13 +33,6 @@ def offer_generators(_: Context) -> list[str]:
     from httpdyno.subjects.folders import builtin_folder, subject_folders
 
     return ["all", "httpdyno", *(folder.name for folder in subject_folders(builtin_folder() / "tools"))]
-
-
-def offer_links(_: Context) -> Sequence[str]:
-    """Offer the named links."""
-    from httpdyno.experiments.options import LINKS
-
-    return LINKS
 
 
 def offer_cases(_: Context) -> list[str]:
@@ -103,3 +91,28 @@ def offer_formats(_: Context) -> Sequence[str]:
     from httpdyno.report.formats import format_names
 
     return format_names()
+
+
+def offers_of_engine(verb: str, context: Context, incomplete: str) -> Iterable[str]:
+    """Offer the options that the help of an engine's verb lists, and the named webs, links and formats."""
+    from httpdyno.experiments.options import LINKS
+
+    before = "".join(context.args[-1:])
+    if before == "--link" or (verb == "link" and not incomplete.startswith("-")):
+        return LINKS
+    if before in ("--web", "--format"):
+        return (offer_own_webs if before == "--web" else offer_formats)(context)
+    return _options_of_engine(verb) if incomplete.startswith("-") and "--" not in context.args else []
+
+
+def _options_of_engine(verb: str) -> Iterable[str]:
+    import re
+    import subprocess
+
+    from httpdyno.subjects.engine_program import find_engine
+
+    try:
+        help_text = subprocess.run([find_engine(), verb, "-h"], capture_output=True, text=True, timeout=2, check=True)
+    except (HttpdynoError, OSError, subprocess.SubprocessError):
+        return []  # the command itself reports the error
+    return set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", help_text.stdout, re.MULTILINE))

@@ -1,9 +1,7 @@
 """Progress on stderr: builds, then trials. Bars on a terminal; otherwise a line for each block of trials."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import Final, NamedTuple, Self
 
 from rich.console import Console
@@ -20,9 +18,7 @@ from httpdyno.lab.observer import Silence
 from httpdyno.model import (
     CEILING_TRIAL,
     Link,
-    LinkPath,
     Outcome,
-    PathCounters,
     Purpose,
     Subject,
     Trial,
@@ -36,7 +32,7 @@ from httpdyno.subjects.build import BuildEvent, BuildOutcome, BuildState, log_ta
 from httpdyno.subjects.provision import ProvisionEvent, ProvisionState
 
 
-def link_line(trial: Trial) -> str | None:
+def _link_line(trial: Trial) -> str | None:
     """Describe a trial's link as measured before the trial.
 
     None for a direct link, an unmeasured link, and a missed link, which the trial's reason describes.
@@ -46,16 +42,11 @@ def link_line(trial: Trial) -> str | None:
         return None
     link = Link.parse(trial.link)
     parts = [f"round trip {link.round_trip_ns / 1e6:.4g} ms, measured {found.rtt_p50_ns / 1e6:.4g} ms"]
-    parts += _rate("up", link.up, found.up)
-    parts += _rate("down", link.down, found.down)
+    for way, path, measured in (("up", link.up, found.up), ("down", link.down, found.down)):
+        expected, goodput = measured.goodput_expected_bits_per_s, measured.goodput_bits_per_s
+        if path.rate_bits_per_s is not None and expected is not None and goodput is not None:
+            parts.append(f"{way} {_round_rate(expected)} for content, measured {_round_rate(goodput)}")
     return f"link {trial.link}: {'; '.join(parts)}"
-
-
-def _rate(way: str, path: LinkPath, found: PathCounters) -> list[str]:
-    if path.rate_bits_per_s is None or found.goodput_bits_per_s is None or found.goodput_expected_bits_per_s is None:
-        return []
-    asked = _round_rate(found.goodput_expected_bits_per_s)
-    return [f"{way} {asked} for content, measured {_round_rate(found.goodput_bits_per_s)}"]
 
 
 def _round_rate(bits_per_s: float) -> str:
@@ -123,23 +114,15 @@ class ResultLines:
                 self._print_raw(line)
             return
         read = list(map(readable_line, lines))
-        for line, parts, wrong in zip(lines, read, self._wrong(read), strict=True):
-            self._print(line, parts, wrong)
+        urls = [parts.url if parts else "" for parts in read]
+        served = self._expectations.served(urls) if self._expectations else [None] * len(urls)
+        for line, parts, due in zip(lines, read, served, strict=True):
+            self._print(line, parts, wrong_words(parts.code, parts.length, due) if parts and due else None)
 
     def finish(self) -> None:
         """Print the last line if it has no line end."""
         if self._rest:
             self.feed(b"\n")
-
-    def _wrong(self, lines: Sequence[ReadableLine | None]) -> list[str | None]:
-        """Describe what is wrong with each line; None: nothing, or unknown."""
-        if self._expectations is None:
-            return [None] * len(lines)
-        served = self._expectations.served([line.url if line else "" for line in lines])
-        return [
-            wrong_words(line.code, line.length, due) if line and due else None
-            for line, due in zip(lines, served, strict=True)
-        ]
 
     def _print_raw(self, line: str) -> None:
         try:
@@ -154,26 +137,23 @@ class ResultLines:
                 red = "red" if self._console.is_terminal else None
                 self._console.out(without_controls(line), style=red, highlight=False)
             return
-        said, rest = (
+        code, rest = (
             f"[{without_controls(wrong or parts.code)}]",
             f" {without_controls(parts.url)} : {parts.milliseconds}",
         )
         if wrong:
-            self._console.out(said + rest, style="red", highlight=False)
-            return
-        self._console.out(said, style=line_colour(parts.code), highlight=False, end="")
-        self._console.out(rest, highlight=False)
+            self._console.out(code + rest, style="red", highlight=False)
+        else:
+            self._console.out(code, style=line_colour(parts.code), highlight=False, end="")
+            self._console.out(rest, highlight=False)
 
 
-_UNDER_WAY = frozenset({BuildState.BUILDING, BuildState.WAITING})
-_WORDS = {
+_BUILD_WORDS: Final = {
     BuildState.BUILDING: "building",
     BuildState.WAITING: "waiting for another run that builds it",
     BuildState.BUILT: "built",
 }
-
-
-_WIDE = 100
+_WIDE: Final = 100
 """Columns of a terminal that has room for long bars."""
 
 
@@ -191,11 +171,8 @@ class _Figures(ProgressColumn):
     def render(self, task: Task) -> Text:
         """Write the figures of a task; empty without figures."""
         if "left_s" in task.fields:
-            left_s = task.fields["left_s"]
-            return Text(
-                f"{task.completed:.0f} of {task.total:.0f} trials"
-                + (f", about {format_span(left_s)} left" if left_s else "")
-            )
+            left = f", about {format_span(task.fields['left_s'])} left" if task.fields["left_s"] else ""
+            return Text(f"{task.completed:.0f} of {task.total:.0f} trials{left}")
         news = task.fields.get("news")
         if not isinstance(news, TrialProgress):
             return Text("")
@@ -210,34 +187,27 @@ class _Figures(ProgressColumn):
         return Text(", ".join(parts))
 
 
-@dataclass(slots=True)
-class _Block:
-    """A block of trials whose line is written when it is over."""
-
-    number: int = -1
-    trials: int = 0
-    """Trials that went well: failed trials have lines of their own."""
-    time_ns: int = 0
-    left_s: float | None = None
-
-
 class Display:
-    """Display of a run: builds, the plan and the engine's progress."""
+    """Display of a run: builds, the plan, the engine's progress, and the lines of a client."""
 
-    wants_output = False
-
-    def __init__(self, console: Console, *, quiet: bool = False, folded: bool = False) -> None:
+    def __init__(
+        self, console: Console, *, quiet: bool = False, folded: bool = False, lines: ResultLines | None = None
+    ) -> None:
         """Keep the console to draw on; quiet draws no bars, since other output goes to the same terminal.
 
         On a console that is no terminal, a line is written for each block of several trials, or for each trial.
         ``folded``: all builds are one line, and so are all proofs of claims; else each of them is one.
+        ``lines`` prints the output of the subject.
         """
+        self.wants_output = lines is not None
+        self._lines = lines
         self._bars = console.is_terminal and not quiet
         self._folded = folded
-        self._begun: set[str] = set()
-        """Kinds of folded work that were announced."""
-        self._block = _Block()
+        self._block: int | None = None
         self._blocks: int | None = None
+        self._went_well: list[Trial] = []
+        """The trials of the block whose line is still to come: failed trials have lines of their own."""
+        self._left_s: float | None = None
         self._quiet = quiet
         self._progress = Progress(
             SpinnerColumn(),
@@ -254,8 +224,8 @@ class Display:
         self._trial: TaskID | None = None
         self._overall: TaskID | None = None
         self._planned, self._listed = "", 0
-        self._links: set[str] = set()
-        """Links whose measured values were printed."""
+        self._once: set[str] = set()
+        """Lines that are printed once, and were."""
         self._why = ""
         self._where = ""
         self._whose = ""
@@ -264,43 +234,35 @@ class Display:
         self._progress.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._end_block()
         self._progress.stop()
 
     def build(self, event: BuildEvent) -> None:
         """Show a build event."""
-        name = event.subject.id
-        word = _WORDS.get(event.state)
-        if not self._bars:
-            if word and not self._quiet:
-                if self._folded and event.state is not BuildState.WAITING:
-                    self._announce("building subjects that are not built yet, which may take minutes")
-                else:
-                    tell(f"{name}: {word}")
-            return
-        if event.state in _UNDER_WAY:
+        name, word = event.subject.id, _BUILD_WORDS.get(event.state)
+        ended = event.state not in {BuildState.BUILDING, BuildState.WAITING}
+        if self._bars and ended:
+            self._end_task(name)
+        elif self._bars:
             if name not in self._tasks:
                 self._tasks[name] = self._progress.add_task(name, total=None)
             self._progress.update(self._tasks[name], description=f"{name}: {word}")
-        elif name in self._tasks:
-            self._progress.remove_task(self._tasks.pop(name))
+        elif word and self._folded and event.state is not BuildState.WAITING:
+            self._tell_once("building subjects that are not built yet, which may take minutes")
+        elif word and not self._quiet:
+            tell(f"{name}: {word}")
 
     def provision(self, event: ProvisionEvent) -> None:
         """Show a provisioning event."""
-        if event.state is ProvisionState.INSTALLING:
-            if self._bars:
-                self._tasks[event.name] = self._progress.add_task(f"{event.name}: {event.state}", total=None)
-            else:
-                tell(f"{event.name}: {event.state}")
+        line = f"{event.name}: {event.state}"
+        if event.state is ProvisionState.INSTALLING and self._bars:
+            self._tasks[event.name] = self._progress.add_task(line, total=None)
             return
-        if event.name in self._tasks:
-            self._progress.remove_task(self._tasks.pop(event.name))
-        tell(f"{event.name}: {event.state}")
+        self._end_task(event.name)
+        tell(line)
         if event.state is ProvisionState.FAILED:
-            self._show_log(event.log)
+            _tell_log(event.log)
 
     def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
         """Print the subjects that could not be built, with the last lines of the logs of failed builds."""
@@ -308,15 +270,14 @@ class Display:
             if outcome.error:
                 tell(outcome.error.line)
                 if outcome.log:
-                    self._show_log(outcome.log)
+                    _tell_log(outcome.log)
 
     def probing(self, subject: Subject) -> None:
         """Print the subjects whose claims are probed."""
-        if not self._quiet:
-            if self._folded:
-                self._announce("proving the claims of subjects, once for each build")
-            else:
-                tell(f"{subject.id}: probing its claims, once for this build")
+        if self._folded:
+            self._tell_once("proving the claims of subjects, once for each build")
+        elif not self._quiet:
+            tell(f"{subject.id}: probing its claims, once for this build")
 
     def planned(
         self,
@@ -351,9 +312,9 @@ class Display:
     def trial_begins(self, plan: TrialPlan) -> None:
         """Show the trial that begins."""
         self._end_bar()
-        if plan.block != self._block.number:
+        if plan.block != self._block:
             self._end_block()
-            self._block = _Block(plan.block)
+            self._block = plan.block
         if plan.added:
             self._listed += 1
             self._planned = str(self._listed)
@@ -365,7 +326,9 @@ class Display:
         self._trial = self._progress.add_task(self._whose, total=None)
 
     def expected(self, expectations: Expectations) -> None:
-        """Ignore the expected answers: no line is shown."""
+        """Compare the subject's lines with the expected answers."""
+        if self._lines:
+            self._lines.expect(expectations)
 
     def progress(self, progress: TrialProgress) -> None:
         """Show the progress of a trial."""
@@ -378,7 +341,9 @@ class Display:
             )
 
     def output(self, piece: bytes) -> None:
-        """Ignore the subject's output."""
+        """Print the output of the subject."""
+        if self._lines:
+            self._lines.feed(piece)
 
     def silent(self, silence: Silence) -> None:
         """Print that a client is silent before its deadline passes."""
@@ -391,40 +356,40 @@ class Display:
         if self._overall is not None:
             of_run = int(trial.purpose is not Purpose.CEILING)
             self._progress.update(self._overall, advance=of_run, left_s=left_s)
-        if (link := link_line(trial)) and trial.link not in self._links and not self._quiet:
-            self._links.add(trial.link)
-            tell(link)
+        if link := _link_line(trial):
+            self._tell_once(link, key=trial.link)
         # The reason for an unavailable subject was printed when its build failed.
         # A search prints each load that it tries, because the next trial depends on it.
         if trial.outcome is Outcome.UNAVAILABLE or (self._bars and trial.outcome is Outcome.OK and not self._why):
             return
         if self._blocks and trial.outcome is Outcome.OK and not self._quiet and trial.purpose is not Purpose.CEILING:
-            self._block.trials += 1
-            self._block.time_ns += trial.counters.wall_ns or 0
-            self._block.left_s = left_s
+            self._went_well.append(trial)
+            self._left_s = left_s
             return
         if not self._quiet or trial.outcome is not Outcome.OK:
             left = f"; about {format_span(left_s)} left" if left_s and not self._quiet else ""
             ending = _ending(trial, rate=bool(self._why))
             tell(f"{self._place(trial.trial)} {trial.subject}{self._where}: {ending}{left}")
 
-    def _announce(self, work: str) -> None:
-        if work not in self._begun:
-            self._begun.add(work)
-            tell(work)
+    def _tell_once(self, line: str, *, key: str | None = None) -> None:
+        if (key or line) not in self._once and not self._quiet:
+            self._once.add(key or line)
+            tell(line)
+
+    def _end_task(self, name: str) -> None:
+        if name in self._tasks:
+            self._progress.remove_task(self._tasks.pop(name))
 
     def _end_block(self) -> None:
         """Print the results of a finished block."""
-        block, self._block = self._block, _Block()
-        if not block.trials:
+        if self._block is None or not self._went_well:
             return
-        left = f"; about {format_span(block.left_s)} left" if block.left_s else ""
-        name = f"block {block.number + 1}" + (f" of {self._blocks}" if block.number < (self._blocks or 0) else "")
-        tell(f"{name}: {counted(block.trials, 'trial')} in {format_span(block.time_ns / 1e9)}{left}")
-
-    def _show_log(self, log: Path) -> None:
-        for line in log_tail(log):
-            tell(f"  {line}")
+        left = f"; about {format_span(self._left_s)} left" if self._left_s else ""
+        of = f" of {self._blocks}" if self._block < (self._blocks or 0) else ""
+        time_s = sum(trial.counters.wall_ns or 0 for trial in self._went_well) / 1e9
+        trials = counted(len(self._went_well), "trial")
+        tell(f"block {self._block + 1}{of}: {trials} in {format_span(time_s)}{left}")
+        self._went_well.clear()
 
     def _place(self, number: int) -> str:
         if number == CEILING_TRIAL:
@@ -438,24 +403,9 @@ class Display:
             self._trial = None
 
 
-class Spectator(Display):
-    """Display of the subject's lines, and of errors."""
-
-    def __init__(self, console: Console, lines: ResultLines | None) -> None:
-        """Keep the console and the printer of lines; None: lines are not printed."""
-        super().__init__(console, quiet=True)
-        self._lines = lines
-        self.wants_output = lines is not None
-
-    def expected(self, expectations: Expectations) -> None:
-        """Compare the subject's lines with the expected answers."""
-        if self._lines:
-            self._lines.expect(expectations)
-
-    def output(self, piece: bytes) -> None:
-        """Print the output of the subject."""
-        if self._lines:
-            self._lines.feed(piece)
+def _tell_log(log: Path) -> None:
+    for line in log_tail(log):
+        tell(f"  {line}")
 
 
 def _where(plan: TrialPlan) -> str:

@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from httpdyno.cli.verb import VerbArgument, environment_label
+from httpdyno.cli.verb import spelled_name
 from httpdyno.errors import HttpdynoError, Interrupted, StorageFull
 from httpdyno.lab.interruption import interrupted_exit_code
 
@@ -67,19 +67,25 @@ def _print_usage_error(error: click.ClickException, words: Sequence[str]) -> int
     else:
         from httpdyno.cli.terminal import tell
 
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            command = error.ctx.command_path
+        else:
+            verbs = words[:2] if words[:1] in (["subjects"], ["runs"]) else words[:1]
+            command = " ".join(["httpdyno", *(word for word in verbs if not word.startswith("-"))])
         line = _error_text(error)
-        tell(f"{line}{' See' if line.endswith('?') else '; see'}: {_command(error, words)} -h")
+        tell(f"{line}{' See' if line.endswith('?') else '; see'}: {command} -h")
     return error.exit_code
 
 
 def _error_text(error: click.ClickException) -> str:
     if isinstance(error, click.MissingParameter):
-        return f"{_name(error)} is missing"
+        assert error.param is not None, "Click names the parameter"
+        return f"{spelled_name(error.param, error.ctx)} is missing"
     if isinstance(error, click.BadParameter) and error.param is not None:
-        return f"{_name(error)}: {error.message.rstrip('.')}"
+        return f"{spelled_name(error.param, error.ctx)}: {error.message.rstrip('.')}"
     if isinstance(error, click.NoSuchOption):
         near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
-        return f"{error.option_name}: there is no such option{near}"
+        return f"{error.option_name}: unknown option{near}"
     if isinstance(error, click.BadOptionUsage):
         takes_one = "requires" in error.message
         return f"{error.option_name}: {'its value is missing' if takes_one else 'takes no value'}"
@@ -87,24 +93,3 @@ def _error_text(error: click.ClickException) -> str:
     if extra := re.search(r"unexpected extra argument.* \((.*)\)$", message):
         return f"{extra[1]}: more than it takes"
     return message
-
-
-def _name(error: click.BadParameter) -> str:
-    """Name an option as it is typed, or the variable of the environment that has set it."""
-    param = error.param
-    assert param is not None, "Click names the parameter"
-    source = error.ctx.get_parameter_source(param.name or "") if error.ctx else None
-    if source is not None and source.name == "ENVIRONMENT":
-        return environment_label(str(param.envvar))
-    if isinstance(param, VerbArgument):
-        return str(param.metavar)
-    return next((opt for opt in param.opts if opt.startswith("--")), param.opts[0])
-
-
-def _command(error: click.ClickException, words: Sequence[str]) -> str:
-    """Name the command whose help explains more: that of Click's context, else the typed verb."""
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if context is not None:
-        return context.command_path
-    verbs = words[:2] if words[:1] in (["subjects"], ["runs"]) else words[:1]
-    return " ".join(["httpdyno", *(word for word in verbs if not word.startswith("-"))])

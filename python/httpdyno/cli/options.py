@@ -5,110 +5,62 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from click import Context, Parameter
 
-from httpdyno.cli.completion import offer_formats, offer_runs, offering
-from httpdyno.cli.verb import Input
-from httpdyno.errors import UnreadableRun, UsageError
+from httpdyno.cli.completion import offer_formats, offer_runs
+from httpdyno.cli.verb import Input, is_given
+from httpdyno.errors import UnknownName, UnreadableRun, UsageError, suggestion
 
 if TYPE_CHECKING:
     from httpdyno.store import Run
 
-
-Limit = Annotated[
-    int | None,
-    Input(
-        "--limit",
-        metavar="N",
-        least=1,
-        environment="LIMIT",
-        help="Number of URLs. Default: all of a list, the first 2,000 of a web.",
-    ),
-]
-Seed = Annotated[
-    int | None,
-    Input(
-        "--seed",
-        metavar="N",
-        least=0,
-        most=2**64 - 1,
-        help="Seed of the web and of the order of trials.",
-        shown_default="the web's own",
-    ),
-]
+RUN_HELP: Final = "its folder, its name below the folder of runs, latest or previous"
+LATEST: Final = "latest"
 
 
-Resume = Annotated[
-    str | None,
-    Input(
-        "--resume",
-        metavar="RUN",
-        help="Resume a stopped run: its folder, its name below --out, latest or previous.",
-        offers=offer_runs,
-    ),
-]
-Detach = Annotated[
-    bool, Input("--detach", help="Run in the background, even after this terminal closes; print the folder.")
-]
-Cpus = Annotated[
-    str | None,
-    Input("--cpus", metavar="SUBJECT[:ENGINE]", help="CPUs of the subject and of the engine, such as 1:0 or 2-3:0,1."),
-]
-Format = Annotated[
-    str,
-    Input(
-        "--format",
-        environment="FORMAT",
-        metavar="FORMAT",
-        help="table, plain, json, csv or markdown.",
-        offers=offer_formats,
-    ),
-]
-Columns = Annotated[
-    str | None,
-    Input(
-        "--columns",
-        metavar="NAMES",
-        help="Columns to print: published, all, or names separated by commas. csv and json always have all.",
-    ),
-]
-Artifacts = Annotated[
-    str,
-    Input(
-        "--artifacts",
-        metavar="TRIALS",
-        help="Keep the artifacts of trials, up to 64 MiB a run, for `httpdyno judge`: of all, failed or none.",
-        offers=offering(("all", "failed", "none")),
-    ),
-]
-OutputFolder = Annotated[
-    Path, Input("--out", metavar="DIR", help="Folder of runs; each run gets a folder of its own in it.")
-]
-SubjectFolders = Annotated[
-    list[Path] | None,
-    Input("--subjects", metavar="DIR", help="Folder of further subjects; repeatable."),
-]
-Install = Annotated[
-    bool, Input("--install", help="First install what the subjects need, as `httpdyno subjects install` does.")
-]
-
-
-RUN_HELP = "its folder, its name below the folder of runs, latest or previous"
+def known_format(context: Context, _: Parameter, name: str | None) -> str | None:
+    """Raise ``UnknownName`` for an unknown format, before anything is measured."""
+    if name is not None and not context.resilient_parsing and name not in (known := offer_formats(context)):
+        raise UnknownName(f"--format: {name!r} is unknown; {suggestion(name, known)}")
+    return name
 
 
 def _folder(context: Context, _: Parameter, runs: Path) -> Path:
     """Raise ``UsageError`` when ``--runs`` names no folder; the default folder need not exist."""
-    source = context.get_parameter_source("runs")
-    if source is None or source.name == "DEFAULT" or runs.is_dir():
+    if runs.is_dir() or context.resilient_parsing or not is_given(context, "runs"):
         return runs
     what = "is not a folder" if runs.exists() else "does not exist"
     raise UsageError(f"--runs {runs}: {what}; name the folder that holds the runs")
 
 
-LATEST: Final = "latest"
-RunName = Annotated[str, Input("RUN", help=f"A run: {RUN_HELP}.", offers=offer_runs)]
-RunsFolder = Annotated[
-    Path,
-    Input("--runs, --out", metavar="DIR", help="Folder of runs, as given to bench.", check=_folder),
+Format = Annotated[
+    str,
+    Input(
+        "--format FORMAT",
+        "table, plain, json, csv or markdown.",
+        environment="FORMAT",
+        offers=offer_formats,
+        check=known_format,
+    ),
 ]
+Limit = Annotated[
+    int | None,
+    Input(
+        "--limit N", "Number of URLs. Default: all of a list, the first 2,000 of a web.", least=1, environment="LIMIT"
+    ),
+]
+Cpus = Annotated[
+    str | None, Input("--cpus SUBJECT[:ENGINE]", "CPUs of the subject and of the engine, such as 1:0 or 2-3:0,1.")
+]
+Columns = Annotated[
+    str | None,
+    Input(
+        "--columns NAMES",
+        "Columns to print: published, all, or names separated by commas. csv and json always have all.",
+    ),
+]
+OutputFolder = Annotated[Path, Input("--out DIR", "Folder of runs; each run gets a folder of its own in it.")]
+SubjectFolders = Annotated[list[Path] | None, Input("--subjects DIR", "Folder of further subjects; repeatable.")]
+RunName = Annotated[str, Input("RUN", f"A run: {RUN_HELP}.", offers=offer_runs)]
+RunsFolder = Annotated[Path, Input("--runs, --out DIR", "Folder of runs, as given to bench.", check=_folder)]
 """The parameter must be called ``runs``: completion reads the folder from it."""
 
 

@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from click.exceptions import Exit
 
@@ -23,14 +22,6 @@ from httpdyno.store import Run
 from httpdyno.store.files import write_whole
 from httpdyno.store.folder import REPORT
 from httpdyno.subjects.catalogue import read_catalogue
-
-
-def write_page_of_run(run: Run) -> None:
-    """Write the page of a finished run and print its path; print an error instead of raising it."""
-    try:
-        tell(f"report: {write_report(run)}")
-    except HttpdynoError as error:
-        tell(error.line)
 
 
 def write_report(run: Run) -> Path:
@@ -53,10 +44,7 @@ def write_page(report: Report, path: Path) -> Path:
     return path
 
 
-_NO_SUBJECT: Final = "httpdyno has no such subject"
-
-
-def absent_subjects(run: Run) -> dict[str, str]:
+def _absent_subjects(run: Run) -> dict[str, str]:
     """Return the reason for each subject of a preset that does not exist here; empty when other subjects were named."""
     published = preset_of(run.manifest)
     measured = {subject.id for subject in run.manifest.subjects}
@@ -64,33 +52,27 @@ def absent_subjects(run: Run) -> dict[str, str]:
     catalogue = read_catalogue(()) if missing else None
     if catalogue is None or any(name in catalogue.subjects for name in missing):
         return {}
-    reasons = {name: catalogue.invalid[name].line for name in missing if name in catalogue.invalid}
-    return {name: f"unavailable: {reasons.get(name, _NO_SUBJECT)}" for name in missing}
+    reasons = {name: error.line for name, error in catalogue.invalid.items()}
+    return {name: f"unavailable: {reasons.get(name, 'httpdyno has no such subject')}" for name in missing}
 
 
-_WITHOUT_NOTES: Final = "csv"
+def _has_place(tables: Sequence[Table], format_name: str) -> bool:
+    """Return whether the printed tables include reservations: not in CSV, nor for programs in a table without rows."""
+    without_rows = read_by_programs(format_name) and not any(table.rows for table in tables)
+    return format_name != "csv" and not without_rows
 
 
 def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format_name: str) -> None:
-    """Write tables to stdout with their reservations.
-
-    Reservations go to stderr where the format has no place for them: CSV, and formats for programs without a row.
-    """
+    """Write tables to stdout with their reservations, which go to stderr where the format has no place for them."""
     print_tables(tables, format_name)
     if not _has_place(tables, format_name):
         for note in reservations:
             tell(note.text)
 
 
-def _has_place(tables: Sequence[Table], format_name: str) -> bool:
-    """Return whether the printed tables include their reservations."""
-    without_rows = read_by_programs(format_name) and not any(table.rows for table in tables)
-    return format_name != _WITHOUT_NOTES and not without_rows
-
-
 def print_run(run: Run, format_name: str, columns: str | None = None, *, verbose: bool = False) -> None:
     """Write the tables of a run to stdout, with its reservations."""
-    tables = shown_tables(run, format_name, absent_subjects(run), columns, verbose=verbose)
+    tables = shown_tables(run, format_name, _absent_subjects(run), columns, verbose=verbose)
     # Reading the trials again takes about a millisecond each: only where the tables lack the reservations.
     notes = () if _has_place(tables, format_name) else table_reservations(run.manifest, run.records())
     print_reserved(tables, notes, format_name)
@@ -100,7 +82,10 @@ def close_run(measured: Measured) -> None:
     """Write the page of the run, print where both are on stderr, and set the exit code."""
     if run := measured.run:
         tell(f"run: {run.folder}" if measured.whole else _partial(run.folder, measured.experiment))
-        write_page_of_run(run)
+        try:
+            tell(f"report: {write_report(run)}")
+        except HttpdynoError as error:
+            tell(error.line)
     if not measured.whole:
         raise Exit(interrupted_exit_code())
     if not measured.anything:
@@ -112,10 +97,8 @@ def resume_hint_on_error(run: PendingRun) -> Iterator[None]:
     """When an error ends the block, print where the run is and how to resume it."""
     try:
         yield
-    except NotResumable:
-        raise
-    except HttpdynoError:
-        if run.folder and run.settled:
+    except HttpdynoError as error:
+        if run.folder and run.settled and not isinstance(error, NotResumable):
             tell(_partial(run.folder, run.experiment.name))
         raise
 

@@ -11,6 +11,7 @@ from click import Context
 
 from httpdyno.cli.display import Display
 from httpdyno.cli.terminal import messages
+from httpdyno.cli.verb import is_given
 from httpdyno.errors import InvalidSubject, InvalidValue
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
@@ -49,14 +50,12 @@ def environment_options(context: Context) -> tuple[str, ...]:
     sets the format of tables, is left out.
     """
     given = [
-        (parameter.opts[0], str(context.params[parameter.name]))
+        word
         for parameter in context.command.params
-        if parameter.name is not None
-        and parameter.name != "format"
-        and (source := context.get_parameter_source(parameter.name)) is not None
-        and source.name == "ENVIRONMENT"
+        if parameter.name != "format" and is_given(context, parameter.name or "", "ENVIRONMENT")
+        for word in (parameter.opts[0], str(context.params[parameter.name or ""]))
     ]
-    return tuple(word for option in given for word in option)
+    return tuple(given)
 
 
 def make_place(
@@ -95,26 +94,23 @@ def read_named_subjects(names: Sequence[str], subjects: Sequence[Path] | None) -
         If a path has no ``subject.toml``.
     """
     catalogue = read_catalogue(subjects or ())
-    folders = {name: Path(name) for name in names if _is_path(name) and name not in catalogue.added}
+    folders = {}
+    for name in names:
+        folder = Path(name)
+        has_file = (folder / SUBJECT_FILE).is_file()
+        if name in catalogue.added or not (os.sep in name or name in {os.curdir, os.pardir} or has_file):
+            continue
+        if not folder.exists():
+            raise InvalidSubject(f"{name}: there is no such folder; a path names a folder with a {SUBJECT_FILE}")
+        if not has_file:
+            what = f"there is no {SUBJECT_FILE} in this folder" if folder.is_dir() else "this is a file, not a folder"
+            add_many = f"name a folder that holds one, or add many with --subjects {folder.parent}"
+            raise InvalidSubject(f"{name}: {what}; {add_many}")
+        folders[name] = folder
     if not folders:
         return catalogue, list(names)
-    for name, folder in folders.items():
-        _require_subject(name, folder)
     ids = [folders[name].resolve().name if name in folders else name for name in names]
     return read_catalogue((*(subjects or ()), *folders.values())), ids
-
-
-def _is_path(name: str) -> bool:
-    return os.sep in name or name in {os.curdir, os.pardir} or (Path(name) / SUBJECT_FILE).is_file()
-
-
-def _require_subject(name: str, folder: Path) -> None:
-    if (folder / SUBJECT_FILE).is_file():
-        return
-    if not folder.exists():
-        raise InvalidSubject(f"{name}: there is no such folder; a path names a folder with a {SUBJECT_FILE}")
-    what = f"there is no {SUBJECT_FILE} in this folder" if folder.is_dir() else "this is a file, not a folder"
-    raise InvalidSubject(f"{name}: {what}; name a folder that holds one, or add many with --subjects {folder.parent}")
 
 
 def install_needs(subjects: Iterable[Subject], interruption: Interruption) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from httpdyno.cli.completion import offer_runs
 from httpdyno.cli.options import RUN_HELP, Format, RunsFolder, open_named_run
-from httpdyno.cli.terminal import check_format, print_table
+from httpdyno.cli.terminal import print_table
 from httpdyno.cli.verb import Input, verb
 from httpdyno.errors import InvalidValue
 
@@ -22,49 +22,35 @@ _LONGEST_NS: Final = 60 * 10**9
     ),
 )
 def plan(
-    rate: Annotated[str, Input("RATE", help="Answers in a time: 1e9/week, 100M/day, 3000/min or 2000/s.")],
+    rate: Annotated[str, Input("RATE", "Answers in a time: 1e9/week, 100M/day, 3000/min or 2000/s.")],
     source: Annotated[
         str | None,
         Input(
-            "--from",
-            metavar="RUN",
-            help=f"The run whose clients to plan for: {RUN_HELP}. Default: the latest bench run, else a run that ships"
+            "--from RUN",
+            f"The run whose clients to plan for: {RUN_HELP}. Default: the latest bench run, else a run that ships"
             " with httpdyno.",
             offers=offer_runs,
         ),
     ] = None,
     size: Annotated[
-        str | None,
-        Input(
-            "--bytes", metavar="SIZE", help="Mean answer on the wire, such as 256KB. Default: as the run measured it."
-        ),
+        str | None, Input("--bytes SIZE", "Mean answer on the wire, such as 256KB. Default: as the run measured it.")
     ] = None,
     rtt: Annotated[
         str | None,
         Input(
-            "--rtt",
-            metavar="TIME",
-            help="Distance to add: round trips of this time, more of them for a new connection. Default: none.",
+            "--rtt TIME", "Distance to add: round trips of this time, more of them for a new connection. Default: none."
         ),
     ] = None,
-    peak: Annotated[
-        float,
-        Input("--peak", metavar="FACTOR", least=1.0, most=1000.0, help="Plan for a multiple of the mean rate."),
-    ] = 1,
-    cores: Annotated[int, Input("--cores", metavar="N", least=1, most=100_000, help="Cores of a machine.")] = 8,
-    memory: Annotated[
-        str | None, Input("--memory", metavar="SIZE", help="Memory of a machine. Default: 4 GiB a core.")
-    ] = None,
-    bandwidth: Annotated[
-        str, Input("--bandwidth", metavar="RATE", help="Bandwidth towards a machine, such as 1gbit.")
-    ] = "10gbit",
+    peak: Annotated[float, Input("--peak FACTOR", "Plan for a multiple of the mean rate.", least=1.0, most=1000.0)] = 1,
+    cores: Annotated[int, Input("--cores N", "Cores of a machine.", least=1, most=100_000)] = 8,
+    memory: Annotated[str | None, Input("--memory SIZE", "Memory of a machine. Default: 4 GiB a core.")] = None,
+    bandwidth: Annotated[str, Input("--bandwidth RATE", "Bandwidth towards a machine, such as 1gbit.")] = "10gbit",
     addresses: Annotated[
         int | None,
         Input(
-            "--addresses",
-            metavar="N",
+            "--addresses N",
+            "Server addresses that answer; each takes 64,511 ports of a machine. Default: ports do not run out.",
             least=1,
-            help="Server addresses that answer; each takes 64,511 ports of a machine. Default: ports do not run out.",
         ),
     ] = None,
     runs: RunsFolder = Path("runs"),
@@ -76,7 +62,6 @@ def plan(
     from httpdyno.runs.plan_report import default_source, plan_table, source_of_run
     from httpdyno.runs.showing import read_by_programs
 
-    check_format(format)
     load = Load(
         parse_load_rate(rate) * peak,
         answer_bytes=None if size is None else _size(size, "--bytes", "256KB"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from httpdyno.cli.completion import offer_runs
 from httpdyno.cli.options import RUN_HELP, Format, RunsFolder
-from httpdyno.cli.terminal import check_format, ignore_closed_pipe, print_table, tell
+from httpdyno.cli.terminal import ignore_closed_pipe, print_table, tell
 from httpdyno.cli.verb import Input, verb
 from httpdyno.errors import UnreadableRun, UsageError
 from httpdyno.standard_input import standard_input
@@ -33,19 +33,12 @@ _STANDARD_INPUT: Final = "-"
 def query(
     sql: Annotated[
         str | None,
-        Input(
-            "SQL",
-            help="A query over the tables runs, trials, ceilings and samples; - reads it from standard input.",
-        ),
+        Input("SQL", "A query over the tables runs, trials, ceilings and samples; - reads it from standard input."),
     ] = None,
     columns: Annotated[
-        bool,
-        Input("--columns", help="List the tables and their columns, with type, unit and meaning."),
+        bool, Input("--columns", "List the tables and their columns, with type, unit and meaning.")
     ] = False,
-    run: Annotated[
-        list[str] | None,
-        Input("--run", metavar="RUN", help=f"Only this run: {RUN_HELP}.", offers=offer_runs),
-    ] = None,
+    run: Annotated[list[str] | None, Input("--run RUN", f"Only this run: {RUN_HELP}.", offers=offer_runs)] = None,
     runs: RunsFolder = Path("runs"),
     format: Format = "table",  # noqa: A002
 ) -> None:
@@ -61,7 +54,6 @@ def query(
     from httpdyno.store import polars_types
     from httpdyno.store.query import ask
 
-    check_format(format)
     if columns:
         if sql is not None:
             raise UsageError("--columns conflicts with a query; leave out one of the two")

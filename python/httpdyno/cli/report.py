@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 from httpdyno.cli.completion import offer_formats
-from httpdyno.cli.options import LATEST, Columns, Format, RunName, RunsFolder, open_named_run
-from httpdyno.cli.terminal import check_format, ignore_closed_pipe, print_table, tell
+from httpdyno.cli.options import LATEST, Columns, Format, RunName, RunsFolder, known_format, open_named_run
+from httpdyno.cli.terminal import ignore_closed_pipe, print_table, tell
 from httpdyno.cli.verb import Input, verb
 from httpdyno.storage import storage_errors
 
@@ -32,24 +32,21 @@ def report(
     format: Annotated[  # noqa: A002
         str | None,
         Input(
-            "--format",
-            metavar="FORMAT",
-            help="Print the table in this format and write no page. Default: table, and the page is written.",
+            "--format FORMAT",
+            "Print the table in this format and write no page. Default: table, and the page is written.",
             offers=offer_formats,
+            check=known_format,
         ),
     ] = None,
     columns: Columns = None,
     html: Annotated[
-        Path | None,
-        Input("--html", metavar="FILE", help="Write the page there. Default: report.html in the run's folder."),
+        Path | None, Input("--html FILE", "Write the page there. Default: report.html in the run's folder.")
     ] = None,
-    charts: Annotated[
-        Path | None, Input("--charts", metavar="DIR", help="Write the charts there, as SVG and PNG.")
-    ] = None,
+    charts: Annotated[Path | None, Input("--charts DIR", "Write the charts there, as SVG and PNG.")] = None,
     schema: Annotated[
-        bool, Input("--schema", help="Print the JSON Schema of --format json for this run, and nothing else.")
+        bool, Input("--schema", "Print the JSON Schema of --format json for this run, and nothing else.")
     ] = False,
-    verbose: Annotated[bool, Input("--verbose", help="Print all notes, not only the five most serious.")] = False,
+    verbose: Annotated[bool, Input("--verbose", "Print all notes, not only the five most serious.")] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Print the table of a run and write its page: one HTML file that needs no network."""
@@ -58,7 +55,6 @@ def report(
     from httpdyno.runs.showing import check_columns
     from httpdyno.store.folder import REPORT
 
-    check_format(format or "table")
     opened = open_named_run(run, runs)
     check_columns(definition_of(opened.manifest.experiment), columns)
     if schema:
@@ -110,7 +106,7 @@ def _write_charts(page: "Report", folder: Path) -> Path:
 def judge(
     run: RunName = LATEST,
     format: Format = "table",  # noqa: A002
-    write: Annotated[bool, Input("--write", help="Replace the run's records by the new ones.")] = False,
+    write: Annotated[bool, Input("--write", "Replace the run's records by the new ones.")] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Judge a stored run again by the rules of this version, and print what changes.
@@ -123,7 +119,6 @@ def judge(
     from httpdyno.runs.artifacts import changes_table, judge_again, write_again
     from httpdyno.subjects.engine_program import find_engine
 
-    check_format(format)
     opened = open_named_run(run, runs)
     judged = list(judge_again(opened, Engine(find_engine())))
     changes = changes_table(judged)

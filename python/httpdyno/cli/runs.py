@@ -4,11 +4,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated
 
-from click import Context
+from click import Context, pass_context
 
-from httpdyno.cli.options import Format, RunName, RunsFolder
-from httpdyno.cli.terminal import check_format, print_table, tell
-from httpdyno.cli.verb import Input, VerbGroup, callback_of, parameters_of, verb
+from httpdyno.cli.options import Format, RunName, RunsFolder, open_named_run
+from httpdyno.cli.terminal import ask, print_table, tell
+from httpdyno.cli.verb import Input, VerbGroup, is_given, parameters_of, verb
 from httpdyno.errors import UsageError
 from httpdyno.lab.interruption import Interruption
 
@@ -19,11 +19,9 @@ def runs(context: Context, runs: RunsFolder = Path("runs"), format: Format = "ta
 
     if verb := context.invoked_subcommand:
         for name in ("runs", "format"):
-            source = context.get_parameter_source(name)
-            if source is not None and source.name == "COMMANDLINE":
+            if is_given(context, name, "COMMANDLINE"):
                 raise UsageError(f"--{name} is an option of {verb}, too: write it behind: httpdyno runs {verb}")
         return
-    check_format(format)
     table, complaints = runs_table(runs)
     print_table(table, format)
     for complaint in complaints:
@@ -40,19 +38,15 @@ def runs(context: Context, runs: RunsFolder = Path("runs"), format: Format = "ta
     ),
 )
 def prune(
-    keep: Annotated[int | None, Input("--keep", metavar="N", least=0, help="Keep the newest N.")] = None,
-    older: Annotated[
-        str | None, Input("--older", metavar="TIME", help="Remove runs started longer ago: 30d, 12h.")
-    ] = None,
-    size: Annotated[
-        str | None, Input("--size", metavar="SIZE", help="Keep the newest runs that fit: 2GB, 500MiB.")
-    ] = None,
+    keep: Annotated[int | None, Input("--keep N", "Keep the newest N.", least=0)] = None,
+    older: Annotated[str | None, Input("--older TIME", "Remove runs started longer ago: 30d, 12h.")] = None,
+    size: Annotated[str | None, Input("--size SIZE", "Keep the newest runs that fit: 2GB, 500MiB.")] = None,
     artifacts: Annotated[
-        bool, Input("--artifacts", help="Remove only the artifacts of their trials; keep the runs and their results.")
+        bool, Input("--artifacts", "Remove only the artifacts of their trials; keep the runs and their results.")
     ] = False,
-    yes: Annotated[bool, Input("--yes", help="Remove without asking.")] = False,
+    yes: Annotated[bool, Input("--yes", "Remove without asking.")] = False,
     dry_run: Annotated[
-        bool, Input("--dry-run", help="Print the runs that would be removed, without removing them.")
+        bool, Input("--dry-run", "Print the runs that would be removed, without removing them.")
     ] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
@@ -60,8 +54,7 @@ def prune(
 
     Pinned and running runs stay and do not count. Several limits hold together.
     """
-    from httpdyno.cli.terminal import ask
-    from httpdyno.model import format_size, parse_duration_ns, parse_size_bytes
+    from httpdyno.model import counted, format_size, parse_duration_ns, parse_size_bytes
     from httpdyno.runs.stored_runs import Limits, beyond, pruning_table, remove, stored_runs
     from httpdyno.store.folder import ARTIFACTS
 
@@ -79,8 +72,7 @@ def prune(
     print_table(pruning_table(gone), "table")
     if dry_run:
         return
-    count = "1 run" if len(gone) == 1 else f"{len(gone):,} runs"
-    what = f"the artifacts of {count}" if artifacts else count
+    what = f"{'the artifacts of ' if artifacts else ''}{counted(len(gone), 'run')}"
     with Interruption() as interruption:
         ask(
             [f"{what}, {format_size(sum(run.size_bytes for run, _ in gone))}, will be removed from {runs}"],
@@ -103,11 +95,10 @@ def prune(
 )
 def pin(
     run: RunName,
-    remove: Annotated[bool, Input("--remove", help="Remove the pin.")] = False,
+    remove: Annotated[bool, Input("--remove", "Remove the pin.")] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Exempt a run from pruning."""
-    from httpdyno.cli.options import open_named_run
     from httpdyno.storage import storage_errors
     from httpdyno.store.folder import PINNED
 
@@ -121,7 +112,7 @@ def pin(
 
 app = VerbGroup(
     "runs",
-    callback_of(runs),
+    pass_context(runs),
     parameters_of(runs),
     runs.__doc__ or "",
     examples=(

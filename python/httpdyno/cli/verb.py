@@ -6,22 +6,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import Parameter as FunctionParameter
 from inspect import signature
-from math import nan
+from math import inf
 from pathlib import Path
-from typing import Any, Final, get_args, get_origin
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 import click
 
+from httpdyno.cli.completion import offering_kinds
 from httpdyno.errors import HttpdynoError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from httpdyno.experiments.options import Option
+
 Example = tuple[str, str]
 """A line to type, and its purpose."""
-Offers = Callable[[click.Context], Iterable[str]]
-"""Gives the words that the shell offers for a parameter."""
+Offers = Callable[[click.Context], Iterable[str]] | Sequence[str]
+"""The words that the shell offers for a parameter, or the kind of the offered subjects."""
 
 _APART: Final = 3
 """Spaces between the longest line and its meaning."""
@@ -29,8 +32,6 @@ _WIDTH: Final = 80
 """Columns of the narrowest terminal: a longer example has its purpose on the next line."""
 _LONGEST: Final = 60
 """Characters of a wrong value that an error repeats."""
-_CONTEXT: Final[dict[str, Any]] = {"help_option_names": ["-h", "--help"], "max_content_width": 10_000}
-"""Help is as wide as the terminal."""
 REQUIRED: Final = FunctionParameter.empty
 """The default of a parameter that must be given."""
 _TERM_WIDTH: Final = 30
@@ -39,23 +40,32 @@ _TERM_WIDTH: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Marks a parameter of a verb's function as an option or an argument: ``Annotated[int, Input("--limit", ...)]``."""
+    """Mark of a parameter that is an option or an argument: ``Annotated[int, Input("--limit N", ...)]``."""
 
-    name: str
-    """The spellings of an option (``--runs, --out``); an argument has the word that help shows for it (``RUN``)."""
+    usage: str
+    """The spellings of an option, and the word for its value: ``--runs, --out DIR``; of an argument the word alone."""
     help: str
-    metavar: str | None = None
     environment: str | None = None
     """The variable of the environment that sets the option."""
     least: float | None = None
     most: float | None = None
     shown_default: str | None = None
     """The default in help, when it is not a value."""
-    offers: Offers | None = None
+    offers: Offers = ()
     check: Callable[[click.Context, click.Parameter, Any], Any] | None = None
     """Checks the value, and returns it."""
     group: str = ""
     """The heading in help."""
+
+    @property
+    def flag(self) -> str:
+        """The spellings of an option; empty of an argument."""
+        return " ".join(word for word in self.usage.split() if word.startswith("-"))
+
+    @property
+    def metavar(self) -> str | None:
+        """The word for the value."""
+        return self.usage.removeprefix(self.flag).strip() or None
 
 
 class VerbOption(click.Option):
@@ -81,73 +91,82 @@ class VerbArgument(click.Argument):
         return (word if self.required else f"[{word}]") + ("..." if self.nargs != 1 else "")
 
 
-class Number(click.ParamType):  # type: ignore[type-arg]  # generic since Click 8.5
+class _Number(click.ParamType):  # type: ignore[type-arg]  # generic since Click 8.5
     """A number within bounds."""
 
     name = "number"
 
     def __init__(self, kind: type[int] | type[float], least: float | None, most: float | None) -> None:
-        self.kind = kind
-        self.least = least
-        self.most = most
+        self.kind, self.least, self.most = kind, least, most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
-        """Return the number; a value that is none, or is out of bounds, is a usage error."""
+        least, most = -inf if self.least is None else self.least, inf if self.most is None else self.most
         try:
-            number: float = self.kind(value)
+            if least <= (number := self.kind(value)) <= most:
+                return number
         except ValueError:
-            number = nan
-        above = self.least is None or number >= self.least
-        if number == number and above and (self.most is None or number <= self.most):
-            return number
-        bounds = f" of {self.least} or more" if self.most is None else f" from {self.least} to {self.most}"
-        bounds = "" if self.least is None else bounds
-        return self.fail(
-            f"{str(value)[:_LONGEST]!r} is no {'whole ' if self.kind is int else ''}number{bounds}", param, ctx
-        )
+            pass
+        bounds = "" if self.least is None else f" of {least} or more" if most == inf else f" from {least} to {most}"
+        kind = "a whole number" if self.kind is int else "a number"
+        return self.fail(f"{str(value)[:_LONGEST]!r} is not {kind}{bounds}", param, ctx)
 
 
-def make_parameter(name: str, annotation: Any, default: object, group: str = "") -> VerbOption | VerbArgument:  # noqa: ANN401
-    """Return the option or argument of an annotated parameter; without a default it is required."""
-    wanted, mark = get_args(annotation)[:2]
-    kinds = [kind for kind in get_args(wanted) or (wanted,) if kind is not type(None)]
-    kind = wanted if get_origin(wanted) is list else kinds[0]
+def make_parameter(
+    name: str,
+    typed: Any,  # noqa: ANN401
+    mark: "Input | Option",
+    default: object,
+    group: str = "",
+) -> VerbOption | VerbArgument:
+    """Return the option or argument of a marked parameter; without a default it is required."""
+    kind = next(one for one in (get_args(typed) if isinstance(typed, UnionType) else (typed,)) if one is not NoneType)
     several = get_origin(kind) is list
     kind = get_args(kind)[0] if several else kind
     how: dict[str, Any] = {
-        "type": _click_type(kind, mark),
+        "type": kind,
         "metavar": mark.metavar,
         "help": mark.help,
         "envvar": mark.environment,
-        "callback": mark.check,
-        "shell_complete": mark.offers and _completion(mark.offers),
+        "callback": getattr(mark, "check", None),
+        "shell_complete": _completion(mark.offers),
     }
+    if kind in (int, float):
+        how["type"] = _Number(kind, mark.least, mark.most)
+    elif kind is Path:
+        how["type"] = click.Path(path_type=Path)
     how |= {"required": True} if default is REQUIRED else {"default": default}
-    if not mark.name.startswith("-"):
-        return VerbArgument([name], **how | {"metavar": mark.name, "nargs": -1 if several else 1})
+    if not mark.flag:
+        return VerbArgument([name], **how | {"nargs": -1 if several else 1})
     how |= {"is_flag": True} if kind is bool else {"multiple": several}
     return VerbOption(
-        [*mark.name.split(", "), name], group=group or mark.group, shown_default=mark.shown_default, **how
+        [*mark.flag.split(", "), name], group=group or mark.group, shown_default=mark.shown_default, **how
     )
 
 
-def _click_type(kind: type[Any], mark: Input) -> Any:  # noqa: ANN401
-    if kind in (int, float):
-        return Number(kind, mark.least, mark.most)
-    return click.Path(path_type=Path) if kind is Path else kind
-
-
-def _completion(offers: Offers) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-        return sorted(word for word in offers(context) if word.startswith(incomplete))
+def _completion(offers: Offers) -> Callable[[click.Context, click.Parameter, str], list["CompletionItem"]]:
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list["CompletionItem"]:
+        words = offering_kinds([offers]) if isinstance(offers, str) else offers
+        return offered_items(words(context) if callable(words) else words, incomplete)
 
     return complete
 
 
+def offered_items(words: Iterable[str], incomplete: str) -> list["CompletionItem"]:
+    """Return the words that continue an incomplete one; files when there are none."""
+    from click.shell_completion import CompletionItem
+
+    items = [CompletionItem(word) for word in sorted(words) if word.startswith(incomplete)]
+    return items or [CompletionItem(incomplete, type="file")]
+
+
 def parameters_of(function: Callable[..., object]) -> list[click.Parameter]:
     """Return the options and arguments of a function whose parameters are marked with ``Input``."""
-    marked = (one for one in signature(function).parameters.values() if one.name != "context")
-    return [make_parameter(one.name, one.annotation, one.default) for one in marked]
+    parameters: list[click.Parameter] = []
+    for one in signature(function).parameters.values():
+        if one.name != "context":
+            typed, mark = get_args(one.annotation)[:2]
+            parameters.append(make_parameter(one.name, typed, mark, one.default))
+    return parameters
 
 
 class VerbCommand(click.Command):
@@ -164,18 +183,19 @@ class VerbCommand(click.Command):
         groups: Sequence[str] = (),
         **more: Any,  # noqa: ANN401
     ) -> None:
-        settings = _CONTEXT | more.pop("context_settings", {})
-        super().__init__(
-            name=name,
-            callback=function,
-            params=list(params),
-            help=_join_lines(help),
-            context_settings=settings,
-            **more,
-        )
+        # Lines of a paragraph are joined: the terminal breaks them where it ends.
+        text = "\n\n".join(" ".join(paragraph.split()) for paragraph in help.split("\n\n"))
+        settings = {"help_option_names": ["-h", "--help"], "max_content_width": 10_000}
+        settings |= more.pop("context_settings", {})
+        super().__init__(name, callback=function, params=list(params), help=text, context_settings=settings, **more)
         self.examples = examples
         self.groups = groups
         """Headings of options, in this order; an option without a heading stands below the last."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options; errors of those from the environment name the variable."""
+        with _name_variables(self.params, ctx):
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
         """Run the verb; errors of options from the environment name the variable."""
@@ -199,11 +219,11 @@ class VerbCommand(click.Command):
         """Return the sections of the help: rows of two columns by their headings."""
         found: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *self.groups)}
         for param in self.get_params(ctx):
-            title, row = "Arguments", (str(param.metavar), _meaning(param))
+            title, term = "Arguments", str(param.metavar)
             if isinstance(param, click.Option):
                 title = getattr(param, "group", "") or (self.groups[-1] if self.groups else "Options")
-                row = (option_spellings(param), _meaning(param))
-            found.setdefault(title, []).append(row)
+                term = option_spellings(param)
+            found.setdefault(title, []).append((term, _meaning(param)))
         return {title: rows for title, rows in found.items() if rows}
 
 
@@ -227,7 +247,7 @@ class VerbGroup(VerbCommand, click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the verbs in their order."""
         del ctx
-        return list(self.commands)
+        return [name for _, name, _ in self.summaries()]
 
     def summaries(self) -> Iterator[tuple[str, str, str]]:
         """Return heading, name and summary of each verb."""
@@ -262,19 +282,12 @@ class VerbGroup(VerbCommand, click.Group):
 
 
 def verb(name: str, *, examples: Sequence[Example] = ()) -> Callable[[Callable[..., None]], VerbCommand]:
-    """Make a function with marked parameters a verb; a first parameter ``context`` receives Click's context."""
+    """Make a function with marked parameters a verb."""
 
     def make(function: Callable[..., None]) -> VerbCommand:
-        return VerbCommand(
-            name, callback_of(function), parameters_of(function), function.__doc__ or "", examples=examples
-        )
+        return VerbCommand(name, function, parameters_of(function), function.__doc__ or "", examples=examples)
 
     return make
-
-
-def callback_of(function: Callable[..., None]) -> Callable[..., object]:
-    """Return the function as Click calls it."""
-    return click.pass_context(function) if "context" in signature(function).parameters else function
 
 
 def option_spellings(option: click.Option) -> str:
@@ -330,9 +343,19 @@ def _wrap(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_on_hyphens=False, break_long_words=False)
 
 
-def environment_label(variable: str) -> str:
-    """Name an option that a variable of the environment has set."""
-    return f"{variable} (environment)"
+def is_given(context: click.Context, name: str, *sources: str) -> bool:
+    """Return whether a parameter comes from one of the sources: by default the command line or the environment."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name in (sources or ("COMMANDLINE", "ENVIRONMENT"))
+
+
+def spelled_name(param: click.Parameter, context: click.Context | None) -> str:
+    """Name a parameter as it is typed, or the variable of the environment that has set it."""
+    if context is not None and is_given(context, param.name or "", "ENVIRONMENT"):
+        return f"{param.envvar} (environment)"
+    if isinstance(param, VerbArgument):
+        return str(param.metavar)
+    return next((spelled for spelled in param.opts if spelled.startswith("--")), param.opts[0])
 
 
 @contextmanager
@@ -342,16 +365,7 @@ def _name_variables(params: Sequence[click.Parameter], ctx: click.Context) -> It
         yield
     except HttpdynoError as error:
         for param in params:
-            option, source = param.opts[0], ctx.get_parameter_source(param.name or "")
-            if (
-                source is not None
-                and source.name == "ENVIRONMENT"
-                and error.line.startswith((f"{option}:", f"{option} "))
-            ):
-                error.args = (environment_label(str(param.envvar)) + error.line.removeprefix(option),)
+            option = param.opts[0]
+            if is_given(ctx, param.name or "", "ENVIRONMENT") and error.line.startswith((f"{option}:", f"{option} ")):
+                error.args = (spelled_name(param, ctx) + error.line.removeprefix(option),)
         raise
-
-
-def _join_lines(text: str) -> str:
-    """Join the lines of each paragraph: the terminal breaks them where it ends."""
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))

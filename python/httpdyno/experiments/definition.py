@@ -23,17 +23,11 @@ from httpdyno.model import (
     Table,
     Trial,
 )
-from httpdyno.published import Circumstances, PublishedTable, in_published_form, side_by_side, stacked
+from httpdyno.published import Circumstances, PublishedTable, side_by_side, stacked
 from httpdyno.store import Manifest, Run, WebIdentity
 from httpdyno.urls.source import UrlFile
 
-__all__ = ["Definition", "Judging", "Planning", "Presentation", "PresetRun", "has_lines"]
-
 Settings = Mapping[str, Setting]
-Begin = Callable[[Beginning, Sequence[str], Any], Begun]
-"""Begin a run of the named subjects with the parsed options."""
-Restore = Callable[[Settings, Sequence[WebIdentity], Path | None], Experiment]
-"""Rebuild an experiment from its settings, webs and list."""
 
 
 def has_lines(trial: Trial) -> bool:
@@ -57,20 +51,15 @@ class PresetRun:
     absent: Mapping[str, str]
     """Subjects of the preset that do not exist here, and the reason for each."""
 
-    @property
-    def in_form(self) -> Table:
-        """The table with exactly the columns of the publication."""
-        return in_published_form(self.table, self.published, self.absent)
-
 
 @dataclass(frozen=True, slots=True)
 class Planning:
     """Start, resumption and end of a run."""
 
-    begin: Begin | None = None
-    """None: the engine has the verb, and makes the run."""
-    restore: Restore | None = None
-    """None: its runs are not continued."""
+    begin: Callable[[Beginning, Sequence[str], Any], Begun] | None = None
+    """Begin a run of the named subjects with the parsed options; None: the engine has the verb, and makes the run."""
+    restore: Callable[[Settings, Sequence[WebIdentity], Path | None], Experiment] | None = None
+    """Rebuild an experiment from its settings, webs and list; None: its runs are not continued."""
     end: Callable[[Ended], bool] = lambda _: True
     """Finish a run after its display; return whether it succeeded."""
 
@@ -84,7 +73,7 @@ class Planning:
 
     def traffic(self, experiment: Experiment, urls: UrlFile, trials: int) -> Sequence[str]:
         """Describe the traffic to the real internet, which the user must confirm."""
-        raise NotImplementedError(f"{experiment.name} sends {trials} trials of {urls.count} URLs to the real internet")
+        return (f"{experiment.name} sends {trials} trials of {urls.count} URLs to the real internet",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +88,6 @@ class Judging:
     """Runner of trials for each kind of subject."""
     found: Callable[[Trial], bool] = has_lines
     """Return whether a trial has a result."""
-
-    @property
-    def asks_web(self) -> bool:
-        """Whether its subjects send requests to a web or a peer; False for servers."""
-        return SubjectKind.SERVER not in self.trials
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +123,8 @@ class Presentation:
     """Whether a subject with too many disturbed trials is ranked provisionally, and marked."""
     brief: ClassVar[bool] = False
     """Whether the terminal shows only the notes of the view; the report and ``--verbose`` show all."""
+    intervals: ClassVar[tuple[str, ...]] = ()
+    """Metrics whose medians have intervals in the table, in addition to the ranking metric."""
     words: ClassVar[tuple[tuple[Column, Word], ...]] = ()
     """Columns with one-word results, after the figures."""
     published_columns: ClassVar[tuple[str, ...]] = ()
@@ -174,7 +160,11 @@ class Presentation:
             return self.tabulate(trials)
         if self.ranked_by is None:
             return pass_table(trials, self.metrics, self.identity, self.passes)
-        return trial_table(trials, self.metrics, self.ranked_by, self.identity, self.words)
+        return trial_table(
+            *(trials, self.metrics, self.ranked_by, self.identity, self.words),
+            disturbed=self.ranks_disturbed,
+            intervals=self.intervals,
+        )
 
     def passes(self, trial: Trial) -> bool | None:
         """Return whether a trial passed, without a ranking metric; None: the trial does not tell.

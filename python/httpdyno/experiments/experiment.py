@@ -12,8 +12,6 @@ from httpdyno.store import Run, WebIdentity
 from httpdyno.subjects.catalogue import Catalogue
 from httpdyno.urls.source import UrlFile
 
-__all__ = ["Beginning", "Begun", "Ended", "Experiment", "Setting", "Tell"]
-
 Setting = str | int | float | bool | None
 """Value of an option in a manifest."""
 
@@ -36,18 +34,7 @@ class Experiment(Protocol):
         """Return the points of its grid; for a search, the point that it searches."""
 
     def plan(self, subjects: Sequence[Subject]) -> Plan:
-        """Plan its trials.
-
-        Parameters
-        ----------
-        subjects : sequence of Subject
-            Subjects to measure.
-
-        Raises
-        ------
-        InvalidValue
-            If it cannot be planned for them.
-        """
+        """Plan the trials of these subjects; raise ``InvalidValue`` if there is no plan for them."""
 
     def webs(self) -> Sequence[WebIdentity]:
         """Return the webs of its conditions, as the engine identifies them."""

@@ -9,37 +9,6 @@ from typing import Any, Final, NamedTuple, get_args, get_type_hints
 from httpdyno.errors import InvalidValue
 from httpdyno.model import LINK_PRESETS, LIVE, Link, SubjectKind, format_exact, parse_duration_ns, parse_size_bytes
 
-__all__ = [
-    "AGAINST",
-    "DURATION",
-    "HTTP_VERSION",
-    "LINK",
-    "LINKS",
-    "LINK_SEED",
-    "MEMORY",
-    "PEER",
-    "REPEAT",
-    "SEED",
-    "TIMEOUT",
-    "USER_AGENT",
-    "WEBS",
-    "Example",
-    "Group",
-    "Option",
-    "OptionField",
-    "Verb",
-    "link_option",
-    "option_fields",
-    "parse_values",
-    "preset_option",
-    "quick_option",
-    "read_options",
-    "scale_option",
-    "seconds",
-    "stored_options",
-    "web_option",
-]
-
 HTTP_VERSIONS: Final = ("1.1", "2")
 WEBS: Final = ("top-sites", "plain", "contract", "wrong-documents")
 """The webs that come with the engine."""
@@ -153,10 +122,6 @@ def _memory(text: str, flag: str) -> int:
     return size
 
 
-def _link(text: str, _: str) -> str:
-    return str(Link.parse(text))
-
-
 def _http_version(text: str, flag: str) -> str:
     version = text.strip()
     if version and version not in HTTP_VERSIONS:
@@ -171,7 +136,7 @@ def link_option(ends: str) -> Option:
         f"Path between {ends}: rtt=40ms,rate=1gbit,queue=100ms,loss=0.1%,mtu=1500, one way with up. or down.; "
         "or lan, dc, broadband, 4g, satellite, with changes after it: 4g,loss=1%.",
         metavar="SPEC",
-        read=_link,
+        read=lambda text, _: str(Link.parse(text)),
         group=Group.WAY,
         offers=LINKS,
     )
@@ -320,7 +285,7 @@ class Verb:
     """Whether the capacity of the web is measured before all trials."""
 
 
-MOST_VALUES: Final = 10_000
+_MOST_VALUES: Final = 10_000
 """Most values of a list; more are a typing error."""
 _GOES_ON: Final = "..."
 _RANGE: Final = ".."
@@ -332,7 +297,7 @@ def parse_values(text: str, read: Callable[[str], int], *, name: str) -> tuple[i
     ``A,B,...,Z`` continues in the step from A to B, up to Z; ``A..Z`` goes from A to Z in steps of A. Either must reach
     Z exactly, so that a mistyped list is refused.
 
-    Return the values in ascending order. Duplicates and more than ``MOST_VALUES`` values are refused.
+    Return the values in ascending order. Duplicates and more than 10,000 values are refused.
     """
     parts = [part.strip() for part in text.split(",")]
     if not all(parts):
@@ -340,21 +305,20 @@ def parse_values(text: str, read: Callable[[str], int], *, name: str) -> tuple[i
     values: list[int] = []
     for place, part in enumerate(parts):
         if part == _GOES_ON:
-            values += _between(values, place, parts, read, name)
-        elif _RANGE in part:
-            values += _range(part, read, name)
+            more: Sequence[int] = _between(values, place, parts, read, name)
         else:
-            values.append(read(part))
-        if len(values) > MOST_VALUES:
-            raise _too_many(name)
+            more = _range(part, read, name) if _RANGE in part else (read(part),)
+        if more[_MOST_VALUES - len(values) :]:
+            raise InvalidValue(f"{name}: a list has at most {_MOST_VALUES:,} values; make the steps larger")
+        values += more
     if len(set(values)) != len(values):
         twice = next(part for part in parts if part != _GOES_ON)
         raise InvalidValue(f"{name}: {text[:60]!r} has a value twice ({twice} or one after it); give each of them once")
     return tuple(sorted(values))
 
 
-def _between(values: list[int], place: int, parts: list[str], read: Callable[[str], int], name: str) -> list[int]:
-    """Return what stands between the values before ``...`` and the one after it."""
+def _between(values: list[int], place: int, parts: list[str], read: Callable[[str], int], name: str) -> range:
+    """Return the values between those before ``...`` and the one after it."""
     if place < 2 or place + 1 >= len(parts) or len(values) < 2 or _GOES_ON in (parts[place - 1], parts[place + 1]):
         raise InvalidValue(f"{name}: {_GOES_ON} needs two values before it and one after it, as in 0,100,...,500")
     before, last, end = values[-2], values[-1], read(parts[place + 1])
@@ -365,25 +329,17 @@ def _between(values: list[int], place: int, parts: list[str], read: Callable[[st
             f"{name}: {shown} never reaches {parts[place + 1]} in the step of the two values before it;"
             " write an end that it reaches"
         )
-    if (end - last) // step > MOST_VALUES:
-        raise _too_many(name)
-    return list(range(last + step, end, step))
+    return range(last + step, end, step)
 
 
-def _range(part: str, read: Callable[[str], int], name: str) -> list[int]:
-    first, _, last = part.partition(_RANGE)
-    if not first.strip() or not last.strip() or last.startswith("."):
+def _range(part: str, read: Callable[[str], int], name: str) -> range:
+    first, last = (end.strip() for end in part.split(_RANGE, 1))
+    if not first or not last or last.startswith("."):
         raise InvalidValue(f"{name}: {part[:60]!r} is not understood; write a range like 200..1000")
-    begin, end = read(first.strip()), read(last.strip())
+    begin, end = read(first), read(last)
     if begin <= 0 or end <= begin or end % begin:
         raise InvalidValue(
-            f"{name}: {part} never reaches {last.strip()} in steps of {first.strip()}; "
-            f"write {first.strip()},...,{last.strip()} with the second value, too"
+            f"{name}: {part} never reaches {last} in steps of {first}; "
+            f"write {first},...,{last} with the second value, too"
         )
-    if end // begin > MOST_VALUES:
-        raise _too_many(name)
-    return list(range(begin, end + 1, begin))
-
-
-def _too_many(name: str) -> InvalidValue:
-    return InvalidValue(f"{name}: a list has at most {MOST_VALUES:,} values; make the steps larger")
+    return range(begin, end + 1, begin)

@@ -2,19 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 from httpdyno.errors import UnknownName, UsageError, suggestion
 from httpdyno.experiments.experiment import Setting
 from httpdyno.model import Condition, Subject, SubjectKind
 from httpdyno.subjects.catalogue import Catalogue, read_subject
 
-__all__ = ["ORIGIN", "find_peer", "require_able", "restored_companions"]
-
 ORIGIN = "origin"
 """Name of the engine's own origin, the default peer."""
-_ROLES: Final = ("peer", "generator")
-"""Roles of companions; the settings of a run name the folder of each."""
 
 
 def find_peer(catalogue: Catalogue, name: str | None, endpoint: str = "") -> Subject | None:
@@ -37,7 +32,7 @@ def find_peer(catalogue: Catalogue, name: str | None, endpoint: str = "") -> Sub
 
 def restored_companions(settings: Mapping[str, Setting]) -> list[Subject]:
     """Find the companions of a run from its settings."""
-    folders = [settings.get(f"{role}_folder") for role in _ROLES]
+    folders = [settings.get(name) for name in ("peer_folder", "generator_folder")]
     return [read_subject(Path(str(folder))) for folder in folders if folder is not None]
 
 

@@ -12,30 +12,13 @@ from httpdyno.errors import InvalidValue
 from httpdyno.model import Condition, Outcome, Subject, Trial, TrialPlan
 from httpdyno.stats import FEWEST_BLOCKS
 
-__all__ = [
-    "ListedPlan",
-    "NextTrial",
-    "Plan",
-    "RepeatingPlan",
-    "SearchPlan",
-    "TimeBudget",
-    "renumbered",
-    "schedule",
-    "total_s",
-    "usual_repeat",
-]
-
-_REPEAT: Final = 5
-_REPEAT_OF_MANY: Final = 7
 _MANY: Final = 5
 """More pairs to distinguish need more trials: Holm's correction grows with their number."""
 
 
 def usual_repeat(subjects: int, *, quick: bool = False) -> int:
     """Return the default number of blocks: more for many subjects, one if quick."""
-    if quick:
-        return 1
-    return _REPEAT_OF_MANY if subjects > _MANY else _REPEAT
+    return 1 if quick else 7 if subjects > _MANY else 5
 
 
 def schedule(
@@ -61,12 +44,11 @@ def schedule(
 
 def renumbered(plans: Iterable[TrialPlan]) -> tuple[TrialPlan, ...]:
     """Renumber the remaining trials of a schedule and their positions in blocks, without gaps."""
-    positions: dict[int, int] = {}
+    positions: Counter[int] = Counter()
     found: list[TrialPlan] = []
-    for number, plan in enumerate(plans):
-        position = positions.get(plan.block, 0)
-        positions[plan.block] = position + 1
-        found.append(replace(plan, number=number, position=position))
+    for plan in plans:
+        found.append(replace(plan, number=len(found), position=positions[plan.block]))
+        positions[plan.block] += 1
     return tuple(found)
 
 
@@ -83,8 +65,6 @@ _REPEATS: Final = 2
 """How often a disturbed trial is repeated at once: a disturbance that outlasts three trials may outlast a fourth."""
 _LASTING: Final = 6
 """Disturbed trials in a row that show a lasting disturbance: two subjects, each repeated twice in vain."""
-_WHY_REPEATED: Final = "again, since other programs disturbed it"
-_WHY_CLOSING: Final = "again, in a closing block"
 
 
 class Plan(Protocol):
@@ -97,10 +77,12 @@ class Plan(Protocol):
     @property
     def open(self) -> bool:
         """Whether there may be fewer."""
+        return False
 
     @property
     def settings(self) -> Mapping[str, int]:
         """Settings of the plan for the manifest, in addition to those of the experiment."""
+        return {}
 
     def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
         """Return the trial after the existing ones; None if all exist."""
@@ -109,42 +91,44 @@ class Plan(Protocol):
         """Return the remaining trials; for a search, the most there can be, with its first condition."""
 
     def left_s(self, seen: Sequence[Trial], expected_s: ExpectedTime) -> float | None:
-        """Return the most seconds of the remaining trials; None if one of them is unknown."""
-
-    def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
-        """Find a finished trial that is not part of the plan; None if all are."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedPlan:
-    """Trials that were all fixed before the first one."""
-
-    trials: tuple[TrialPlan, ...]
-    settings: Mapping[str, int] = field(default_factory=dict)
-    open: bool = field(default=False, init=False)
-
-    @property
-    def most(self) -> int:
-        """How many there are."""
-        return len(self.trials)
-
-    def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
-        """Return the first one that is not there yet."""
-        return next(iter(self.left(seen)), None)
-
-    def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
-        """Return those that are not there yet."""
-        there = {trial.trial for trial in seen}
-        return [plan for plan in self.trials if plan.number not in there]
-
-    def left_s(self, seen: Sequence[Trial], expected_s: ExpectedTime) -> float | None:
-        """Return how many seconds those take that are not there yet."""
+        """Return the seconds of the remaining trials; None if one is unknown."""
         return total_s(self.left(seen), expected_s)
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
-        """Find one that the list does not have, or has in another place."""
-        planned = {plan.number: _identity(plan) for plan in self.trials}
-        return next((trial for trial in finished if planned.get(trial.trial) != _recorded(trial)), None)
+        """Return the first finished trial that the plan would not make after those before it; None if all fit."""
+        ordered = sorted(finished, key=lambda trial: trial.trial)
+        for number, trial in enumerate(ordered):
+            planned = self.next(ordered[:number])
+            if planned is None or planned.number != trial.trial or not _is_planned(trial, planned):
+                return trial
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPlan(Plan):
+    """Trials that are all fixed before the first one."""
+
+    trials: tuple[TrialPlan, ...]
+    settings: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def most(self) -> int:
+        """Number of trials."""
+        return len(self.trials)
+
+    def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
+        """Return the first missing trial."""
+        return next(iter(self.left(seen)), None)
+
+    def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
+        """Return the missing trials."""
+        there = {trial.trial for trial in seen}
+        return [plan for plan in self.trials if plan.number not in there]
+
+    def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
+        """Return the first trial that the list does not have, or has in another place; None if all fit."""
+        planned = {plan.number: plan for plan in self.trials}
+        return next((one for one in finished if not _is_planned(one, planned.get(one.trial))), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +148,7 @@ class TimeBudget:
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatingPlan:
+class RepeatingPlan(Plan):
     """Trials fixed before the first one, and repeats of those that other programs disturbed.
 
     A disturbed trial is repeated at once in its own block, up to twice, so that it stays within minutes of the trials
@@ -196,7 +180,6 @@ class RepeatingPlan:
     """Decides the order within the closing block."""
     budget: TimeBudget | None = None
     """None: every block of the list runs."""
-    open: bool = field(default=False, init=False)
 
     @property
     def most(self) -> int:
@@ -229,10 +212,6 @@ class RepeatingPlan:
         spent_s = sum(map(sum, self.budget.took(seen).values()))
         return max(kept_s, min(whole_s, self.budget.limit_s - spent_s))
 
-    def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
-        """Return the first finished trial that the plan would not make after those before it; None if all fit."""
-        return _first_unplanned(self, finished)
-
     def _coming(self, seen: Sequence[Trial]) -> Iterator[TrialPlan]:
         done = {(trial.block, trial.subject) for trial in seen}
         positions = Counter(trial.block for trial in seen)
@@ -246,14 +225,12 @@ class RepeatingPlan:
     def _in_time(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
         """Return the list without the blocks that have not begun and would end after the budget."""
         listed = self.listed.trials
-        if self.budget is None:
-            return listed
-        took = self.budget.took(seen)
-        if any(plan.subject.id not in took for plan in listed):
+        took = self.budget.took(seen) if self.budget else {}
+        if self.budget is None or any(plan.subject.id not in took for plan in listed):
             return listed
         begun = {trial.block for trial in seen}
         done = {(trial.block, trial.subject) for trial in seen}
-        closing = listed[-1].block in {block - 1 for block in begun}
+        closing = listed[-1].block + 1 in begun
         end_s = sum(map(sum, took.values()))
         kept: list[TrialPlan] = []
         for number, (block, of) in enumerate(groupby(listed, key=lambda plan: plan.block)):
@@ -264,22 +241,16 @@ class RepeatingPlan:
             kept += plans
         return kept
 
-    def _late(self, seen: Sequence[Trial]) -> bool:
-        """Return whether one more block would end after the budget."""
-        if self.budget is None:
-            return False
-        took = self.budget.took(seen).values()
-        return sum(map(sum, took)) + sum(map(mean, took)) > self.budget.limit_s
-
     def _repeat(self, seen: Sequence[Trial]) -> TrialPlan | None:
-        if not seen or not self._may_add(seen):
+        places = Counter((trial.block, trial.subject) for trial in seen)
+        if not seen or len(seen) - len(places) >= self.most // 2:
             return None
         last = seen[-1]
-        own = [plan for plan in self.listed.trials if (plan.block, plan.subject.id) == (last.block, last.subject)]
-        tried = sum((trial.block, trial.subject) == (last.block, last.subject) for trial in seen)
-        if not own or tried > _REPEATS or self._lasting(seen) or not self.disturbed(last):
+        place = last.block, last.subject
+        own = [plan for plan in self.listed.trials if (plan.block, plan.subject.id) == place]
+        if not own or places[place] > _REPEATS or self._lasting(seen) or not self.disturbed(last):
             return None
-        return self._added(seen, last.block, own[0].subject, _WHY_REPEATED)
+        return self._added(seen, last.block, own[0].subject, "again, since other programs disturbed it")
 
     def _lasting(self, seen: Sequence[Trial]) -> bool:
         return len(seen) >= _LASTING and all(map(self.disturbed, seen[-_LASTING:]))
@@ -292,27 +263,24 @@ class RepeatingPlan:
         # Chosen before the block began: its own trials change nothing.
         subjects = shuffled(self._closing_subjects(before), block, self.seed)
         coming = subjects[len(seen) - len(before) :]
-        return self._added(seen, block, coming[0], _WHY_CLOSING) if coming else None
+        return self._added(seen, block, coming[0], "again, in a closing block") if coming else None
 
     def _closing_subjects(self, seen: Sequence[Trial]) -> list[Subject]:
         last = {(trial.block, trial.subject): trial for trial in seen}
         lacked = Counter(trial.subject for trial in last.values() if self.disturbed(trial))
         if self._lasting(seen):
             return []
-        if self._late(seen):
+        took = self.budget.took(seen).values() if self.budget else ()
+        if self.budget and sum(map(sum, took)) + sum(map(mean, took)) > self.budget.limit_s:
             has = Counter(trial.subject for trial in last.values() if not self.disturbed(trial))
             lacked = Counter({subject: count for subject, count in lacked.items() if has[subject] < FEWEST_BLOCKS})
-        medians = self._medians(seen)
-        order = sorted(medians, key=lambda subject: (medians[subject], subject))
-        place = {subject: number for number, subject in enumerate(order)}
+        place = {subject: number for number, subject in enumerate(self._by_median(seen))}
 
         def distance(subject: str) -> int:
-            return min(abs(place[subject] - place[other]) for other in lacked if other in place)
+            return min((abs(place[subject] - place[other]) for other in lacked if other in place), default=0)
 
         lacking = sorted(lacked, key=lambda subject: (-lacked[subject], subject))
-        others = [subject for subject in order if subject not in lacked]
-        if any(subject in place for subject in lacking):
-            others.sort(key=distance)
+        others = sorted((subject for subject in place if subject not in lacked), key=distance)
         room = self.most // 2 - (len(seen) - len(last))
         chosen = {*[*lacking, *others][: max(room, 0)]} if lacking else set()
         if len(chosen) == 1 and len(place) > 1:
@@ -320,16 +288,13 @@ class RepeatingPlan:
         subjects = {plan.subject.id: plan.subject for plan in self.listed.trials}
         return [subject for name, subject in subjects.items() if name in chosen]
 
-    def _medians(self, seen: Sequence[Trial]) -> dict[str, float]:
+    def _by_median(self, seen: Sequence[Trial]) -> list[str]:
+        """Return the subjects in the order of their median figures."""
         figures: dict[str, list[float]] = {}
         for trial in seen:
             if trial.outcome is Outcome.OK and (figure := self.figure(trial)) is not None:
                 figures.setdefault(trial.subject, []).append(figure)
-        return {subject: median(values) for subject, values in figures.items()}
-
-    def _may_add(self, seen: Sequence[Trial]) -> bool:
-        from_list = {(trial.block, trial.subject) for trial in seen}
-        return len(seen) - len(from_list) < self.most // 2
+        return sorted(figures, key=lambda subject: (median(figures[subject]), subject))
 
     def _added(self, seen: Sequence[Trial], block: int, subject: Subject, why: str) -> TrialPlan:
         position = sum(trial.block == block for trial in seen)
@@ -346,23 +311,22 @@ class NextTrial:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchPlan:
+class SearchPlan(Plan):
     """Trials each of which depends on those of its subject before it; several subjects take turns, in rounds."""
 
     subjects: tuple[Subject, ...]
     begins_with: Condition
     """A condition like those that will be tried, to guess how long one of them takes."""
-    most: int
+    most: int = field()
     choose: Callable[[Subject, Sequence[Trial]], NextTrial | None]
     """Chooses for a subject from its own trials that are there, in the order of their numbers."""
     seed: int = 1
     """Decides the order within each round."""
-    open: bool = field(default=True, init=False)
 
     @property
-    def settings(self) -> Mapping[str, int]:
-        """Nothing: all of it follows from the experiment."""
-        return {}
+    def open(self) -> bool:
+        """A search may end before its most trials."""
+        return True
 
     def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
         """Let the search of the next subject choose. A round is a block; finished searches are skipped."""
@@ -383,20 +347,11 @@ class SearchPlan:
 
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
         """Return the most trials that can remain; their conditions are unknown."""
-        numbers = range(len(seen), self.most)
-        among = len(self.subjects)
+        places = ((number, *divmod(number, len(self.subjects))) for number in range(len(seen), self.most))
         return [
-            TrialPlan(number, number // among, number % among, self.subjects[number % among], self.begins_with)
-            for number in numbers
+            TrialPlan(number, block, position, self.subjects[position], self.begins_with)
+            for number, block, position in places
         ]
-
-    def left_s(self, seen: Sequence[Trial], expected_s: ExpectedTime) -> float | None:
-        """Return the seconds of the most trials that can remain."""
-        return total_s(self.left(seen), expected_s)
-
-    def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
-        """Return the first finished trial that the search would not make after those before it; None if all fit."""
-        return _first_unplanned(self, finished)
 
 
 def total_s(plans: Iterable[TrialPlan], expected_s: ExpectedTime) -> float | None:
@@ -409,18 +364,8 @@ def total_s(plans: Iterable[TrialPlan], expected_s: ExpectedTime) -> float | Non
     return total
 
 
-def _first_unplanned(plan: Plan, finished: Sequence[Trial]) -> Trial | None:
-    ordered = sorted(finished, key=lambda trial: trial.trial)
-    for number, trial in enumerate(ordered):
-        planned = plan.next(ordered[:number])
-        if planned is None or planned.number != trial.trial or _identity(planned) != _recorded(trial):
-            return trial
-    return None
-
-
-def _identity(plan: TrialPlan) -> tuple[int, int, str, str]:
-    return plan.block, plan.position, plan.subject.id, plan.condition.name
-
-
-def _recorded(trial: Trial) -> tuple[int, int, str, str]:
-    return trial.block, trial.position, trial.subject, trial.condition
+def _is_planned(trial: Trial, plan: TrialPlan | None) -> bool:
+    return plan is not None and (trial.block, trial.position, trial.subject, trial.condition) == (
+        *(plan.block, plan.position, plan.subject.id),
+        plan.condition.name,
+    )

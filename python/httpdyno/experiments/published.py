@@ -2,18 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.definition import Definition
 from httpdyno.model import LIVE, Table, Trial, counted, format_size
 from httpdyno.published import Circumstances, PublishedTable, find_preset
 from httpdyno.report.sections.reservation import table_reservations
-from httpdyno.store import Machine, Manifest, Run, WebIdentity
-
-__all__ = ["circumstances_of", "preset_of", "published_beside", "run_beside"]
-
-_ENGINE: Final = "engine"
+from httpdyno.store import Machine, Manifest, Run
 
 
 def preset_of(manifest: Manifest) -> PublishedTable | None:
@@ -26,7 +21,11 @@ def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstanc
     """Return the circumstances of a run; its trials give the CPUs and memory of subjects."""
     settings = manifest.settings
     peer, timeout_s, deadline_s = (settings.get(name) for name in ("peer", "timeout_s", "deadline_s"))
-    webs = [_web(web, settings.get("against")) for web in manifest.webs]
+    there = f"{settings['against']}, another machine" if settings.get("against") else "the same machine"
+    webs = [
+        "the live internet" if web.name == LIVE else f"{web.name}, seed {web.seed}: a model, served by {there}"
+        for web in manifest.webs
+    ]
     return Circumstances(
         machine=", ".join([_machine(manifest.machine), *_share(trials)]),
         web=f"the server {peer}, on the same machine" if peer else "; ".join(webs),
@@ -37,7 +36,7 @@ def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstanc
     )
 
 
-def run_beside(run: Run, definition: Definition, published: PublishedTable, *, for_programs: bool = False) -> Table:
+def compare_run(run: Run, definition: Definition, published: PublishedTable, *, for_programs: bool = False) -> Table:
     """Compare a run with a published table: one row for each subject for programs, lines for people."""
     experiment = run.manifest.experiment
     if experiment != published.experiment:
@@ -53,10 +52,10 @@ def run_beside(run: Run, definition: Definition, published: PublishedTable, *, f
     return replace(table, notes=(*table_reservations(run.manifest, trials), *table.notes))
 
 
-def published_beside(run: Run, definition: Definition) -> Table | None:
+def compare_preset_run(run: Run, definition: Definition) -> Table | None:
     """Compare the run of a preset with the preset's table; None for any other run."""
     published = preset_of(run.manifest)
-    return None if published is None else run_beside(run, definition, published)
+    return None if published is None else compare_run(run, definition, published)
 
 
 def _machine(machine: Machine) -> str:
@@ -73,16 +72,9 @@ def _machine(machine: Machine) -> str:
 def _share(trials: Sequence[Trial]) -> Iterator[str]:
     """Describe the CPUs and memory of each subject; empty if they differ between trials."""
     counters = [trial.counters for trial in trials if trial.counters.cpus]
-    cpus = {sum(cpu.role != _ENGINE for cpu in one.cpus or ()) for one in counters}
+    cpus = {sum(cpu.role != "engine" for cpu in one.cpus or ()) for one in counters}
     memory = {one.memory_limit_bytes if one.memory_limit_enforced_by else None for one in counters}
     given = [counted(count, "CPU") for count in cpus if len(cpus) == 1]
     given += [format_size(size) for size in memory if size is not None and len(memory) == 1]
     if given:
         yield f"of these {' and '.join(given)} for the subject"
-
-
-def _web(web: WebIdentity, against: object) -> str:
-    if web.name == LIVE:
-        return "the live internet"
-    where = f"{against}, another machine" if against else "the same machine"
-    return f"{web.name}, seed {web.seed}: a model, served by {where}"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from httpdyno.experiments.definition import Definition, Presentation
-from httpdyno.experiments.published import published_beside
+from httpdyno.experiments.published import compare_preset_run
 from httpdyno.judge import marked_ranks, rank
 from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, counted
 from httpdyno.report.sections.charts import (
@@ -37,8 +37,6 @@ from httpdyno.report.sections.tables import (
 )
 from httpdyno.store import Run
 
-__all__ = ["base_report", "usual_charts", "usual_headline", "usual_report"]
-
 
 def base_report(
     run: Run,
@@ -52,11 +50,14 @@ def base_report(
     charts: Iterable[Chart],
     rankings: Iterable[Ranking] = (),
 ) -> Report:
-    """Return the report of a run with what those of all experiments have; the rest its own one replaces.
+    """Return a report with the parts that all experiments share.
 
-    ``names`` are those of the subjects of ``trials``, the best first; ``counts`` is what the run has, for the title:
+    ``names`` are those of the subjects of ``trials``, the best first; ``counts`` is the size of the run for the title:
     ``3 subjects, 9 trials``.
     """
+    presentation = definition.presentation
+    metric = None if presentation.ranked_by is None else presentation.ranking_metric
+    pairs = (pair for ranking in rankings for pair in ranking.comparisons)
     return Report(
         title=f"{definition.name}: {counts}",
         question=definition.question,
@@ -66,14 +67,12 @@ def base_report(
         command=shlex.join(run.manifest.command),
         subjects=tuple(names.items()),
         table=table,
-        comparisons=comparison_table(
-            (pair for ranking in rankings for pair in ranking.comparisons), _metric(definition.presentation), names
-        ),
+        comparisons=comparison_table(pairs, metric, names),
         rules=rule_table(trials, definition.judging.rules),
         validity=trial_overview(trials, names, run.ceiling(), rules=definition.judging.rules),
         errors=error_table(trials, names, run.samples()),
         charts=tuple(charts),
-        published=published_beside(run, definition),
+        published=compare_preset_run(run, definition),
         evidence=link_tables(trials),
     )
 
@@ -81,40 +80,39 @@ def base_report(
 _Draw = Callable[
     [Run, ConditionTrials, Ranking, Metric, Mapping[str, str], Mapping[int, Mapping[str, int]]], Iterator[Chart]
 ]
-"""Draws the charts of one condition."""
+"""Draw the charts of one condition."""
 
 
 def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) -> Report:
-    """Return what a run says whose rows and colours are its subjects.
+    """Return the report of a run whose rows and colours are its subjects.
 
-    ``draw`` draws the charts of a condition; without it, there are those of ``usual_charts``.
+    ``draw`` draws the charts of a condition; None: ``usual_charts``.
     """
     trials, presentation = run.records(), definition.presentation
-    by_condition, metric = _by_condition(trials), _metric(presentation)
-    rankings = _rankings(presentation, by_condition)
     table = presentation.table(trials)
-    names = subject_names(trials, _order(rankings.values(), table))
+    groups, rankings, names = _ranked(presentation, trials, table)
     verdicts = verdict_counts(run.samples())
     wrong = wrong_answers(trials, names, run.samples())
     charts: list[Chart] = []
-    for number, (condition, group) in enumerate(by_condition.items()):
-        of = ConditionTrials(
-            condition,
-            {names[subject]: [t for t in group if t.subject == subject] for subject in names},
-            tuple(names.values()),
-        )
-        if metric is None:
-            drawn = common_charts(run, of, verdicts)
+    for number, (condition, group) in enumerate(groups.items()):
+        by_name = {names[subject]: [t for t in group if t.subject == subject] for subject in names}
+        of, ranking = ConditionTrials(condition, by_name, tuple(names.values())), rankings.get(condition)
+        if ranking is None:
+            drawn = _common_charts(run, of, verdicts)
         else:
-            drawn = (draw or usual_charts)(run, of, rankings[condition], metric, names, verdicts)
-        charts += [_of_condition(chart, condition, number) for chart in drawn]
+            drawn = (draw or usual_charts)(run, of, ranking, presentation.ranking_metric, names, verdicts)
+        # A chart of the only condition keeps its name.
+        charts += (
+            replace(chart, name=f"{chart.name}-{number}", title=f"{chart.title}, {condition}") if condition else chart
+            for chart in drawn
+        )
     report = base_report(
         run,
         definition,
         trials,
         names,
         counts=f"{counted(len(names), 'subject')}, {counted(len(trials), 'trial')}",
-        headline=_headline(rankings, by_condition, presentation, names),
+        headline=usual_headline(presentation, trials, table),
         table=ranking_table(marked_ranks(rows_apart(table)), presentation.ranked_by),
         charts=charts,
         rankings=rankings.values(),
@@ -124,81 +122,11 @@ def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) ->
 
 def usual_headline(presentation: Presentation, trials: Sequence[Trial], table: Table) -> str:
     """Return the answer of a run in one line, as its report begins with it; ``table`` is that of its trials."""
-    by_condition = _by_condition(trials)
-    rankings = _rankings(presentation, by_condition)
-    names = subject_names(trials, _order(rankings.values(), table))
-    return _headline(rankings, by_condition, presentation, names)
-
-
-def _metric(presentation: Presentation) -> Metric | None:
-    """Return the metric that ranks; None where subjects pass or fail."""
-    return None if presentation.ranked_by is None else presentation.ranking_metric
-
-
-def _rankings(presentation: Presentation, by_condition: Mapping[str, Sequence[Trial]]) -> dict[str, Ranking]:
-    """Rank the subjects of each condition; where they pass or fail, there is no ranking."""
-    metric, marked = _metric(presentation), presentation.ranks_disturbed
-    if metric is None:
-        return {}
-    return {condition: rank(group, metric, disturbed=marked) for condition, group in by_condition.items()}
-
-
-def _by_condition(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
-    conditions = dict.fromkeys(trial.condition for trial in trials)
-    return {condition: [trial for trial in trials if trial.condition == condition] for condition in conditions}
-
-
-def usual_charts(
-    run: Run,
-    of: ConditionTrials,
-    ranking: Ranking,
-    metric: Metric,
-    names: Mapping[str, str],
-    verdicts: Mapping[int, Mapping[str, int]],
-) -> Iterator[Chart]:
-    """Draw what any experiment that ranks has: ranking, ratios, and the common charts."""
-    ranked = (ranking_chart(of, ranking, metric, names), ratio_chart(of, ranking, names))
-    yield from (chart for chart in ranked if chart is not None)
-    yield from common_charts(run, of, verdicts)
-
-
-def common_charts(run: Run, of: ConditionTrials, verdicts: Mapping[int, Mapping[str, int]]) -> Iterator[Chart]:
-    """Draw what any experiment has: course, response times, verdicts and status codes."""
-    times = response_times(of, run.samples())
-    drawn = (
-        throughput_chart(of),
-        memory_chart(of),
-        percentile_chart(of, times),
-        distribution_chart(of, times),
-        verdict_chart(of, verdicts),
-        status_chart(of),
-    )
-    yield from (chart for chart in drawn if chart is not None)
-
-
-def _of_condition(chart: Chart, condition: str, number: int) -> Chart:
-    """Name a chart of one of several conditions; of the only one it keeps its name."""
-    if not condition:
-        return chart
-    return replace(chart, name=f"{chart.name}-{number}", title=f"{chart.title}, {condition}")
-
-
-def _order(rankings: Iterable[Ranking], table: Table) -> list[str]:
-    """Return the ids of subjects in the order in which they are shown: ranked ones first, then as in the table."""
-    ranked = [standing.subject for ranking in rankings for standing in ranking.standings]
-    return list(dict.fromkeys((*ranked, *map(str, table.values("subject")))))
-
-
-def _headline(
-    rankings: Mapping[str, Ranking],
-    by_condition: Mapping[str, Sequence[Trial]],
-    presentation: Presentation,
-    names: Mapping[str, str],
-) -> str:
-    if not by_condition:
+    groups, rankings, names = _ranked(presentation, trials, table)
+    if not groups:
         return "Nothing was measured: the run has no finished trial"
     sentences = []
-    for condition, group in by_condition.items():
+    for condition, group in groups.items():
         lines, ranking = presentation.answer(group, names), rankings.get(condition)
         if ranking is None:
             sentence = "\n".join(lines) or passed_headline(group, presentation.passes, names)
@@ -209,3 +137,53 @@ def _headline(
                 sentence += f". Not ranked: {left_out}"
         sentences.append(f"{condition}: {after_colon(sentence)}" if condition else sentence)
     return ". ".join(sentences)
+
+
+def _ranked(
+    presentation: Presentation, trials: Sequence[Trial], table: Table
+) -> tuple[dict[str, list[Trial]], dict[str, Ranking], dict[str, str]]:
+    """Return the trials and the ranking of each condition, and the names of subjects, ranked ones first.
+
+    There is no ranking where subjects pass or fail.
+    """
+    groups: dict[str, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(trial.condition, []).append(trial)
+    rankings = (
+        {}
+        if presentation.ranked_by is None
+        else {
+            condition: rank(group, presentation.ranking_metric, disturbed=presentation.ranks_disturbed)
+            for condition, group in groups.items()
+        }
+    )
+    order = [standing.subject for ranking in rankings.values() for standing in ranking.standings]
+    return groups, rankings, subject_names(trials, (*order, *map(str, table.values("subject"))))
+
+
+def usual_charts(
+    run: Run,
+    of: ConditionTrials,
+    ranking: Ranking,
+    metric: Metric,
+    names: Mapping[str, str],
+    verdicts: Mapping[int, Mapping[str, int]],
+) -> Iterator[Chart]:
+    """Draw the charts of any experiment that ranks: ranking, ratios, and the common charts."""
+    ranked = (ranking_chart(of, ranking, metric, names), ratio_chart(of, ranking, names))
+    yield from (chart for chart in ranked if chart is not None)
+    yield from _common_charts(run, of, verdicts)
+
+
+def _common_charts(run: Run, of: ConditionTrials, verdicts: Mapping[int, Mapping[str, int]]) -> Iterator[Chart]:
+    """Draw the charts of any experiment: course, response times, verdicts and status codes."""
+    times = response_times(of, run.samples())
+    drawn = (
+        throughput_chart(of),
+        memory_chart(of),
+        percentile_chart(of, times),
+        distribution_chart(of, times),
+        verdict_chart(of, verdicts),
+        status_chart(of),
+    )
+    yield from (chart for chart in drawn if chart is not None)

@@ -13,13 +13,10 @@ from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.options import option_fields
 from httpdyno.store import WebIdentity
 
-__all__ = ["OfOneWeb", "reading_settings", "restored", "settings_of"]
-
 _OF_WEB: Final = frozenset({"web", "seed", "web_digest"})
 """Fields that are not settings: the manifest has the web separately."""
 _LATER: Final = frozenset({"rank_by"})
 """Settings that runs of version 0.1.0 do not have."""
-_SINGLE: Final = frozenset({str, int, float, bool})
 _Kind = TypeVar("_Kind")
 
 
@@ -29,11 +26,11 @@ def settings_of(experiment: object) -> dict[str, Setting]:
 
 
 def _kept(kind: Any) -> list[str]:  # noqa: ANN401  # any dataclass
-    """List the fields that are settings: those of a single value which are not said to be kept elsewhere."""
+    """List the fields that are settings: those of a single value that the manifest does not keep elsewhere."""
     hints = get_type_hints(kind)
-    not_stored = {one.name for one in option_fields(kind) if not one.option.stored}
-    own = [field.name for field in fields(kind) if field.name not in _OF_WEB | not_stored]
-    return [name for name in own if {*get_args(hints[name]), hints[name]} & _SINGLE]
+    elsewhere = {*_OF_WEB, *(one.name for one in option_fields(kind) if not one.option.stored)}
+    own = [field.name for field in fields(kind) if field.name not in elsewhere]
+    return [name for name in own if {*get_args(hints[name]), hints[name]} & {str, int, float, bool}]
 
 
 def restored(
@@ -41,23 +38,25 @@ def restored(
     settings: Mapping[str, Setting],
     webs: Sequence[WebIdentity],
     urls: Path | None = None,
-    **elsewhere: object,
+    **values: object,
 ) -> _Kind:
     """Rebuild an experiment from the output of ``settings_of``, its web and its list.
 
-    Unknown settings are ignored; ``elsewhere`` has the fields with more than a single value.
+    Unknown settings are ignored; ``values`` has the fields with more than a single value.
     """
     named = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # any dataclass
     with reading_settings():
-        own = {name: settings[name] for name in _kept(kind) if name in settings or name not in _LATER}
-        web = only_web(webs) if "web" in named else None
-        identity = {} if web is None else {"web": web.name, "seed": web.seed, "web_digest": web.digest}
+        values |= {name: settings[name] for name in _kept(kind) if name in settings or name not in _LATER}
+        if "web" in named:
+            if len(webs) != 1:
+                raise UnreadableRun("the settings of the run are damaged: there must be one web; measure again")
+            values |= {"web": webs[0].name, "seed": webs[0].seed, "web_digest": webs[0].digest}
         if "file" in named:
             if urls is None:
                 raise UnreadableRun("the run is damaged: its list of URLs is missing; begin a new run")
-            elsewhere = {**elsewhere, "file": urls}
+            values["file"] = urls
         try:
-            return TypeAdapter(kind).validate_python({**own, **elsewhere, **identity})
+            return TypeAdapter(kind).validate_python(values)
         except ValidationError as error:
             first = error.errors()[0]
             raise InvalidValue(f"{first['loc'][-1]}: {first['msg']}") from error
@@ -97,10 +96,3 @@ def reading_settings() -> Iterator[None]:
         ) from error
     except (AttributeError, InvalidValue, TypeError, ValueError) as error:
         raise UnreadableRun(f"the settings of the run are damaged: {error}; measure again") from error
-
-
-def only_web(webs: Sequence[WebIdentity]) -> WebIdentity:
-    """Return the web of a run that must have exactly one."""
-    if len(webs) != 1:
-        raise UnreadableRun("the settings of the run are damaged: there must be one web; measure again")
-    return webs[0]

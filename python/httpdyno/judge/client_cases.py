@@ -86,7 +86,7 @@ _CHANGES: Final = {
     Verdict.WRONG_STATUS: "report the status of the last answer, ten redirects followed, from https to http too",
     Verdict.WRONG_LENGTH: "read all content whatever the status, and count its bytes after decoding",
     Verdict.LATE: "bound the whole stretch by REQUEST_TIMEOUT: names, connection, TLS, head, content, redirects",
-    Verdict.FALSE_ERROR: "the web answers this URL: find out what the library minds",
+    Verdict.FALSE_ERROR: "the web answers this URL: find out what the library rejects",
     Verdict.MISSED_ERROR: "print an error's name: content cut short, a certificate that is not valid and an eleventh "
     "redirect are errors",
     Verdict.WRONG_TIME: "start_time is when the URL took its slot, duration goes on to the last byte of content",
@@ -111,7 +111,7 @@ def contract_cases(subject: Subject) -> tuple[ClientCase, ...]:
 
 def _stimuli(subject: Subject) -> Iterable[Stimulus[Crawl, Crawled]]:
     """Return the crawls of the contract."""
-    # A client that prints nothing of an honest web is asked no more.
+    # A client that prints nothing of an honest web gets no further crawl.
     plain = [_plain(delay_ms) for delay_ms in DELAYS_MS]
     yield Stimulus("empty", (Crawl(),), must_end=True)
     yield Stimulus("plain", plain, _is_plain_settled, must_end=True, is_last=lambda crawled: not crawled.lines)
@@ -148,8 +148,9 @@ def _is_plain_settled(tried: Sequence[Crawled]) -> bool:
 
 def _answers(crawled: Crawled) -> Sequence[Breach]:
     """Return a breach for each way in which answers are wrong, with the first URLs."""
-    if crawled.trial.outcome is Outcome.OK and crawled.missing:
-        seen = f"it was ended, since it had no row yet for {listed(crawled.missing)}"
+    missing = [line for line in map(str.strip, crawled.given) if line and line not in crawled.codes]
+    if crawled.trial.outcome is Outcome.OK and missing:
+        seen = f"it was ended, since it had no row yet for {listed(missing)}"
         return (Breach(seen, ENDS[Outcome.HUNG]), *_differences(crawled.wrong))
     return _differences(crawled.wrong)
 
@@ -213,7 +214,7 @@ def _is_strict(line: str) -> bool:
 
 
 def _codings(crawled: Crawled) -> Sequence[Breach]:
-    # /gzip is never sent plain, /brotli and /zstd come in that coding to whom offers it: the length tells.
+    # /gzip is never sent plain, /brotli and /zstd come in that coding to a client that offers it: the length tells.
     return _answered(crawled, CODINGS, "offer in Accept-Encoding what the library decodes, and decode it")
 
 
@@ -253,7 +254,7 @@ def _user_agent(crawled: Crawled) -> Sequence[Breach]:
 def _no_urls(crawled: Crawled) -> Sequence[Breach]:
     errors = {url for url, code in crawled.rows if not code.isdigit()}
     missed = [repr(line) for line in NO_URLS if line not in errors]
-    change = "a line that is no absolute http or https URL is a row with an error's name, such as InvalidURL"
+    change = "a line that is not an absolute http or https URL is a row with an error's name, such as InvalidURL"
     return (Breach(f"no error for {listed(missed)}", change),) if missed else ()
 
 
@@ -268,7 +269,7 @@ def _twice(crawled: Crawled) -> Sequence[Breach]:
 
 
 def _streams(crawled: Crawled) -> Sequence[Breach]:
-    # Each line comes when the one before it has been answered: who waits for more of them waits for ever.
+    # Each line comes when the one before it has been answered: a client that waits for more of them waits for ever.
     in_turn = [line.rsplit(",", 4)[0] for line in crawled.lines] == list(LATE)
     if in_turn and all(crawled.codes[url] == "200" for url in LATE):
         return ()

@@ -11,7 +11,7 @@ import numpy as np
 from httpdyno.errors import InvalidValue, UnknownName, suggestion
 from httpdyno.judge.rankable import figures_by_block, grouped
 from httpdyno.model import Comparison, Difference, Direction, Metric, Trial, current_name, format_exact
-from httpdyno.stats import Effect, FloatArray, compare_all_pairs, holm, paired_effect, unpaired_effect
+from httpdyno.stats import Effect, compare_all_pairs, holm, paired_effect, unpaired_effect
 
 
 def find_metric(metrics: Iterable[Metric], name: str) -> Metric:
@@ -43,54 +43,43 @@ def pair_by_blocks(
     """
     first, second = figures[subject], figures[baseline]
     common = sorted(first.keys() & second.keys())
-    effect = paired_effect(_values(first, common), _values(second, common), level=level)
+    values = ([figures[block] for block in common] for figures in (first, second))
+    effect = paired_effect(*(np.array(those, dtype=np.float64) for those in values), level=level)
     return Pair(subject, baseline, condition, effect, len(common), paired=True)
 
 
-def _values(figures: Mapping[int, float], blocks: Sequence[int]) -> FloatArray:
-    return np.array([figures[block] for block in blocks], dtype=np.float64)
-
-
-def adjust_all(pairs: Sequence[Pair], figures: Mapping[str, Mapping[int, float]]) -> FloatArray:
-    """Return the adjusted p values of all pairs of the subjects of one condition.
-
-    Parameters
-    ----------
-    pairs
-        In the order of ``itertools.combinations`` of the subjects of ``figures``.
-    figures
-        By subject, then by block.
-
-    Returns
-    -------
-    FloatArray
-        One for each pair; NaN for a pair that cannot be tested.
-    """
-    blocks = sorted({block for of_subject in figures.values() for block in of_subject})
-    logs = np.full((len(figures), len(blocks)), np.nan)
-    for row, of_subject in zip(logs, figures.values(), strict=True):
-        if min(of_subject.values(), default=0) > 0:
-            row[np.searchsorted(blocks, list(of_subject))] = np.log(list(of_subject.values()))
-    return compare_all_pairs(logs, _own_p(pairs))
-
-
 def corrected(
-    pairs: Sequence[Pair], metric: Metric, *, level: float, adjusted: FloatArray | None = None
+    pairs: Sequence[Pair],
+    metric: Metric,
+    *,
+    level: float,
+    figures: Mapping[str, Mapping[int, float]] | None = None,
 ) -> tuple[Comparison, ...]:
-    """Return the comparisons of pairs, corrected for all pairs together.
+    """Return the comparisons of pairs, corrected for all pairs together; ``level`` is the simultaneous confidence.
 
-    ``adjusted`` are their p values as ``adjust_all`` returns them; without it they are adjusted by Holm. Pairs that
-    cannot be tested are not in the family. ``level`` is the simultaneous confidence in all verdicts.
+    Pairs that cannot be tested are not in the family. With ``figures``, by subject and then by block, the pairs must be
+    the ``itertools.combinations`` of these subjects, and the correction is that of all pairs; else it is Holm's.
     """
     require_direction(metric)
-    if adjusted is None:
-        adjusted = _own_p(pairs)
+    adjusted = np.array([np.nan if pair.effect.p is None else pair.effect.p for pair in pairs], dtype=np.float64)
+    if figures is None:
         tested = ~np.isnan(adjusted)
         adjusted[tested] = holm(adjusted[tested])
+    else:
+        blocks = sorted({block for of_subject in figures.values() for block in of_subject})
+        logs = np.full((len(figures), len(blocks)), np.nan)
+        for row, of_subject in zip(logs, figures.values(), strict=True):
+            if min(of_subject.values(), default=0) > 0:
+                row[np.searchsorted(blocks, list(of_subject))] = np.log(list(of_subject.values()))
+        adjusted = compare_all_pairs(logs, adjusted)
     comparisons = []
     for pair, adjusted_p in zip(pairs, adjusted.tolist(), strict=True):
         effect = pair.effect
         p_adjusted = None if effect.p is None else adjusted_p
+        difference = Difference.UNDECIDED
+        if p_adjusted is not None and p_adjusted <= 1 - level and effect.sign != 0:
+            is_better = (effect.sign > 0) is (metric.better is Direction.HIGHER)
+            difference = Difference.BETTER if is_better else Difference.WORSE
         subject_mean, baseline_mean = effect.means or (None, None)
         comparisons.append(
             Comparison(
@@ -100,7 +89,7 @@ def corrected(
                 ratio=effect.ratio,
                 p=effect.p,
                 p_adjusted=p_adjusted,
-                difference=_difference(effect, p_adjusted, metric, level),
+                difference=difference,
                 blocks=pair.blocks,
                 paired=pair.paired,
                 condition=pair.condition,
@@ -109,10 +98,6 @@ def corrected(
             )
         )
     return tuple(comparisons)
-
-
-def _own_p(pairs: Sequence[Pair]) -> FloatArray:
-    return np.array([np.nan if pair.effect.p is None else pair.effect.p for pair in pairs], dtype=np.float64)
 
 
 def require_direction(metric: Metric) -> None:
@@ -127,15 +112,8 @@ def find_rankable(metrics: Iterable[Metric], name: str) -> Metric:
     ranking = [metric for metric in known if metric.better is not Direction.NEITHER]
     names = {metric.name for metric in ranking}
     if current_name(name, names) not in names and name in {metric.name for metric in known}:
-        raise InvalidValue(f"{name} has no direction; choose one of: {', '.join(m.name for m in ranking)}")
+        raise InvalidValue(f"{name} has no direction; choose from: {', '.join(m.name for m in ranking)}")
     return find_metric(ranking, name)
-
-
-def _difference(effect: Effect, p_adjusted: float | None, metric: Metric, level: float) -> Difference:
-    if p_adjusted is None or p_adjusted > 1 - level or effect.sign == 0:
-        return Difference.UNDECIDED
-    higher_is_better = metric.better is Direction.HIGHER
-    return Difference.BETTER if (effect.sign > 0) == higher_is_better else Difference.WORSE
 
 
 def compare_runs(
@@ -150,15 +128,12 @@ def compare_runs(
     before, after = grouped(trials_a), grouped(trials_b)
     pairs = []
     for group in [group for group in after if group in before]:
-        first, second = _figures(after[group], metric), _figures(before[group], metric)
+        figures = (list(figures_by_block(side[group], metric).values()) for side in (after, before))
+        first, second = (np.array(values, dtype=np.float64) for values in figures)
         effect = unpaired_effect(first, second, level=level)
         condition, subject = group
         pairs.append(Pair(subject, subject, condition, effect, min(len(first), len(second)), paired=False))
     return corrected(pairs, metric, level=level)
-
-
-def _figures(trials: Sequence[Trial], metric: Metric) -> FloatArray:
-    return np.array(list(figures_by_block(trials, metric).values()), dtype=np.float64)
 
 
 def compare_with_baseline(

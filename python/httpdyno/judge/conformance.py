@@ -91,11 +91,6 @@ class Crawled:
         """The code of each URL, without the blanks around it."""
         return {url.strip(): code for url, code in self.rows}
 
-    @property
-    def missing(self) -> list[str]:
-        """The lines that say something and have no row."""
-        return [line for line in map(str.strip, self.given) if line and line not in self.codes]
-
     @cached_property
     def wrong(self) -> list[dict[str, Any]]:
         """The samples at fault that no known failure explains, with the columns of ``model.Sample``."""

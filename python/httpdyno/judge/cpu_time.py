@@ -1,7 +1,8 @@
 """CPU time of a trial over time: of its start, of its warm-up and of each right answer."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ import polars as pl
 
 from httpdyno.errors import EngineFailed
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.model import Counters, Verdict
+from httpdyno.model import Counters, LinesSummary, Verdict
 from httpdyno.stats import FloatArray, Int64Array
 from httpdyno.stats.steadiness import drift_interval, warm_up_length
 
@@ -52,11 +53,6 @@ class CpuSeries:
             return None
         used = np.interp([begin, end], self.elapsed_ns, self.cpu_ns)
         return float(used[1] - used[0])
-
-    @property
-    def interval_ns(self) -> float:
-        """The median time between two readings; infinite with fewer than two."""
-        return float(np.median(np.diff(self.elapsed_ns))) if len(self.elapsed_ns) > 1 else float("inf")
 
 
 _STEPS_AT_MOST: Final = 200
@@ -116,65 +112,45 @@ def spending_of(cpu: CpuSeries, moments_ns: Int64Array) -> Spending | None:
     moments = np.maximum(np.sort(moments_ns), 0)
     spent = cpu.at(moments)
     start = Spending(int(moments[0]), round(float(spent[0])))
-    size = _step_size(moments, cpu)
     answers = len(moments) - 1
+    interval_ns = float(np.median(np.diff(cpu.elapsed_ns))) if len(cpu.elapsed_ns) > 1 else math.inf
+    readings = int(moments[-1] - moments[0]) / interval_ns
+    steps = int(min(_STEPS_AT_MOST, answers / _ANSWERS_A_STEP, readings / _READINGS_A_STEP))
+    size = answers // steps if steps >= _FEWEST_STEPS else None
     if answers < 1:
         return start
     cold = min(max(round(answers * _COLD_SHARE), size or 1), answers)
     cold_cost = float(spent[cold] - spent[0]) / cold
     if size is None:
-        return Spending(start.start_ns, start.start_cpu_ns, cold_cost)
+        return replace(start, cold_cpu_per_answer_ns=cold_cost)
     edges = spent[: answers // size * size + 1 : size]
     costs = np.diff(edges) / size
-    warm_up = _warm_up(costs)
+    warm_up = warm_up_length(costs)
+    if warm_up and costs[:warm_up].mean() <= (1 + _NOTABLE) * costs[warm_up:].mean():
+        warm_up = 0
     first = warm_up * size
     steady = float(spent[-1] - spent[first]) / (answers - first)
     interval = drift_interval(costs[warm_up:])
     drift = None if interval is None else 0.0 if interval.low <= 0 <= interval.high else interval.estimate
-    return Spending(
-        start.start_ns,
-        start.start_cpu_ns,
-        cold_cost,
-        first,
-        float(spent[first] - spent[0]) - first * steady,
-        steady,
-        drift,
-        tuple(SpendingStep((place + 1) * size, float(cost)) for place, cost in enumerate(costs)),
+    return replace(
+        start,
+        cold_cpu_per_answer_ns=cold_cost,
+        warm_up_answers=first,
+        warm_up_cpu_ns=float(spent[first] - spent[0]) - first * steady,
+        steady_cpu_per_answer_ns=steady,
+        drift=drift,
+        steps=tuple(SpendingStep((place + 1) * size, float(cost)) for place, cost in enumerate(costs)),
     )
 
 
-def _warm_up(costs: FloatArray) -> int:
-    """Return the number of steps of the warm-up; 0 where they hardly cost more than the others."""
-    steps = warm_up_length(costs)
-    return steps if steps and costs[:steps].mean() > (1 + _NOTABLE) * costs[steps:].mean() else 0
-
-
-def _step_size(moments: Int64Array, cpu: CpuSeries) -> int | None:
-    """Return the number of answers in a step; None where there would be too few steps."""
-    answers = len(moments) - 1
-    readings = (int(moments[-1]) - int(moments[0])) / cpu.interval_ns
-    steps = int(min(_STEPS_AT_MOST, answers / _ANSWERS_A_STEP, readings / _READINGS_A_STEP))
-    return answers // steps if steps >= _FEWEST_STEPS else None
-
-
-_COARSE_NS: Final = 10_000_000
+COARSE_NS: Final = 10_000_000
 """Interval of the CPU clock's readings: coarser start times cannot show where the CPU time went."""
 
 
-@dataclass(frozen=True, slots=True)
-class CpuPerRight:
-    """CPU time of a crawl, user and system; None where unknown."""
-
-    start_cpu_ns: int | None = None
-    """CPU time until the first URL was started."""
-    warm_up_cpu_ns: float | None = None
-    """Extra CPU time of the answers before their cost was steady."""
-    cpu_per_right_ns: float | None = None
-    """CPU time of a right answer after the warm-up, without start-up where that is known."""
-
-
-def cpu_per_right(samples: pl.DataFrame, cpu: CpuSeries | None, counters: Counters) -> CpuPerRight:
-    """Divide the CPU time of a crawl among its right answers.
+def with_cpu_time(
+    summary: LinesSummary, samples: pl.DataFrame, cpu: CpuSeries | None, counters: Counters
+) -> LinesSummary:
+    """Divide the CPU time of a crawl among its right answers, and add it to the summary of the crawl.
 
     The right answers also bear the cost of the wrong ones. A URL counts with one half at its start and one at its end,
     because URLs overlap. Without readings while the client ran, or with coarse start times, start-up is not separable.
@@ -184,16 +160,22 @@ def cpu_per_right(samples: pl.DataFrame, cpu: CpuSeries | None, counters: Counte
     verdicts = samples["verdict"].cast(pl.String)
     right = int((verdicts == Verdict.RIGHT.value).sum())
     if not right or (verdicts == Verdict.UNVERIFIED.value).any():
-        return CpuPerRight()
-    if cpu is None or not len(timed) or int(timed["precision_ns"].to_numpy().min()) > _COARSE_NS:
-        return CpuPerRight(cpu_per_right_ns=None if counters.cpu_ns is None else counters.cpu_ns / right)
+        return summary
+    if cpu is None or not len(timed) or int(timed["precision_ns"].to_numpy().min()) > COARSE_NS:
+        return replace(summary, cpu_per_right_ns=None if counters.cpu_ns is None else counters.cpu_ns / right)
     starts = timed["start_ns"].to_numpy() - cpu.started_at_ns
     moments = np.concatenate((starts, starts + timed["duration_ns"].to_numpy()))
     spending = spending_of(cpu, moments)
     if spending is None:
-        return CpuPerRight()
+        return summary
     halves = spending.steady_cpu_per_answer_ns
     if halves is None:
         spent = float(cpu.at(moments.max(keepdims=True))[0]) - spending.start_cpu_ns
-        return CpuPerRight(spending.start_cpu_ns, None, spent / right)
-    return CpuPerRight(spending.start_cpu_ns, spending.warm_up_cpu_ns, halves * len(moments) / right)
+    else:
+        spent = halves * len(moments)
+    return replace(
+        summary,
+        start_cpu_ns=spending.start_cpu_ns,
+        warm_up_cpu_ns=spending.warm_up_cpu_ns,
+        cpu_per_right_ns=spent / right,
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from httpdyno.model import FigureRecord, Trial
+from httpdyno.model import Column, ColumnKind, Direction, FigureRecord, Metric, Trial
 
 Figure = Callable[[Trial], float | None]
 _Record = TypeVar("_Record", bound=FigureRecord)
@@ -23,6 +23,24 @@ def of_record(kind: type[_Record], read: str | Callable[[_Record], float | None]
         return None if value is None else value * scale
 
     return figure
+
+
+def record_metric(
+    record: type[_Record],
+    name: str,
+    description: str,
+    kind: ColumnKind = ColumnKind.INTEGER,
+    unit: str = "",
+    better: Direction = Direction.NEITHER,
+    *,
+    figure: str | Callable[[_Record], float | None] | None = None,
+    scale: float = 1.0,
+    digits: int = 0,
+    shown: bool = True,
+) -> Metric:
+    """Return the metric of a record's figure: by default its field ``name``, times a scale."""
+    column = Column(name, kind, unit, description, shown)
+    return Metric(column, of_record(record, figure or name, scale), better, digits)
 
 
 def of_counter(name: str, scale: float = 1.0) -> Figure:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.installation import RENEW_ENGINE
@@ -88,27 +88,18 @@ def read_server_record(text: str) -> ServerRecord:
     """Read the report of ``httpdyno-engine calibrator``."""
     try:
         found = json.loads(text)["calibrator"]
+        steps = [(int(time_ns), int(count)) for time_ns, count in found["service"]["steps"]]
+        times_ns, counts = (tuple(step[place] for step in steps) for place in (0, 1))
+        plain = ("requests", "answers", "answers_span_ns", "connections", "arrived_in_stall", "waiting_ns")
         return ServerRecord(
-            requests=int(found["requests"]),
-            answers=int(found["answers"]),
-            answers_span_ns=int(found["answers_span_ns"]),
-            connections=int(found["connections"]),
-            arrived_in_stall=int(found["arrived_in_stall"]),
-            service=_distribution(found["service"]),
+            **{name: int(found[name]) for name in plain},
+            service=Distribution(times_ns, counts, float(found["service"]["mean_ns"])),
             planned_p99_ns=int(found["planned"]["p99_ns"]),
             lateness_p50_ns=int(found["lateness"]["p50_ns"]),
             lateness_p99_ns=int(found["lateness"]["p99_ns"]),
-            waiting_ns=int(found["waiting_ns"]),
         )
     except (ValueError, KeyError, TypeError, IndexError) as error:
         raise EngineFailed(f"the calibrator's report cannot be read: {error!r}; {RENEW_ENGINE}") from error
-
-
-def _distribution(found: dict[str, Any]) -> Distribution:
-    steps = found["steps"]
-    return Distribution(
-        tuple(int(time_ns) for time_ns, _ in steps), tuple(int(count) for _, count in steps), float(found["mean_ns"])
-    )
 
 
 _SECOND_NS = 1_000_000_000
@@ -297,17 +288,16 @@ def judge_report(
     ranks = (min(abs(truth.count - report.requests), connections) + 1) / truth.count
     for name, share in FIGURES.items():
         reported = latency.percentiles_ns.get(round(share * 100, 6))
-        if reported is not None:
-            findings.append(_percentile(name, share, reported, truth, ranks))
+        if reported is None:
+            continue
+        exact = truth.quantile_ns(share)
+        # Rounded: 1000 * (1 - 0.99) is slightly below ten.
+        if round((1 - share) * truth.count, 6) < LEAST_BEYOND:
+            findings.append(Finding(name, reported, exact, 0.0, math.inf))
+            continue
+        low, high = truth.quantile_ns(share - ranks), truth.quantile_ns(share + ranks)
+        findings.append(_finding(name, reported, exact, low, high))
     return Judgement(tuple(findings))
-
-
-def _percentile(name: str, share: float, reported: float, truth: Distribution, ranks: float) -> Finding:
-    exact = truth.quantile_ns(share)
-    # Rounded: 1000 * (1 - 0.99) is slightly below ten.
-    if round((1 - share) * truth.count, 6) < LEAST_BEYOND:
-        return Finding(name, reported, exact, 0.0, math.inf)
-    return _finding(name, reported, exact, truth.quantile_ns(share - ranks), truth.quantile_ns(share + ranks))
 
 
 def _finding(name: str, reported: float, truth: float, low: float, high: float) -> Finding:
@@ -315,21 +305,21 @@ def _finding(name: str, reported: float, truth: float, low: float, high: float) 
     return Finding(name, reported, truth, low * (1 - RELATIVE) - allowed, high * (1 + RELATIVE) + allowed)
 
 
-MOST_LATE_P50_NS: Final = 250_000
-MOST_LATE_P99_NS: Final = 2_000_000
+_MOST_LATE_P50_NS: Final = 250_000
+_MOST_LATE_P99_NS: Final = 2_000_000
 """Half of the answers, and all but one in a hundred, may be this late: those that are due at once, as after a stall,
 are given one after the other."""
-MOST_LATE_P99_SHARE: Final = 0.02
+_MOST_LATE_P99_SHARE: Final = 0.02
 """Or this share of the 99th percentile of what answers were to take, where that is more: after a stall of a second
 there may be a thousand to give."""
-MOST_WAITING_SHARE: Final = 0.02
+_MOST_WAITING_SHARE: Final = 0.02
 """The server may lack its CPU for this share of the time: a request that arrives meanwhile is seen late."""
-MOST_FOREIGN_SHARE: Final = 0.05
+_MOST_FOREIGN_SHARE: Final = 0.05
 """Other work may have the generator's CPUs for this share of the time: it would make any generator late."""
-MOST_LOST_SHARE: Final = 0.25
+_MOST_LOST_SHARE: Final = 0.25
 """With more of the time lost than this part of what a percentile leaves, it is not called wrong (of a p99: 0.25 %):
 what came meanwhile was late, with what waited behind it, and that is no generator's fault."""
-TOLD_SHARE: Final = 0.001
+_NEGLIGIBLE_SHARE: Final = 0.001
 """Less lost time than this may be the start of the program or the kernel's own work."""
 _TAKEN: Final = "other work, or this machine's host, used"
 _REMEDY: Final = "end that work, use --cpus, or try again later"
@@ -342,9 +332,9 @@ def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
     """
     if record.answers == 0:
         return "no requests were sent"
-    most_p99_ns = max(MOST_LATE_P99_NS, MOST_LATE_P99_SHARE * record.planned_p99_ns)
+    most_p99_ns = max(_MOST_LATE_P99_NS, _MOST_LATE_P99_SHARE * record.planned_p99_ns)
     for share, late_ns, most_ns in (
-        ("half of its answers", record.lateness_p50_ns, MOST_LATE_P50_NS),
+        ("half of its answers", record.lateness_p50_ns, _MOST_LATE_P50_NS),
         ("one answer in a hundred", record.lateness_p99_ns, most_p99_ns),
     ):
         if late_ns > most_ns:
@@ -353,8 +343,8 @@ def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
                 " leave it its CPU"
             )
     for whose, found, most in (
-        ("the server's CPU", _waiting_share(record), MOST_WAITING_SHARE),
-        ("the generator's CPUs", foreign_share, MOST_FOREIGN_SHARE),
+        ("the server's CPU", _waiting_share(record), _MOST_WAITING_SHARE),
+        ("the generator's CPUs", foreign_share, _MOST_FOREIGN_SHARE),
     ):
         if found > most:
             return f"{_TAKEN} {whose} for {found:.0%} of the time ({most:.0%} is allowed); {_REMEDY}"
@@ -378,7 +368,7 @@ def why_not_usable(judgement: Judgement, record: ServerRecord, *, foreign_share:
 
 def _most_lost_share(figure: str) -> float:
     """Return the share of lost time up to which a figure holds."""
-    return max(TOLD_SHARE, MOST_LOST_SHARE * (1 - FIGURES.get(figure, 0.0)))
+    return max(_NEGLIGIBLE_SHARE, _MOST_LOST_SHARE * (1 - FIGURES.get(figure, 0.0)))
 
 
 def _waiting_share(record: ServerRecord) -> float:

@@ -32,7 +32,7 @@ def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) 
     return lasted_ns > 0 and spent_ns > 0 and spent_ns >= SATURATED_SHARE * lasted_ns * cpus
 
 
-AS_PLANNED: Final = 0.85
+_AS_PLANNED: Final = 0.85
 """A client that reaches this share of the rate that the web's delays allow is limited by them alone."""
 
 
@@ -61,9 +61,9 @@ def limited_by(trial: Trial) -> Limit | None:
     if (own_cpu_share(trial, stretch) or 0.0) >= SATURATED_SHARE:
         return Limit.CPU
     planned_ns = summary.planned_mean_ns if trial.link == "direct" else None
-    if planned_ns and summary.right_per_s * planned_ns * 1e-9 >= AS_PLANNED * trial.concurrency:
+    if planned_ns and summary.right_per_s * planned_ns * 1e-9 >= _AS_PLANNED * trial.concurrency:
         return Limit.CONCURRENCY
-    if trial.ceiling_per_s and summary.right_per_s >= AS_PLANNED * trial.ceiling_per_s:
+    if trial.ceiling_per_s and summary.right_per_s >= _AS_PLANNED * trial.ceiling_per_s:
         return Limit.WEB
     return None
 
@@ -155,6 +155,6 @@ def _limit(trial: Trial, stretch: Stretch, broken: dict[str, Validity], of_plan:
         return CeilingLimit.FETCHER
     # The end of a short list is most of its time: one stall, not the instrument, sets the rate there.
     short = trial.urls_given < LEAST_TURNS * trial.concurrency
-    if short or of_plan >= AS_PLANNED:
+    if short or of_plan >= _AS_PLANNED:
         return CeilingLimit.WEB
     return CeilingLimit.INSTRUMENT if trial.link == "direct" else CeilingLimit.LINK

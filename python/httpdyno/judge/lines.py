@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from httpdyno.errors import EngineFailed, InvalidValue, UnreadableReport
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.model.timed_calls import TimedAnswer, TimedCalls
+from httpdyno.model.timed_calls import TimedCalls
 
 
 def read_engine_csv(source: Path | BinaryIO, columns: dict[str, pl.DataType], what: str) -> pl.DataFrame:
@@ -41,21 +41,14 @@ _GARBAGE_ROWS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Lines that a client printed, and its unreadable output.
-
-    Attributes
-    ----------
-    frame : pl.DataFrame
-        One row for each line that is a result, with the columns of ``LINE_COLUMNS``, in the order printed.
-    garbage : int
-        Lines that are no result; empty lines are not counted.
-    garbage_examples : tuple[str, ...]
-        The first of them, cut to a readable length.
-    """
+    """Lines that a client printed, and its unreadable output."""
 
     frame: pl.DataFrame
+    """One row for each line that is a result, with the columns of ``LINE_COLUMNS``, in the order printed."""
     garbage: int
+    """Lines that are no result; empty lines are not counted."""
     garbage_examples: tuple[str, ...]
+    """The first of them, cut to a readable length."""
 
 
 def read_lines(source: Path | BinaryIO) -> Lines:
@@ -67,24 +60,7 @@ def read_lines(source: Path | BinaryIO) -> Lines:
     return Lines(frame, count, tuple(text for _, text in examples))
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _Answer(_Section):
-    code: str
-    body_length: int
-    calls: int
-
-
-class _Line(_Section):
-    outcome: str
-    loops: int | None
-    calls_per_loop: int
-    runs_ns: list[int]
-    cpu_user_ns: list[int]
-    cpu_system_ns: list[int]
-    answers: list[_Answer]
+_TIMED_CALLS: Final = TypeAdapter(TimedCalls)
 
 
 def read_harness_line(printed: str) -> TimedCalls:
@@ -96,16 +72,7 @@ def read_harness_line(printed: str) -> TimedCalls:
     if len(lines) != 1:
         raise UnreadableReport(f"HARNESS=timeit: {len(lines)} lines printed, where there must be one")
     try:
-        line = _Line.model_validate_json(lines[0])
-        return TimedCalls(
-            line.outcome,
-            line.loops,
-            line.calls_per_loop,
-            tuple(line.runs_ns),
-            tuple(line.cpu_user_ns),
-            tuple(line.cpu_system_ns),
-            tuple(TimedAnswer(answer.code, answer.body_length, answer.calls) for answer in line.answers),
-        )
+        return _TIMED_CALLS.validate_json(lines[0])
     except ValidationError as error:
         detail = error.errors()[0]
         key = ".".join(map(str, detail["loc"]))

@@ -8,13 +8,15 @@ from typing import Final
 
 from httpdyno.judge.rankable import crowded, disturbed
 from httpdyno.judge.validity import ALSO
-from httpdyno.judge.validity.readings import busy_programs, origin_waiting
+from httpdyno.judge.validity.readings import busy_programs
+from httpdyno.judge.validity.rules import origin_waiting
 from httpdyno.model import (
     INSTALL_WITH,
     OPEN_MARK,
     PROVISIONAL_MARK,
     Interval,
     Metric,
+    Note,
     Outcome,
     Ranking,
     Trial,
@@ -99,15 +101,33 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     trial: then the line has those of the first. Trials that went well have none. ``unverified_notes`` says
     once for a whole table that answers could not be checked.
     """
-    reasons: dict[str, list[str]] = {}
+    return tuple(text for _, text in labelled_notes(trials))
+
+
+def labelled_notes(trials: Sequence[Trial]) -> tuple[tuple[str, str], ...]:
+    """Return the lines of ``trial_notes``, each with its outcome, its validity or its known failure."""
+    reasons: dict[tuple[str, str], list[str]] = {}
     for trial in trials:
         for label, reason in ((trial.outcome, trial.reason), (trial.validity, trial.validity_reason)):
             # The reason of a refused trial is also the reason of its validity.
             if reason and label not in {Validity.UNVERIFIED, Outcome.REFUSED}:
-                text = f"{label}: {reason}"
-                reasons.setdefault(_NUMBER.sub("0", text.partition(ALSO)[0]), []).append(text)
-    notes = [_note(texts, len(trials)) for texts in reasons.values()]
-    return (*notes, *_explanations(trials))
+                same = _NUMBER.sub("0", reason.partition(ALSO)[0])
+                reasons.setdefault((str(label), same), []).append(f"{label}: {reason}")
+    notes = list[tuple[str, str]]()
+    for (name, _), texts in reasons.items():
+        similar = "" if len(set(texts)) == 1 else ", or similar"
+        count = "" if len(trials) == 1 else f"{similar} ({len(texts)} of {len(trials)} trials)"
+        notes.append((name, f"{texts[0]}{count}"))
+    # Each known failure, with the most that it explains in one trial.
+    explained: dict[str, tuple[str, int]] = {}
+    for case in [case for trial in trials if trial.tally for case in trial.tally.explained_cases]:
+        reason = f"{case.reason} ({case.issue})" if case.issue else case.reason
+        explained[case.case] = (reason, max(case.count, explained.get(case.case, ("", 0))[1]))
+    notes += [
+        (name, f"known failure {name}: {reason}: explains {counted(count, 'wrong answer')}")
+        for name, (reason, count) in explained.items()
+    ]
+    return tuple(notes)
 
 
 def unverified_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
@@ -146,24 +166,6 @@ def unlimited_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _note(texts: Sequence[str], trials: int) -> str:
-    if trials == 1:
-        return texts[0]
-    similar = "" if len(set(texts)) == 1 else ", or similar"
-    return f"{texts[0]}{similar} ({len(texts)} of {trials} trials)"
-
-
-def _explanations(trials: Sequence[Trial]) -> list[str]:
-    """Return a line for each known failure that explains wrong answers, with the most that it explains in one trial."""
-    cases = [case for trial in trials if trial.tally for case in trial.tally.explained_cases]
-    most = {case.case: max(other.count for other in cases if other.case == case.case) for case in cases}
-    reasons = {case.case: f"{case.reason} ({case.issue})" if case.issue else case.reason for case in cases}
-    return [
-        f"known failure {name}: {reasons[name]}: explains {count} wrong answer{'' if count == 1 else 's'}"
-        for name, count in most.items()
-    ]
-
-
 def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
     """Describe where too few blocks leave every rank open, and the remedy."""
     comparisons = [comparison for ranking in rankings for comparison in ranking.comparisons]
@@ -192,7 +194,7 @@ def crowded_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     those = [trial for trial in trials if crowded(trial)]
     if not those:
         return ()
-    shares = [reading.number for trial in those if (reading := origin_waiting(trial)).number is not None]
+    shares = [reading.number for trial in those if (reading := origin_waiting.read(trial)).number is not None]
     waited = f" ({min(shares):.0f} to {max(shares):.0f} % of the time)" if shares else ""
     return (
         f"one CPU for client and origin: in {len(those)} of {counted(len(trials), 'trial')} one waited for the other"
@@ -214,13 +216,14 @@ def disturbed_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     return (f"disturbed: {len(those)} of {counted(len(trials), 'trial')}, {format_span(seconds)} in all{by}",)
 
 
-def level_notes(metric: Metric, intervals: Iterable[Interval], *, level: float) -> tuple[str, ...]:
+def level_notes(metric: Metric, intervals: Iterable[Interval], *, level: float) -> tuple[Note, ...]:
     """Describe the level of intervals of medians that miss the usual level."""
     attained = sorted({interval.level for interval in intervals if interval.level < level}, reverse=True)
     if not attained:
         return ()
     shares = " or ".join(f"{100 * value:.4g} %" for value in attained)
-    return (
-        f"{metric.name}_low, {metric.name}_high: the lowest and the highest of so few trials hold the median with "
-        f"{shares} confidence, not {100 * level:g} %",
+    bounds = (f"{metric.name}_low", f"{metric.name}_high")
+    text = (
+        f"the lowest and the highest of so few trials hold the median with {shares} confidence, not {100 * level:g} %"
     )
+    return (Note(f"{', '.join(bounds)}: {text}", columns=bounds),)

@@ -22,39 +22,27 @@ _SILENT_AT_LEAST_NS: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """End of a subject's process, as reported by the engine.
-
-    Attributes
-    ----------
-    kind : str
-        ``exited``, ``signaled``, ``deadline``, ``interrupted``, ``failed_to_start``, ``link_limited``, ``origin_lost``,
-        ``peer_failed``.
-    reason : str | None
-        The engine's reason.
-    exit_code, signal : int | None
-        One of them, when the subject ran.
-    started_at_ns, ended_at_ns : int | None
-        Since the Unix epoch.
-    out_of_memory : bool
-        Whether the kernel killed it for its memory.
-    stderr : str
-        The end of what the subject wrote to its standard error.
-    withheld : str | None
-        Why it did not get the whole list, where requests per host are limited and it owed answers.
-    owed : int | None
-        URLs that it got and did not answer, where requests per host are limited.
-    """
+    """End of a subject's process, as reported by the engine."""
 
     kind: str
+    """``exited``, ``signaled``, ``deadline``, ``interrupted``, ``failed_to_start``, ``link_limited``, ``origin_lost``,
+    ``peer_failed``."""
     reason: str | None = None
+    """The engine's reason."""
     exit_code: int | None = None
     signal: int | None = None
+    """One of them, when the subject ran."""
     started_at_ns: int | None = None
     ended_at_ns: int | None = None
+    """Since the Unix epoch."""
     out_of_memory: bool = False
+    """Whether the kernel killed it for its memory."""
     stderr: str = ""
+    """The end of what the subject wrote to its standard error."""
     withheld: str | None = None
+    """Why it did not get the whole list, where requests per host are limited and it owed answers."""
     owed: int | None = None
+    """URLs that it got and did not answer, where requests per host are limited."""
 
     @property
     def cut_short(self) -> bool:
@@ -93,7 +81,7 @@ def outcome_of(ending: Ending, lines: Lines, judged: Judged, *, timeout_ns: int)
     """Return the outcome of a trial and its reason in one line; None when it is ``ok``.
 
     The first that applies: ``interrupted``, ``crashed``, ``hung``, ``garbage``, ``foreign``, ``duplicate``,
-    ``missing``. A deadline alone is no failure: a client that was still at work when it came has URLs that were
+    ``missing``. A deadline alone is not a failure: a client that was still at work when it came has URLs that were
     ``not_reached``. It hung when it had printed nothing for two timeouts, nothing at all, or everything and did not
     exit; not when it owed no answer and waited for the limit of a host. URLs withheld from it are ``missing``.
     """
@@ -106,25 +94,19 @@ def outcome_of(ending: Ending, lines: Lines, judged: Judged, *, timeout_ns: int)
             return Outcome.HUNG, silence
     elif ending.kind != "exited" or ending.exit_code != 0:
         return Outcome.CRASHED, _crash(ending)
-    outcome, reason = _from_output(lines, judged, cut_short=ending.cut_short)
-    if ending.withheld and outcome in {Outcome.OK, Outcome.MISSING}:
-        # The client never got these URLs, so it did not forget them.
-        return Outcome.MISSING, ending.withheld
-    return outcome, reason
-
-
-def _from_output(lines: Lines, judged: Judged, *, cut_short: bool) -> tuple[Outcome, str | None]:
-    missing = 0 if cut_short else judged.missing
-    faults = (
+    faults = [
         (Outcome.GARBAGE, lines.garbage, "line", "that cannot be read", lines.garbage_examples),
         (Outcome.FOREIGN, judged.foreign, "line", "of a URL that was not given", judged.foreign_examples),
         (Outcome.DUPLICATE, judged.duplicates, "line", "more than the URL was given", judged.duplicate_examples),
-        (Outcome.MISSING, missing, "URL", "forgotten, though it exited with 0", judged.missing_examples),
-    )
+    ]
+    # A client does not forget URLs that it never got, or not in time.
+    if not ending.withheld and not ending.cut_short:
+        forgotten = "forgotten, though it exited with 0"
+        faults.append((Outcome.MISSING, judged.missing, "URL", forgotten, judged.missing_examples))
     for outcome, count, noun, what, examples in faults:
         if count:
             return outcome, f"{counted(count, noun)} {what}, such as {', '.join(map(repr, examples))}"
-    return Outcome.OK, None
+    return (Outcome.MISSING, ending.withheld) if ending.withheld else (Outcome.OK, None)
 
 
 def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
@@ -133,14 +115,14 @@ def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
     if judged.missing == 0:
         return "printed every URL, but did not exit before the deadline"
     unanswered = f"{counted(judged.missing, 'URL')} missing: {_name_unanswered(judged.samples)}"
-    ends = judged.samples.select(judged.samples["start_ns"] + judged.samples["duration_ns"]).to_series()
+    ends = judged.samples["start_ns"] + judged.samples["duration_ns"]
     last = ends.max()
     if not isinstance(last, int):
-        return f"printed nothing in {_seconds(ending.ended_at_ns - ending.started_at_ns)}; {unanswered}"
+        return f"printed nothing in {(ending.ended_at_ns - ending.started_at_ns) / 1e9:.1f} s; {unanswered}"
     # A client's own clock may be wrong by days.
     silent_ns = ending.ended_at_ns - max(last, ending.started_at_ns)
     if silent_ns > _SILENT_TIMEOUTS * timeout_ns + _SILENT_AT_LEAST_NS:
-        return f"printed nothing in the {_seconds(silent_ns)} before the deadline; {unanswered}"
+        return f"printed nothing in the {silent_ns / 1e9:.1f} s before the deadline; {unanswered}"
     return None
 
 
@@ -159,7 +141,7 @@ def _crash(ending: Ending) -> str:
     if ending.out_of_memory:
         what = "killed by the kernel: out of memory"
     elif ending.signal is not None:
-        what = f"killed by {_signal_name(ending.signal)}"
+        what = f"killed by {signal_name(ending.signal)}"
     elif ending.exit_code is not None:
         what = f"exited with {ending.exit_code}"
     else:
@@ -168,15 +150,12 @@ def _crash(ending: Ending) -> str:
     return f"{what}: {' / '.join(last)[-_STDERR_LENGTH:]}" if last else what
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """Return ``SIGKILL`` for 9; a number without a name is returned as such."""
     try:
         return signals.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-def _seconds(duration_ns: int) -> str:
-    return f"{duration_ns / 1e9:.1f} s"
 
 
 _SAID: Final = 200

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from httpdyno.judge.validity import findings, spoiled_aspects
+from httpdyno.judge.validity import RULES, findings, spoiled_aspects
 from httpdyno.model import Aspect, Metric, Outcome, Trial, Validity
 
 _ON_THE_CPU: Final = frozenset({"origin_waiting"})
@@ -41,7 +41,7 @@ def _broken(trial: Trial) -> frozenset[str]:
     """Return the broken rules of a trial; none where it failed, or another validity is worse."""
     if trial.outcome is not Outcome.OK or trial.validity not in _DISTURBED:
         return frozenset()
-    return frozenset(finding.rule.name for finding in findings(trial) if finding.passed is False)
+    return frozenset(finding.rule.name for finding in findings(trial, RULES) if finding.passed is False)
 
 
 def _shares_a_cpu(trial: Trial) -> bool:
@@ -60,7 +60,7 @@ def rankable_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tu
     A trial that was disturbed is repeated in its block: of several trials of one block and condition the last that
     counts is returned.
     """
-    return _last_of_blocks(trial for trial in trials if _counts(trial, aspect))
+    return _last_of_blocks(t for t in trials if t.outcome is Outcome.OK and aspect not in spoiled_aspects(t))
 
 
 def rankable(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> bool:
@@ -120,10 +120,6 @@ def worst_validity(trials: Iterable[Trial]) -> Validity | None:
     order = list(Validity)
     found = [trial.validity for trial in trials if trial.validity]
     return max(found, key=order.index) if found else None
-
-
-def _counts(trial: Trial, aspect: Aspect) -> bool:
-    return trial.outcome is Outcome.OK and aspect not in spoiled_aspects(trial)
 
 
 def _last_of_blocks(trials: Iterable[Trial]) -> tuple[Trial, ...]:

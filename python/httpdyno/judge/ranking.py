@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from httpdyno.errors import InvalidValue
-from httpdyno.judge.comparison import adjust_all, corrected, pair_by_blocks, require_direction
+from httpdyno.judge.comparison import corrected, pair_by_blocks, require_direction
 from httpdyno.judge.rankable import figures_by_block, grouped, placing_trials, rankable
 from httpdyno.model import (
     Aspect,
@@ -34,19 +34,13 @@ def lower_bounds(trials: Iterable[Trial], metric: Metric) -> dict[tuple[str, str
     """
     if metric.better is not Direction.HIGHER or metric.aspect is not Aspect.PACE:
         return {}
-    bounds = {group: _bound(of, metric) for group, of in grouped(trials).items()}
-    return {group: bound for group, bound in bounds.items() if bound is not None}
-
-
-def _bound(trials: Sequence[Trial], metric: Metric) -> float | None:
-    if placing_trials(trials, metric.aspect) or any(
-        trial.outcome is not Outcome.OK or trial.validity not in _HELD_UP for trial in trials
-    ):
-        return None
-    return median(map(metric.figure, trials))
-
-
-_UNDECIDED: Final = Difference.UNDECIDED
+    return {
+        group: bound
+        for group, of in grouped(trials).items()
+        if not placing_trials(of, metric.aspect)
+        and all(trial.outcome is Outcome.OK and trial.validity in _HELD_UP for trial in of)
+        and (bound := median(map(metric.figure, of))) is not None
+    }
 
 
 def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, disturbed: bool = False) -> Ranking:
@@ -82,9 +76,12 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
         pair_by_blocks(subject, baseline, condition, by_subject, level=level)
         for subject, baseline in combinations(ordered, 2)
     ]
-    adjusted = adjust_all(pairs, {subject: by_subject[subject] for subject in ordered})
-    comparisons = corrected(pairs, metric, level=level, adjusted=adjusted)
-    sure = [_winner_first(comparison) for comparison in comparisons if comparison.difference is not _UNDECIDED]
+    comparisons = corrected(pairs, metric, level=level, figures={subject: by_subject[subject] for subject in ordered})
+    sure = [
+        (pair.subject, pair.baseline) if pair.difference is Difference.BETTER else (pair.baseline, pair.subject)
+        for pair in comparisons
+        if pair.difference is not Difference.UNDECIDED
+    ]
     provisional |= _lacking_blocks(comparisons)
     standings = tuple(
         Standing(
@@ -109,8 +106,3 @@ def _lacking_blocks(comparisons: Sequence[Comparison]) -> set[str]:
     short = [pair for pair in comparisons if pair.blocks < FEWEST_BLOCKS]
     lacking = Counter(subject for pair in short for subject in (pair.subject, pair.baseline))
     return {subject for subject, count in lacking.items() if 2 * count > pairs[subject]}
-
-
-def _winner_first(comparison: Comparison) -> tuple[str, str]:
-    pair = (comparison.subject, comparison.baseline)
-    return pair if comparison.difference is Difference.BETTER else pair[::-1]

@@ -152,28 +152,19 @@ EXPECTED: Final[dict[str, pl.DataType]] = {
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """The right answer of each URL of a list.
-
-    Attributes
-    ----------
-    distinct : pl.DataFrame
-        One row for each URL, in the order of the list: ``url``, ``outcome`` (status, error or either), ``status``,
-        ``length``, ``cause``; all but ``url`` null where unknown.
-    given : Int64Array
-        How often each is in the list; shape (rows of ``distinct``,).
-    urls : TextIndex
-        Finds the row of a URL.
-    request : Int64Array
-        For each row the number of the request that must reach the origin, from 0; -1 where none must.
-    requests : TextIndex
-        Finds the number of a request by its URL as the origin logs it.
-    """
+    """The right answer of each URL of a list."""
 
     distinct: pl.DataFrame
+    """One row for each URL, in the order of the list: ``url``, ``outcome`` (status, error or either), ``status``,
+    ``length``, ``cause``; all but ``url`` null where unknown."""
     given: Int64Array
+    """How often each is in the list; shape (rows of ``distinct``,)."""
     urls: TextIndex
+    """Finds the row of a URL."""
     request: Int64Array
+    """For each row the number of the request that must reach the origin, from 0; -1 where none must."""
     requests: TextIndex
+    """Finds the number of a request by its URL as the origin logs it."""
 
     @classmethod
     def of(cls, rows: pl.DataFrame) -> "Expectations":
@@ -186,9 +177,14 @@ class Expectations:
             urls = TextIndex(distinct["url"])
             given = np.bincount(urls.find(rows["url"]), minlength=len(distinct))
         must_arrive = distinct.select((pl.col("arrives") == 1).fill_null(False)).to_series()
-        request, requests = _requests(distinct["request_url"].filter(must_arrive).fill_null(""))
+        asked = distinct["request_url"].filter(must_arrive).fill_null("")
+        # Two URLs may make the same request: https://example.org and https://example.org/.
+        requests, numbers = TextIndex(asked), np.arange(len(asked), dtype=np.int64)
+        if not requests.distinct:
+            requests = TextIndex(asked.unique(maintain_order=True))
+            numbers = requests.find(asked)
         of_row = np.full(len(distinct), -1, dtype=np.int64)
-        of_row[must_arrive.to_numpy()] = request
+        of_row[must_arrive.to_numpy()] = numbers
         return cls(distinct.select("url", "outcome", "status", "length", "cause"), given, urls, of_row, requests)
 
     def first(self, count: int) -> "Expectations":
@@ -216,15 +212,6 @@ class Expectations:
         return int(self.given.sum())
 
 
-def _requests(urls: pl.Series) -> tuple[Int64Array, TextIndex]:
-    """Return a number for each request; two URLs may make the same: https://example.org and https://example.org/."""
-    index = TextIndex(urls)
-    if index.distinct:
-        return np.arange(len(urls), dtype=np.int64), index
-    index = TextIndex(urls.unique(maintain_order=True))
-    return index.find(urls), index
-
-
 def read_expectations(source: Path | BinaryIO) -> Expectations:
     """Read the CSV of ``engine expect``."""
     # Clients print a URL without the spaces around it, and lines are read so; the two must meet.
@@ -246,24 +233,16 @@ _ARRIVED: Final[dict[str, pl.DataType]] = {"at_ns": pl.Int64(), "done_ns": pl.In
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The truth that the claims of a client are compared with.
-
-    Attributes
-    ----------
-    expectations : Expectations
-        What each URL must answer; the same for all trials of a condition.
-    arrivals : pl.DataFrame | None
-        As ``read_arrivals`` gives them; None where nothing was logged.
-    clock_bound_ns : int
-        By how much the stamps of arrivals may be off: those of another machine are moved to the clock of this one.
-    planned_mean_ns : float | None
-        Mean time that the web plans for a URL; None where it plans none.
-    """
+    """The truth that the claims of a client are compared with."""
 
     expectations: Expectations
+    """What each URL must answer; the same for all trials of a condition."""
     arrivals: pl.DataFrame | None = None
+    """As ``read_arrivals`` gives them; None where nothing was logged."""
     clock_bound_ns: int = 0
+    """By how much the stamps of arrivals may be off: those of another machine are moved to the clock of this one."""
     planned_mean_ns: float | None = None
+    """Mean time that the web plans for a URL; None where it plans none."""
 
 
 def read_arrivals(source: Path | BinaryIO) -> pl.DataFrame:

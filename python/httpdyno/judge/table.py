@@ -8,20 +8,9 @@ from typing import Final
 
 import numpy as np
 
+from httpdyno.judge import notes
 from httpdyno.judge.comparison import find_metric
 from httpdyno.judge.limit import ceiling_notes, ceiling_over
-from httpdyno.judge.notes import (
-    asked_version_notes,
-    crowded_notes,
-    disturbance_notes,
-    disturbed_notes,
-    level_notes,
-    missing_notes,
-    rank_notes,
-    trial_notes,
-    unverified_notes,
-    version_notes,
-)
 from httpdyno.judge.rankable import counting_trials, grouped, rankable, verdict_of
 from httpdyno.judge.ranking import rank
 from httpdyno.model import (
@@ -49,10 +38,10 @@ Word = Callable[[Trial], str | None]
 MAY_BE_CHANCE: Final = "may be chance"
 PROVISIONAL: Final = "provisional"
 
-RANK: Final = "rank"
+_RANK: Final = "rank"
 RANK_NOTE: Final = "rank_note"
 _RANKS: Final = (
-    Column(RANK, ColumnKind.INTEGER, description="place by the median of the metric that ranks"),
+    Column(_RANK, ColumnKind.INTEGER, description="place by the median of the metric that ranks"),
     Column(
         RANK_NOTE,
         description=f"{MAY_BE_CHANCE}: the difference from the row above is not certain; {PROVISIONAL}: disturbed "
@@ -78,8 +67,7 @@ _JUDGED: Final = (
         shown=False,
     ),
 )
-PASSED: Final = "passed"
-_PASSED: Final = Column(PASSED, ColumnKind.BOOLEAN, description="whether no trial failed; empty: unknown")
+_PASSED: Final = Column("passed", ColumnKind.BOOLEAN, description="whether no trial failed; empty: unknown")
 _NOT_TRIED: Final = frozenset({Outcome.INTERRUPTED, Outcome.UNAVAILABLE, Outcome.REFUSED})
 _LEVEL: Final = 0.95
 
@@ -142,17 +130,14 @@ def trial_table(
         for row in _rows(own, rankings[condition], ranking_metric, disturbed=disturbed)
     ]
     standings = [row.standing.value for row in rows if row.standing and row.standing.value]
-    notes = [Note(text, index) for index, row in enumerate(rows) for text in trial_notes(row.trials)]
+    explained = [Note(text, index) for index, row in enumerate(rows) for text in notes.trial_notes(row.trials)]
     doubts = (
-        *missing_notes(trials),
-        *unverified_notes(trials),
-        *rank_notes(rankings.values()),
-        *level_notes(ranking_metric, standings, level=_LEVEL),
-        *((*disturbed_notes(trials), *crowded_notes(trials)) if disturbed else ()),
-        *disturbance_notes(rankings.values()),
-        *ceiling_notes(trials),
-        *asked_version_notes(trials),
-        *version_notes(trials),
+        *map(Note, (*notes.missing_notes(trials), *notes.unverified_notes(trials))),
+        *map(Note, notes.rank_notes(rankings.values())),
+        *notes.level_notes(ranking_metric, standings, level=_LEVEL),
+        *map(Note, (*notes.disturbed_notes(trials), *notes.crowded_notes(trials)) if disturbed else ()),
+        *map(Note, (*notes.disturbance_notes(rankings.values()), *ceiling_notes(trials))),
+        *map(Note, (*notes.asked_version_notes(trials), *notes.version_notes(trials))),
     )
     return Table(
         (
@@ -162,7 +147,7 @@ def trial_table(
             *_JUDGED,
         ),
         tuple(_cells(row, metrics, (ranked_by, intervals), identity, words) for row in rows),
-        notes=(*notes, *map(Note, doubts)),
+        notes=(*explained, *doubts),
     )
 
 
@@ -206,7 +191,7 @@ def pass_table(
             )
             for row in rows
         ),
-        notes=tuple(Note(text, index) for index, row in enumerate(rows) for text in trial_notes(row.trials)),
+        notes=tuple(Note(text, index) for index, row in enumerate(rows) for text in notes.trial_notes(row.trials)),
     )
 
 
@@ -234,9 +219,9 @@ def _rows(trials: Sequence[Trial], ranking: Ranking, metric: Metric, *, disturbe
 def marked_ranks(table: Table) -> Table:
     """Mark uncertain ranks: ``2?`` may be chance, ``2~`` is provisional."""
     names = [column.name for column in table.columns]
-    if not {RANK, RANK_NOTE} <= set(names):
+    if not {_RANK, RANK_NOTE} <= set(names):
         return table
-    rank, note = names.index(RANK), names.index(RANK_NOTE)
+    rank, note = names.index(_RANK), names.index(RANK_NOTE)
     marks = {MAY_BE_CHANCE: OPEN_MARK, PROVISIONAL: PROVISIONAL_MARK}
     rows = tuple(
         row if row[rank] is None else (*row[:rank], f"{row[rank]}{marks.get(str(row[note]), '')}", *row[rank + 1 :])

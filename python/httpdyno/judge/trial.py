@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, Final, Protocol
 import numpy as np
 import polars as pl
 
-from httpdyno.judge.cpu_time import CpuSeries, cpu_per_right
+from httpdyno.judge.cpu_time import COARSE_NS, CpuSeries, with_cpu_time
 from httpdyno.judge.limit import Ceiling, is_saturated
 from httpdyno.judge.lines import Lines
 from httpdyno.judge.outcome import Ending, ending_from_report, outcome_of
@@ -36,7 +36,6 @@ from httpdyno.model import (
 from httpdyno.stats import summarise_durations
 
 _FIGURES: Final = ("status", "start_ns", "duration_ns", "body_length", "precision_ns")
-_COARSE_NS: Final = 10_000_000
 
 
 def summarise_crawl(
@@ -86,19 +85,13 @@ def summarise_crawl(
 
 def _time_ns(printed: pl.DataFrame, ending: Ending) -> int | None:
     """From exec to the client's last line."""
-    wall_ns = _wall_ns(ending)
-    if wall_ns is None or ending.started_at_ns is None:
+    if ending.started_at_ns is None or ending.ended_at_ns is None:
         return None
-    if int(printed["precision_ns"].to_numpy().min()) > _COARSE_NS:
+    wall_ns = ending.ended_at_ns - ending.started_at_ns
+    if int(printed["precision_ns"].to_numpy().min()) > COARSE_NS:
         return wall_ns
     last_ns = int((printed["start_ns"] + printed["duration_ns"]).to_numpy().max())
     return min(max(last_ns - ending.started_at_ns, 0), wall_ns)
-
-
-def _wall_ns(ending: Ending) -> int | None:
-    if ending.started_at_ns is None or ending.ended_at_ns is None:
-        return None
-    return ending.ended_at_ns - ending.started_at_ns
 
 
 def _right_rate(
@@ -112,7 +105,8 @@ def _right_rate(
     rated = long and not (samples["verdict"] == Verdict.UNVERIFIED.value).any()
     if ending.cut_short and samples["line"].null_count():
         # A client without further answers until the deadline is that slow.
-        lasted_ns = max(time_ns, min(_wall_ns(ending) or 0, round((deadline_s or 0) * 1e9)))
+        wall_ns = (ending.ended_at_ns or started_at_ns) - started_at_ns
+        lasted_ns = max(time_ns, min(wall_ns, round((deadline_s or 0) * 1e9)))
         return None, int(right.sum()) * 1e9 / lasted_ns if rated else None
     starts_ns = samples["start_ns"]
     last_start = int(starts_ns.drop_nulls().to_numpy().max())
@@ -136,27 +130,18 @@ class JudgedTrial:
 
 @dataclass(frozen=True, slots=True)
 class TrialArtifacts:
-    """Files and reports that a trial left.
-
-    Attributes
-    ----------
-    report : Mapping[str, Any]
-        The engine's report, version 1, parsed from JSON.
-    lines : Lines
-        The client's lines.
-    stderr : str
-        The end of what the client wrote to its standard error.
-    round_trip_ns : int | None
-        Of a packet between client and peer and back, as measured in such a room; None: not measured.
-    output : BinaryIO
-        The same bytes as ``lines``, for a client that times itself, which prints something else.
-    """
+    """Files and reports that a trial left."""
 
     report: Mapping[str, Any]
+    """The engine's report, version 1, parsed from JSON."""
     lines: Lines
+    """The client's lines."""
     stderr: str = ""
+    """The end of what the client wrote to its standard error."""
     round_trip_ns: int | None = None
+    """Of a packet between client and peer and back, as measured in such a room; None: not measured."""
     output: BinaryIO = field(default_factory=BytesIO)
+    """The same bytes as ``lines``, for a client that times itself, which prints something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,20 +207,15 @@ def judge_crawl(
     outcome, reason = outcome_of(ending, lines, judged, timeout_ns=timeout_ns)
     tally = _tally(judged.samples, known_failures, ours=plan.condition.peer is None)
     urls_given = len(reference.expectations)
-    spent = cpu_per_right(judged.samples, CpuSeries.of(artifacts.report), counters)
-    summary = replace(
-        summarise_crawl(
-            judged.samples,
-            ending,
-            urls_given=urls_given,
-            concurrency=plan.concurrency,
-            deadline_s=plan.condition.deadline_s,
-        ),
-        start_cpu_ns=spent.start_cpu_ns,
-        warm_up_cpu_ns=spent.warm_up_cpu_ns,
-        cpu_per_right_ns=spent.cpu_per_right_ns,
-        planned_mean_ns=reference.planned_mean_ns,
+    summary = summarise_crawl(
+        judged.samples,
+        ending,
+        urls_given=urls_given,
+        concurrency=plan.concurrency,
+        deadline_s=plan.condition.deadline_s,
     )
+    summary = with_cpu_time(summary, judged.samples, CpuSeries.of(artifacts.report), counters)
+    summary = replace(summary, planned_mean_ns=reference.planned_mean_ns)
     unjudged = replace(
         trial_not_run(plan, outcome, reason, circumstances, urls_given=urls_given).having(summary),
         garbage_lines=lines.garbage,

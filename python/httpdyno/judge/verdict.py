@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from httpdyno.judge.reference import CHECK_FAILED, WRONG_CONTENT, Expectations, Reference, TextIndex
+from httpdyno.judge.reference import CHECK_FAILED, WRONG_CONTENT, Reference, TextIndex
 from httpdyno.model import KnownFailure, Link, Verdict
 from httpdyno.stats import BoolArray, Int64Array
 
@@ -40,87 +40,45 @@ DONE_SLACK_NS: Final = 100_000_000
 """The last bytes may be framing alone: a decoder that has found its own end mark need not wait for them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claims:
-    """Times at which a client claims to have fetched URLs, each shape (n,).
-
-    A group is a number from 0 that stands for a URL; -1 stands for none, and is never seen.
-    """
-
-    group: Int64Array
-    begin_ns: Int64Array
-    end_ns: Int64Array
-
-    def some(self, rows: Int64Array) -> "Claims":
-        """Pick some of them, by their places."""
-        return Claims(self.group[rows], self.begin_ns[rows], self.end_ns[rows])
-
-
-@dataclass(frozen=True, slots=True)
-class Requests:
-    """Requests that the origin saw, each shape (m,): ``done_ns`` is ``at_ns`` where an answer was never finished."""
-
-    group: Int64Array
-    at_ns: Int64Array
-    done_ns: Int64Array
-
-    def last_ns(self) -> Int64Array:
-        """Return the earliest moment that a stretch may end at which the request lies within."""
-        return np.maximum(self.at_ns, self.done_ns - DONE_SLACK_NS)
-
-
-def seen_within(claims: Claims, requests: Requests) -> BoolArray:
+def seen_within(claims: pl.DataFrame, requests: pl.DataFrame) -> BoolArray:
     """Return for each claimed stretch whether one request of its group lies within it: shape (n,).
 
     A request lies within when it arrived no earlier than ``begin_ns`` and no later than ``end_ns``, and was answered no
-    later than ``DONE_SLACK_NS`` after ``end_ns``. Groups are numbered without great gaps.
+    later than ``DONE_SLACK_NS`` after ``end_ns``.
+
+    Parameters
+    ----------
+    claims : n rows
+        ``group``, ``begin_ns`` and ``end_ns``. A group is a number from 0 that stands for a URL; -1 stands for none,
+        and is never seen. Groups are numbered without great gaps.
+    requests
+        ``group``, ``at_ns`` and ``done_ns``, which is ``at_ns`` where an answer was never finished.
     """
-    if len(requests.group) == 0:
-        return np.zeros(len(claims.group), dtype=np.bool_)
+    claimed, begin_ns, end_ns = (claims[name].to_numpy() for name in ("group", "begin_ns", "end_ns"))
+    requested, at_ns, done_ns = (requests[name].to_numpy() for name in ("group", "at_ns", "done_ns"))
+    if len(requested) == 0:
+        return np.zeros(len(claims), dtype=np.bool_)
+    # The earliest moment that a stretch may end at which the request lies within.
+    last_ns = np.maximum(at_ns, done_ns - DONE_SLACK_NS)
     # One number more than there are groups: -1 looks at the last, which no request has.
-    groups = max(int(requests.group.max()), int(claims.group.max(initial=-1))) + 2
-    logged = np.bincount(requests.group, minlength=groups)[claims.group]
+    groups = max(int(requested.max()), int(claimed.max(initial=-1))) + 2
+    logged = np.bincount(requested, minlength=groups)
     place = np.zeros(groups, dtype=np.int64)
-    place[requests.group] = np.arange(len(requests.group))
-    request = place[claims.group]
-    inside = (claims.begin_ns <= requests.at_ns[request]) & (requests.last_ns()[request] <= claims.end_ns)
+    place[requested] = np.arange(len(requested))
+    request = place[claimed]
     # Nearly every URL is requested once: then one comparison is enough.
-    seen: BoolArray = inside & (logged == 1)
-    often = np.flatnonzero(logged > 1)
+    seen: BoolArray = (begin_ns <= at_ns[request]) & (last_ns[request] <= end_ns) & (logged[claimed] == 1)
+    often = np.flatnonzero(logged[claimed] > 1)
     if len(often):
-        seen[often] = _seen_often(claims.some(often), requests)
+        repeated = requests.with_columns(last_ns=last_ns).filter(logged[requested] > 1).sort("at_ns")
+        earliest = repeated.with_columns(pl.col("last_ns").cum_min(reverse=True).over("group"))
+        some = claims[often].with_row_index().sort("begin_ns")
+        found = some.join_asof(
+            earliest, left_on="begin_ns", right_on="at_ns", by="group", strategy="forward", check_sortedness=False
+        )
+        within = (pl.col("last_ns") <= pl.col("end_ns")).fill_null(False)
+        seen[often] = found.sort("index").select(within).to_series().to_numpy()
     return seen
-
-
-def _seen_often(claims: Claims, requests: Requests) -> BoolArray:
-    """Return it of groups with any number of requests; the cost is that of sorting, also when all are of one group."""
-    count = len(requests.at_ns)
-    # Times are replaced by their ranks, so that group and time fit into one sortable number without overflow.
-    stride = count + 1
-    by_time = np.argsort(requests.at_ns, kind="stable")
-    rank = np.empty(count, dtype=np.int64)
-    rank[by_time] = np.arange(count)
-    key = requests.group * stride + rank
-    order = np.argsort(key)
-    key, group, last = key[order], requests.group[order], requests.last_ns()[order]
-    first_not_before = np.searchsorted(requests.at_ns[by_time], claims.begin_ns)
-    candidate = np.searchsorted(key, claims.group * stride + first_not_before)
-    inside = candidate < count
-    candidate[~inside] = 0
-    inside &= group[candidate] == claims.group
-    return inside & (_earliest_from_here_on(group, last)[candidate] <= claims.end_ns)
-
-
-def _earliest_from_here_on(group: Int64Array, last: Int64Array) -> Int64Array:
-    """Smallest ``last`` among the requests of the same group from each one on; groups are contiguous and ascending."""
-    if (group[1:] != group[:-1]).all():
-        return last
-    ranked = np.sort(last)
-    stride = len(last) + 1
-    # Backwards, every group's numbers are below those of the group before: the running minimum starts anew by itself.
-    smallest = np.minimum.accumulate((group * stride + np.searchsorted(ranked, last))[::-1])[::-1]
-    earliest: Int64Array = ranked[smallest - group * stride]
-    return earliest
 
 
 VERDICTS: Final = pl.Enum([verdict.value for verdict in Verdict])
@@ -134,31 +92,20 @@ _EXAMPLES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The samples of a trial with their verdicts, and what of the output belongs to no sample.
-
-    Attributes
-    ----------
-    samples : pl.DataFrame
-        The columns of ``model.Sample`` but for ``trial``, and ``precision_ns``; in the order printed.
-    foreign, duplicates, missing : int
-        Lines of a URL that was never given; lines of a URL beyond the number of times that it was given; URLs given
-        that have no line.
-    foreign_examples, duplicate_examples, missing_examples : tuple[str, ...]
-        The first URLs of each.
-    """
+    """The samples of a trial with their verdicts, and what of the output belongs to no sample."""
 
     samples: pl.DataFrame
+    """The columns of ``model.Sample`` but for ``trial``, and ``precision_ns``; in the order printed."""
     foreign: int = 0
+    """Lines of a URL that was never given."""
     duplicates: int = 0
+    """Lines of a URL beyond the number of times that it was given."""
     missing: int = 0
+    """URLs given that have no line."""
     foreign_examples: tuple[str, ...] = ()
     duplicate_examples: tuple[str, ...] = ()
     missing_examples: tuple[str, ...] = ()
-
-
-def latest_allowed_ns(timeout_ns: int) -> int:
-    """Return the longest duration that is not late: the timeout, 10 % and 100 ms."""
-    return timeout_ns + timeout_ns // 10 + 100_000_000
+    """The first URLs of each."""
 
 
 def judge_samples(
@@ -294,7 +241,7 @@ def _with_verdicts(matched: pl.DataFrame, ids: Int64Array, reference: Reference,
         .then(_literal(Verdict.WRONG_STATUS))
         .when(compared & pl.col("due_length").is_not_null() & pl.col("body_length").ne_missing(pl.col("due_length")))
         .then(_literal(Verdict.WRONG_LENGTH))
-        .when(pl.col("duration_ns") > latest_allowed_ns(timeout_ns))
+        .when(pl.col("duration_ns") > timeout_ns + timeout_ns // 10 + 100_000_000)
         .then(_literal(Verdict.LATE))
         .when(answered & pl.col("unseen"))
         .then(_literal(Verdict.WRONG_TIME))
@@ -332,22 +279,21 @@ def _unseen(matched: pl.DataFrame, ids: Int64Array, reference: Reference) -> pl.
     """Whether a request must have reached the origin, but none did within the claimed stretch."""
     if reference.arrivals is None:
         return pl.repeat(False, len(matched), eager=True)
-    request = reference.expectations.request[ids]
-    start = matched["start_ns"].to_numpy()
-    tolerance = matched["precision_ns"].to_numpy() + CLOCK_SLACK_NS + reference.clock_bound_ns
-    end = start + matched["duration_ns"].to_numpy() + tolerance
-    seen = seen_within(Claims(request, start - tolerance, end), _requests(reference.arrivals, reference.expectations))
-    return pl.Series((request >= 0) & ~seen)
-
-
-def _requests(arrivals: pl.DataFrame, expectations: Expectations) -> Requests:
-    """Arrivals of requests that must arrive, by their numbers."""
-    known = arrivals.filter(pl.col("url").is_not_null())
-    number = expectations.requests.find(known["url"])
-    expected = number >= 0
-    at = known["at_ns"].to_numpy()
-    done = known.select(pl.coalesce("done_ns", "at_ns")).to_series().to_numpy()
-    return Requests(number[expected], at[expected], done[expected])
+    request = pl.Series(reference.expectations.request[ids])
+    tolerance = pl.col("precision_ns") + CLOCK_SLACK_NS + reference.clock_bound_ns
+    claims = matched.select(
+        group=request,
+        begin_ns=pl.col("start_ns") - tolerance,
+        end_ns=pl.col("start_ns") + pl.col("duration_ns") + tolerance,
+    )
+    # Of the arrivals, those of requests that must arrive.
+    known = reference.arrivals.filter(pl.col("url").is_not_null())
+    requests = known.select(
+        "at_ns",
+        group=pl.Series(reference.expectations.requests.find(known["url"])),
+        done_ns=pl.coalesce("done_ns", "at_ns"),
+    ).filter(pl.col("group") >= 0)
+    return (request >= 0) & ~pl.Series(seen_within(claims, requests))
 
 
 def _not_reached(urls: pl.Series, cause: pl.Series, schema: pl.Schema) -> pl.DataFrame:

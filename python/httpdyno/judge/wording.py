@@ -10,15 +10,16 @@ NAMED_AT_MOST: Final = 3
 
 NO_DIFFERENCE: Final = "no difference shown"
 """Not "equal": that is something no measurement shows."""
+_RATES: Final = ("1/s", "MB/s")
+_TIMES: Final = ("s", "ms", "us", "ns")
 _WORDS: Final = {
-    **dict.fromkeys(("1/s", "MB/s"), ("faster", "slower")),
+    **dict.fromkeys(_RATES, ("faster", "slower")),
     "bytes": ("more", "less"),
-    **dict.fromkeys(("s", "ms", "us", "ns"), ("longer", "shorter")),
+    **dict.fromkeys(_TIMES, ("longer", "shorter")),
 }
-_ANY: Final = ("higher", "lower")
 _THAN: Final = {
-    **dict.fromkeys(("1/s", "MB/s"), ("is faster than", "is slower than")),
-    **dict.fromkeys(("s", "ms", "us", "ns"), ("is slower than", "is faster than")),
+    **dict.fromkeys(_RATES, ("is faster than", "is slower than")),
+    **dict.fromkeys(_TIMES, ("is slower than", "is faster than")),
     "bytes": ("needs more than", "needs less than"),
 }
 _WHOLE_FROM: Final = 100
@@ -37,13 +38,7 @@ def difference_text(comparison: Comparison, metric: Metric) -> str:
     if comparison.difference is Difference.UNDECIDED:
         return NO_DIFFERENCE
     rises = (comparison.difference is Difference.BETTER) is (metric.better is Direction.HIGHER)
-    return _WORDS.get(metric.column.unit, _ANY)[0 if rises else 1]
-
-
-def change_with_level(ratio: Interval) -> str:
-    """Write a ratio as a change for a sentence: ``+9.2 % (95 %: +7.1 to +11.4 %)``."""
-    low = _percent(ratio.low).removesuffix(" %")
-    return f"{_percent(ratio.estimate)} ({ratio.level * 100:g} %: {low} to {_percent(ratio.high)})"
+    return _WORDS.get(metric.column.unit, ("higher", "lower"))[0 if rises else 1]
 
 
 def comparison_text(
@@ -62,9 +57,11 @@ def comparison_text(
         words = _THAN.get(metric.column.unit)
         verb = words[0 if rises else 1] if words else f"is {'better' if better else 'worse'} than"
         relation = f"{subject} {verb} {baseline}"
-    change = ""
-    if comparison.ratio is not None:
-        change = f" {change_with_level(comparison.ratio) if interval else _percent(comparison.ratio.estimate)}"
+    change, ratio = "", comparison.ratio
+    if ratio is not None:
+        low = _percent(ratio.low).removesuffix(" %")
+        bounds = f" ({ratio.level * 100:g} %: {low} to {_percent(ratio.high)})" if interval else ""
+        change = f" {_percent(ratio.estimate)}{bounds}"
     return f"{relation}: {metric.name}{change}"
 
 

@@ -1,1 +1,1 @@
-"""Runs one trial: the engine's process, its files, its end and its clean-up."""
+"""Trials on this machine: rooms, processes, files, and the CPUs between them."""

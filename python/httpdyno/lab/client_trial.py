@@ -1,6 +1,5 @@
-"""Trials of a client in a room: executed, and judged by what the client printed."""
+"""Trials of a client in a room: executed, and judged by the lines that the client printed."""
 
-import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -19,48 +18,51 @@ from httpdyno.judge import (
     read_lines,
 )
 from httpdyno.judge.validity import Rule
+from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor, TrialKind
 from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import TrialPlan
 from httpdyno.subjects.build import Build
-from httpdyno.subjects.cache import program_path
 
-__all__ = ["CRAWL", "client_command", "client_trials"]
-
-_LINES: Final = "lines"
+LINES: Final = "lines"
 """File with the rows of the client's output, as CSV."""
 
 
 def _execute_client(executor: LocalExecutor, plan: TrialPlan, build: Build, peer: Command | None) -> TrialFiles:
     """Run one fresh process of a client: an ``Execute``."""
     condition = plan.condition
-    spec = RoomSpec.of(condition, client_command(plan, build), executor.pinning, peer)
+    command = Command.of(build, condition.workload.environment(plan.concurrency))
+    spec = RoomSpec(command, condition, executor.pinning, peer)
     with executor.lines(condition.workload) as lines:
         answers = executor.web.of(condition, lines)
         if executor.observer:
             executor.observer.expected(answers.expectations)
-        round_trip_ns = executor.wire.round_trip_ns(condition) if condition.times_wire else None
+        round_trip_ns = executor.round_trip_ns(condition) if condition.times_wire else None
         # A client that times its own calls prints at its end only.
         files = executor.room(spec, lines, answers_lines=not condition.workload.harness)
     with ExitStack() as on_error:
         on_error.enter_context(files)
-        files.answers, files.version, files.round_trip_ns = answers, build.version, round_trip_ns
-        files.more[_LINES] = rows = ScratchFile()
-        killed = ending_from_report(files.report).killed
-        executor.engine.write_lines(files.stdout.path, rows.file, killed=killed)
+        files.answers, files.round_trip_ns = answers, round_trip_ns
+        add_lines(files, executor.engine)
         on_error.pop_all()
     return files
 
 
+def add_lines(files: TrialFiles, engine: Engine) -> None:
+    """Add the file with the rows that the client printed, which the engine derives from its standard output."""
+    files.more[LINES] = rows = ScratchFile()
+    engine.write_lines(files.stdout.path, rows.file, killed=ending_from_report(files.report).killed)
+
+
+def client_trials(judge: Judge) -> TrialKind:
+    """Return the trials of clients for an experiment with a judge of its own."""
+    return TrialKind(_execute_client, partial(_judge_client, judge=judge))
+
+
 def _judge_client(
-    plan: TrialPlan,
-    files: TrialFiles,
-    circumstances: Circumstances,
-    *,
-    rules: Sequence[Rule],
-    judge: Judge = judge_crawl,
+    plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, rules: Sequence[Rule], *, judge: Judge
 ) -> JudgedTrial:
     """Judge one trial of a client by its lines, the truth of its web, and the arrivals at our origin."""
     assert files.answers is not None, "a client is given a list"
@@ -74,29 +76,10 @@ def _judge_client(
     )
     with files.stdout.path.open("rb") as output:
         artifacts = TrialArtifacts(
-            files.report, read_lines(files.more[_LINES].path), files.stderr.last_words(), files.round_trip_ns, output
+            files.report, read_lines(files.more[LINES].path), files.stderr.last_words(), files.round_trip_ns, output
         )
         return judge(plan, artifacts, reference, circumstances, rules=rules)
 
 
-def client_trials(judge: Judge) -> TrialKind:
-    """Return how clients are measured in an experiment with a judge of its own."""
-    return TrialKind(_execute_client, partial(_judge_client, judge=judge))
-
-
 CRAWL: Final = client_trials(judge_crawl)
 """Trials of a client that crawls a list."""
-
-
-def client_command(plan: TrialPlan, build: Build) -> Command:
-    """Return how a client is started for a trial."""
-    return Command(
-        argv=build.argv,
-        folder=build.folder,
-        environment={
-            "PATH": program_path(os.environ),
-            **plan.condition.workload.environment(plan.concurrency),
-            **build.environment,
-        },
-        trust_files=build.trust_files,
-    )

@@ -1,4 +1,4 @@
-"""Tries the cases of conformance: clients crawl in rooms, servers answer on this machine's loopback."""
+"""Trials of conformance cases: clients crawl in rooms, servers answer on this machine's loopback."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ from httpdyno.judge.conformance import (
     not_tried,
 )
 from httpdyno.judge.server_cases import server_cases
+from httpdyno.judge.validity import RULES
 from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor
@@ -35,15 +36,15 @@ from httpdyno.subjects.build import Build, BuildOutcome
 HANG_S: Final = 30.0
 """Patience with a client beyond what its stalls take: the lists are short."""
 _ANSWER_S: Final = 120.0
-"""No answer of a server takes as long, on however busy a machine."""
+"""Longer than any answer of a server, even on a busy machine."""
 _STALLS: Final = 15
-"""The contract's web has a dozen: a client may meet one after the other."""
+"""The contract's web has a dozen, which a client may meet one after the other."""
 _DOCUMENTS: Final = 3000
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Where a built subject is tried."""
+    """Runner of conformance trials of a built subject."""
 
     engine: Engine
     build: Build
@@ -56,11 +57,14 @@ class Room:
         """Have the client crawl once."""
         output, subject = KeptOutput(), self.build.subject
         stalls_s = _STALLS * asked.workload.timeout_s if asked.web == CONTRACT_WEB else 0
-        lines = [*self._listed(asked), *asked.lines]
+        lines = list(asked.lines)
+        if asked.listed is Listed.DOCUMENTS:
+            lines[:0] = find_documents(self.engine)[0]
+        elif asked.listed is Listed.WEB:
+            lines[:0] = urls_of(self.engine, asked.web, 10_000)
         given = replace(subject, environment={**subject.environment, **asked.environment})
         with ScratchFile() as urls:
-            urls.file.write("".join(f"{line}\n" for line in lines).encode())
-            urls.file.flush()
+            urls.write(f"{line}\n".encode() for line in lines)
             condition = Condition(
                 "contract",
                 asked.web,
@@ -71,7 +75,7 @@ class Room:
             )
             builds = {subject.id: BuildOutcome(given, replace(self.build, subject=given))}
             executor = LocalExecutor(self.engine, self.pinning, self.interruption, output, builds, urls=urls)
-            judged = executor.run(TrialPlan(0, 0, 0, given, condition), CRAWL)
+            judged = executor.run(TrialPlan(0, 0, 0, given, condition), CRAWL, RULES)
         if self.interruption.requested:
             raise Interrupted(f"interrupted while {subject.id} was held to its contract")
         return Crawled(asked, output.text, judged, lines)
@@ -90,7 +94,7 @@ class Room:
         return Answered(asked, answered if is_whole else None, trial_not_run(plan, Outcome.OK, None, ran))
 
     def attempt(self, stimulus: Stimulus[Asked, Seen]) -> tuple[Seen, int]:
-        """Give the subject a stimulus, with more time until more would change nothing; return how often, too."""
+        """Give the subject a stimulus, with more time until that changes nothing; return the attempts, too."""
         tried: list[Any] = []
         for asked in stimulus.attempts:
             tried.append(self.crawl(asked) if isinstance(asked, Crawl) else self.ask(asked))
@@ -98,34 +102,17 @@ class Room:
                 break
         return tried[-1], len(tried)
 
-    def _listed(self, asked: Crawl) -> Sequence[str]:
-        if asked.listed is Listed.DOCUMENTS:
-            return find_documents(self.engine).urls
-        return urls_of(self.engine, asked.web, 10_000) if asked.listed is Listed.WEB else ()
 
-
-@dataclass(frozen=True, slots=True)
-class Documents:
-    """URLs of the JSON document, and those of them that give it with a wrong number."""
-
-    urls: Sequence[str]
-    wrong: frozenset[str]
-
-
-def find_documents(engine: Engine) -> Documents:
-    """Return a few of the right documents before each wrong one, and a few after it.
-
-    What was read before must not be taken for it.
-    """
+def find_documents(engine: Engine) -> tuple[list[str], frozenset[str]]:
+    """Return the URLs of wrong documents and of the right ones around each, and those of the wrong ones alone."""
     urls = [f"{DOCUMENT_HOST}/json?n={number}" for number in range(_DOCUMENTS)]
     with ScratchFile() as listed, ScratchFile() as answer:
-        listed.file.write("\n".join(urls).encode())
-        listed.file.flush()
-        engine.expect(web="wrong-documents", seed=1, timeout_s=5, check="json", urls=listed.path, into=answer.file)
+        listed.write(f"{url}\n".encode() for url in urls)
+        engine.expect(Condition("contract", "wrong-documents", Workload((), check="json")), listed.path, answer.file)
         rows = answer.read_text().splitlines()[1:]
     wrong = [number for number, row in enumerate(rows) if ",error,,,check_failed," in row]
     near = sorted({number + step for number in wrong for step in range(-3, 4)} & set(range(_DOCUMENTS)))
-    return Documents([urls[number] for number in near], frozenset(urls[number] for number in wrong))
+    return [urls[number] for number in near], frozenset(urls[number] for number in wrong)
 
 
 def urls_of(engine: Engine, web: str, limit: int) -> list[str]:
@@ -136,9 +123,9 @@ def urls_of(engine: Engine, web: str, limit: int) -> list[str]:
 
 
 def try_cases(room: Room, cases: Sequence[Case[Asked, Seen]]) -> Iterator[Trial]:
-    """Give a subject one stimulus after the other, and yield a trial with the results of the cases that it showed.
+    """Give a subject one stimulus after the other; yield a trial for each, with the results of its cases.
 
-    Once a subject does not answer it is given no more, and the last trial has what is left.
+    After a subject does not answer it gets no more, and the last trial has the cases that are left.
     """
     subject = room.build.subject
     left = list(cases)
@@ -157,11 +144,9 @@ def try_cases(room: Room, cases: Sequence[Case[Asked, Seen]]) -> Iterator[Trial]
 def try_claims(room: Room, *, only: Collection[str] | None = None) -> Iterator[Trial]:
     """Try the claims of a built client or server: all, or only those of some titles; claims that it makes come first.
 
-    A client that waits for ever in what it does not claim has shown its claims by then.
+    A client that hangs in a case that it does not claim has shown its claims by then.
     """
-    subject = room.build.subject
-    cases: Sequence[Case[Any, Any]] = claims_of(subject)
-    chosen = [case for case in cases if only is None or case.title in only]
+    chosen = [case for case in claims_of(room.build.subject) if only is None or case.title in only]
     return try_cases(room, sorted(chosen, key=lambda case: not case.claimed))
 
 

@@ -1,40 +1,39 @@
-"""The pause between trials: as long as the last one has left load or sockets behind, and no longer."""
+"""Pause between trials, until the load and the sockets of the last one are gone."""
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Final, TypeVar
 
 from httpdyno.lab.machine_use import MachineUse, Snapshot, use_between
 
-__all__ = ["LONGEST_S", "CoolDown", "Pause", "disturbance", "quieter"]
-
+_Key = TypeVar("_Key", int, str)
 WINDOW_S: Final = 0.25
-"""How long the machine is watched to tell whether it is quiet: 25 ticks of the kernel's clock."""
+"""Time to watch whether the machine is quiet: 25 ticks of the kernel's clock."""
 LONGEST_S: Final = 5.0
-"""What disturbs for longer than this is not the last trial, and no waiting helps."""
+"""A longer disturbance is not an effect of the last trial."""
 SHORTEST_WINDOW_S: Final = 0.1
-"""Between short trials: of fewer ticks than ten one more or less would be a disturbance."""
+"""Between short trials; with fewer than ten ticks, one more or less would be a disturbance."""
 _BUSY: Final = 0.20
 _STALLED: Final = 0.20
 
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """How long was waited before a trial, and for what."""
+    """Wait before a trial."""
 
     waited_ns: int
-    """The time that looking takes included."""
+    """Including the time to watch."""
     reason: str | None = None
-    """The last disturbance; None when the machine was quiet at once."""
+    """Last disturbance; None if the machine was quiet at once."""
 
 
 def disturbance(use: MachineUse, usual: MachineUse) -> str | None:
     """Describe the unusual work on the machine; None when it is quiet.
 
-    Quiet is a CPU that is busy, or a resource that is waited for, for at most 20 % of the time more than usual, and no
-    more sockets without a process than usual. Sockets in TIME_WAIT do not count: they die with the namespaces of the
-    room. ``usual`` is what others do all the time: no trial has left that behind, and it would not go away.
+    A machine is quiet if each CPU is busy, and each resource is waited for, at most 20 % of the time more than usual,
+    without more sockets that have no process. Sockets in TIME_WAIT do not count: they end with the namespaces of the
+    room. ``usual`` is the load of other programs, which no wait would end.
     """
     for cpu, share in sorted(use.busy.items()):
         if share > usual.busy.get(cpu, 0.0) + _BUSY:
@@ -47,77 +46,61 @@ def disturbance(use: MachineUse, usual: MachineUse) -> str | None:
 
 
 def quieter(one: MachineUse, other: MachineUse) -> MachineUse:
-    """Return the lower value of two uses of the machine; what only one of them knows is taken from that."""
-    return MachineUse(
-        busy={cpu: min(use.busy[cpu] for use in (one, other) if cpu in use.busy) for cpu in {*one.busy, *other.busy}},
-        stalled={
-            name: min(use.stalled[name] for use in (one, other) if name in use.stalled)
-            for name in {*one.stalled, *other.stalled}
-        },
-        orphans=min((use.orphans for use in (one, other) if use.orphans is not None), default=None),
-    )
+    """Return the lower values of two uses of the machine; a value that only one of them has is kept."""
+    orphans = (use.orphans for use in (one, other) if use.orphans is not None)
+    return MachineUse(_lower(one.busy, other.busy), _lower(one.stalled, other.stalled), min(orphans, default=None))
 
 
+def _lower(one: Mapping[_Key, float], other: Mapping[_Key, float]) -> dict[_Key, float]:
+    return {**one, **other, **{key: min(share, other[key]) for key, share in one.items() if key in other}}
+
+
+@dataclass(slots=True)
 class CoolDown:
     """Watcher of the machine between trials; learns its usual load."""
 
-    def __init__(
-        self,
-        read: Callable[[], Snapshot],
-        *,
-        longest_s: float = LONGEST_S,
-        pause: Callable[[float], None] = time.sleep,
-        stop: Callable[[], bool] = lambda: False,
-        tell: Callable[[str], None] = lambda _: None,
-    ) -> None:
-        """Keep the means to look and to wait.
-
-        ``longest_s`` is what is waited at most: a trial that lasts a second leaves less behind than one that lasts
-        minutes, and should not be waited for longer than it took. Once ``stop`` is true nothing is waited for; ``tell``
-        gets what is waited for, each time that it is looked at.
-        """
-        self._read = read
-        self._longest_ns = longest_s * 1e9
-        self._window_s = max(SHORTEST_WINDOW_S, min(WINDOW_S, longest_s / 10))
-        self._pause = pause
-        self._stop = stop
-        self._tell = tell
-        self._usual: MachineUse | None = None
-        self._first = True
-        self._left = False
+    read: Callable[[], Snapshot]
+    _: KW_ONLY
+    longest_s: float = LONGEST_S
+    """Longest wait: a trial of a second has fewer effects than one of minutes, and is worth a shorter wait."""
+    pause: Callable[[float], None] = time.sleep
+    stop: Callable[[], bool] = lambda: False
+    """Whether to end the wait."""
+    tell: Callable[[str], None] = lambda _: None
+    """Gets the disturbance after each window."""
+    _usual: MachineUse | None = None
+    _left: bool = False
 
     def before_trial(self) -> Pause | None:
         """Wait for the effects of the last trial to end; before the first one, learn the usual load."""
-        if self._first:
-            self._first = False
-            self._usual = self._watch(self._read())[1]
-        return self._wait() if self._left else None
+        if self._usual is None:
+            self._usual = self._watch(self.read())[1]
+        return self._wait(self._usual) if self._left else None
 
     def after_trial(self, *, ran: bool) -> None:
-        """Note whether the trial ran at all: one that could not leaves nothing behind."""
+        """Note whether the trial ran: otherwise it has no effects."""
         self._left = ran
 
-    def _wait(self) -> Pause:
-        """Wait until the machine is as quiet as usual, or as long as is waited at most."""
-        first = last = self._read()
+    def _wait(self, usual: MachineUse) -> Pause:
+        """Wait until the machine is as quiet as usual, or for the longest time."""
+        first = last = self.read()
         reason: str | None = None
-        while not self._stop():
+        while not self.stop():
             last, use = self._watch(last)
-            usual = self._usual or use
             disturbed = disturbance(use, usual)
-            self._usual = quieter(use, usual)
+            self._usual = usual = quieter(use, usual)
             if disturbed is None:
                 break
             reason = disturbed
-            if last.at_ns - first.at_ns >= self._longest_ns:
+            if last.at_ns - first.at_ns >= self.longest_s * 1e9:
                 reason = f"{disturbed}, still"
-                # Others have come to stay: not to be waited for again.
+                # Other programs have come to stay: the next wait ignores them.
                 self._usual = use
                 break
-            self._tell(disturbed)
+            self.tell(disturbed)
         return Pause(last.at_ns - first.at_ns, reason)
 
     def _watch(self, before: Snapshot) -> tuple[Snapshot, MachineUse]:
-        self._pause(self._window_s)
-        after = self._read()
+        self.pause(max(SHORTEST_WINDOW_S, min(WINDOW_S, self.longest_s / 10)))
+        after = self.read()
         return after, use_between(before, after)

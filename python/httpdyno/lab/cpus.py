@@ -1,24 +1,12 @@
-"""CPUs while something is measured: processes are pinned to them, they are kept awake, their idle time is read."""
+"""CPUs during a measurement: pin processes to them, and keep them awake."""
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Final
 
 from httpdyno.lab import keep_awake
-
-_STAT: Final = Path("/proc/stat")
-_LINE: Final = re.compile(r"^cpu([0-9]+) ([0-9 ]+)$", re.MULTILINE)
-_NO_PROGRAM: Final = (3, 4, 5, 6)
-"""Places of idle, iowait, irq and softirq among the fields of ``/proc/stat``.
-
-The kernel measures the idle time, where it only samples the others: a program that wakes up with each tick of the clock
-seems to run all the time, and one that sleeps at each never.
-"""
 
 
 @contextmanager
@@ -37,8 +25,8 @@ def kept_awake(cpus: Collection[int]) -> Iterator[None]:
     """Keep these CPUs from sleeping within the block; other programs on them lose nothing.
 
     The host of a virtual machine may take milliseconds to run a processor that slept, without any counter of it. That
-    delay would count as time of the measured program. Each CPU gets a process of the kernel's idle class, which has
-    ended when the block has: its CPU time is among that of this process's children.
+    delay would count as time of the measured program. Each CPU gets a process of the kernel's idle class, which ends
+    with the block: its CPU time is part of that of this process's children.
     """
     with ExitStack() as processes:
         for cpu in cpus:
@@ -51,14 +39,6 @@ def kept_awake(cpus: Collection[int]) -> Iterator[None]:
                     # Ctrl-C in a terminal reaches the parent only.
                     process_group=0,
                 )
-            # Left, a process is waited for behind the end of its standard input.
+            # Popen closes its standard input at the end, and waits for it.
             processes.enter_context(process)
         yield
-
-
-def without_program_s(cpus: Collection[int], *, stat: Path = _STAT, ticks_per_s: int | None = None) -> float:
-    """Return the seconds since the machine's start in which no program ran on these CPUs, summed over them."""
-    text = stat.read_text(encoding="ascii", errors="replace")
-    lines = ((int(cpu), [int(part) for part in fields.split()]) for cpu, fields in _LINE.findall(text))
-    ticks = sum(fields[place] for cpu, fields in lines if cpu in cpus for place in _NO_PROGRAM if place < len(fields))
-    return ticks / (ticks_per_s or os.sysconf("SC_CLK_TCK"))

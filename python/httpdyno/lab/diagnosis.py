@@ -1,10 +1,9 @@
-"""Facts of this machine: those that the engine knows of the kernel, and those of the Python side."""
+"""Facts of this machine: of its kernel from the engine, and of its programs and folders."""
 
 import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import EngineFailed, HttpdynoError
@@ -17,19 +16,17 @@ from httpdyno.subjects.catalogue import read_catalogue
 from httpdyno.subjects.engine_program import find_engine
 from httpdyno.subjects.needs import check_needs, find_need, install_line
 
-__all__ = ["Conclusion", "conclude", "diagnose"]
-
 _LEAST_FREE_BYTES: Final = 4 * 1024**3
 _ENGINE: Final = "engine"
 _NEEDED_FOR_A_ROOM: Final = frozenset({_ENGINE, "user_namespaces", "network_namespaces", "process_namespaces"})
-"""Facts without which no room can be made, by the names that the engine gives them."""
+"""Facts that every room needs, by the engine's names."""
 _UNAVAILABLE: Final = "unavailable: "
-"""Begins the consequence of a missing toolchain: some subjects cannot be measured, all others can."""
+"""Start of the consequence of a missing toolchain: only some subjects cannot be measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What all facts together mean for a measurement."""
+    """Effect of all facts on measurements."""
 
     can_measure: bool
     """False when no room can be made."""
@@ -38,7 +35,7 @@ class Conclusion:
 
 
 def diagnose() -> list[Fact]:
-    """Gather the facts; a missing engine is one like the others."""
+    """Return the facts; a missing engine is one of them."""
     return [*_engine_facts(), *_toolchains(), _cache(), *_unfinished_builds()]
 
 
@@ -63,31 +60,26 @@ def _engine_facts() -> list[Fact]:
     try:
         engine = Engine(find_engine())
         return [Fact(_ENGINE, f"{engine.path} ({engine.version()})", Fitness.YES), *engine.doctor()]
-    except EngineFailed as error:
-        return [Fact(_ENGINE, error.line, Fitness.NO, "nothing can be measured", renew_engine())]
     except HttpdynoError as error:
-        return [Fact(_ENGINE, error.line, Fitness.NO, "nothing is known of this kernel", renew_engine())]
+        lost = "nothing can be measured" if isinstance(error, EngineFailed) else "nothing is known of this kernel"
+        return [Fact(_ENGINE, error.line, Fitness.NO, lost, renew_engine())]
 
 
 def _toolchains() -> list[Fact]:
-    wanted: dict[str, list[str]] = {}
-    missing: dict[str, list[str]] = {}
+    missing_by_program: dict[str, list[str]] = {}
     for subject in read_catalogue().subjects.values():
         misses = {miss.need.program for miss in check_needs(subject)}
         for need in subject.needs:
-            wanted.setdefault(need.program, []).append(subject.id)
+            subjects = missing_by_program.setdefault(need.program, [])
             if need.program in misses:
-                missing.setdefault(need.program, []).append(subject.id)
+                subjects.append(subject.id)
     facts = []
-    for program in sorted(wanted):
+    for program, subjects in sorted(missing_by_program.items()):
         found = find_need(program)
         place = f" at {found.path}" if found and found.path else ""
         value = f"{found.version or 'of an unknown version'}{place}" if found else "not found"
-        if program in missing:
-            consequence = f"{_UNAVAILABLE}{', '.join(missing[program])}"
-            facts.append(Fact(program, value, Fitness.LIMITED, consequence, install_line(program)))
-        else:
-            facts.append(Fact(program, value, Fitness.YES))
+        missing = (f"{_UNAVAILABLE}{', '.join(subjects)}", install_line(program)) if subjects else ()
+        facts.append(Fact(program, value, Fitness.LIMITED if subjects else Fitness.YES, *missing))
     return facts
 
 
@@ -107,20 +99,10 @@ def _cache() -> Fact:
 
 def _unfinished_builds() -> list[Fact]:
     builds = cache_folder() / "builds"
-    folders = [path for path in builds.iterdir() if path.is_dir()] if builds.is_dir() else []
-    unfinished = [path.name for path in sorted(folders) if not _whole(path)]
+    folders = sorted(path for path in builds.iterdir() if path.is_dir()) if builds.is_dir() else []
+    unfinished = ", ".join(path.name for path in folders if not (path / "complete.json").is_file())
     if not unfinished:
         return []
-    return [
-        Fact(
-            "unfinished builds",
-            ", ".join(unfinished),
-            Fitness.LIMITED,
-            consequence="they take space; they are started anew when their subject is needed",
-            cure=f"if no run is under way: remove them from {builds}",
-        )
-    ]
-
-
-def _whole(build: Path) -> bool:
-    return (build / "complete.json").is_file()
+    consequence = "they take space; they are started anew when their subject is needed"
+    cure = f"if no run is under way: remove them from {builds}"
+    return [Fact("unfinished builds", unfinished, Fitness.LIMITED, consequence, cure)]

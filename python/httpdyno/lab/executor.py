@@ -1,40 +1,37 @@
-"""Executes trials on this machine: builds, CPUs, rooms, and what the web answers to the lists of a run."""
+"""Executor of trials on this machine, with its builds, CPUs, rooms, and the answers of webs to the lists of a run."""
 
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import urlsplit
 
 import polars as pl
 
 from httpdyno.errors import EngineFailed
 from httpdyno.judge import Circumstances, JudgedTrial, trial_not_run
-from httpdyno.judge.validity import RULES, Rule
+from httpdyno.judge.validity import Rule
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.observer import Observer
-from httpdyno.lab.peer import peer_command
 from httpdyno.lab.planned_time import PlannedTime
-from httpdyno.lab.room import Command, Pinning, RoomSpec, Web
+from httpdyno.lab.room import Command, Pinning, RoomSpec
 from httpdyno.lab.run_room import run_room
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import NotRun, TrialFiles
 from httpdyno.lab.web_answers import WebAnswers
-from httpdyno.model import Condition, Outcome, TrialPlan, UrlSeries, Workload
-from httpdyno.storage import storage_errors
+from httpdyno.model import Condition, Outcome, Purpose, TrialPlan, UrlSeries, Workload
 from httpdyno.subjects.build import Build, BuildOutcome
 
 _TIMES: Final = 300
 _ENOUGH_S: Final = 5.0
-"""Over a long way fewer will do."""
+"""Fewer connects suffice over a long distance."""
 _DEADLINE_S: Final = 20.0
-_HTTP_PORT: Final = 80
-_HERE: Final = "http://wire.example"
+_HERE: Final = "http://wire.example:80"
 _PROBE: Final = f"""
 import json, socket, sys, time
 times, enough = [], time.monotonic() + {_ENOUGH_S}
@@ -47,74 +44,21 @@ while len(times) < {_TIMES} and time.monotonic() < enough:
     one.close()
 print(json.dumps(sorted(times)[len(times) // 2]))
 """
-"""Connects: the peer's kernel answers that by itself, so that it takes the wire's round trip and a system call."""
+"""Prints the median time of TCP connects, which the peer's kernel answers: a round trip and a system call."""
 
+Execute = Callable[["LocalExecutor", TrialPlan, Build, Command | None], TrialFiles | NotRun]
+"""Runs one fresh process of a subject; the command starts the server that plays the peer, None: our origin does.
 
-@dataclass(slots=True)
-class Wire:
-    """Round trip of a packet, measured once for each link: the same CPUs and kernel carry all packets of a run."""
-
-    engine: Engine
-    pinning: Pinning
-    interruption: Interruption
-    _known: dict[str, int | None] = field(default_factory=dict)
-
-    def round_trip_ns(self, condition: Condition) -> int | None:
-        """Return the median of some hundred TCP connects in such a room; None where they cannot be made."""
-        if condition.link_name not in self._known:
-            self._known[condition.link_name] = self._measured(condition)
-        return self._known[condition.link_name]
-
-    def _measured(self, condition: Condition) -> int | None:
-        # The network is the same for every peer, and our origin starts at once. A remote origin serves its own web.
-        web = Web("plain" if condition.against is None else condition.web, condition.seed, condition.against)
-        path = os.environ.get("PATH", os.defpath)
-        there = urlsplit(condition.against or _HERE)
-        argv = (sys.executable, "-I", "-c", _PROBE, there.hostname or "", str(there.port or _HTTP_PORT))
-        spec = RoomSpec(
-            Command(argv, Path("/"), {"PATH": path}),
-            web,
-            deadline_s=_DEADLINE_S,
-            link=condition.link,
-            link_seed=condition.link_seed,
-            pinning=self.pinning,
-            receive_steering=condition.receive_steering,
-        )
-        try:
-            with (
-                ScratchFile() as nothing,
-                run_room(self.engine.path, spec, nothing, self.interruption) as left,
-            ):
-                return int(json.loads(left.stdout.read_text()))
-        except (EngineFailed, ValueError):
-            return None
-
-
-class Execute(Protocol):
-    """Executes one trial of a subject of some kind."""
-
-    def __call__(
-        self, executor: "LocalExecutor", plan: TrialPlan, build: Build, peer: Command | None
-    ) -> TrialFiles | NotRun:
-        """Run one fresh process of a subject; ``peer`` starts the server that plays the peer, None: our origin does.
-
-        The caller closes the files. Raises ``InvalidValue`` if the subject cannot do what is asked, ``Interrupted`` if
-        it was stopped half-way: what it measured is lost.
-        """
-
-
-class JudgeFiles(Protocol):
-    """Makes the record of a trial from the files that it left."""
-
-    def __call__(
-        self, plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, *, rules: Sequence[Rule]
-    ) -> JudgedTrial:
-        """Judge one trial; nothing is started, and nothing is written."""
+The caller closes the files. Raises ``InvalidValue`` if the subject cannot do what is requested, ``Interrupted`` if the
+trial was stopped: its measurements are lost.
+"""
+JudgeFiles = Callable[[TrialPlan, TrialFiles, Circumstances, Sequence[Rule]], JudgedTrial]
+"""Makes the record of a trial from its files, by the rules of validity; starts and writes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrialKind:
-    """How the trials of one kind of subject are executed and judged."""
+    """Execution and judging of the trials of one kind of subject."""
 
     execute: Execute
     judge: JudgeFiles
@@ -128,12 +72,16 @@ def judge_trial(
     *,
     rules: Sequence[Rule],
 ) -> JudgedTrial:
-    """Make the record of a trial from the files that it left, or from the reason why it left none."""
+    """Make the record of a trial from its files, or from the reason why it has none.
+
+    A trial that measures a ceiling has no samples: its record has the rate, and a million samples only fill the disk.
+    """
     circumstances = replace(circumstances or Circumstances(), version=left.version)
     if isinstance(left, NotRun):
         trial = trial_not_run(plan, Outcome.UNAVAILABLE, left.reason, circumstances)
         return JudgedTrial(trial, pl.DataFrame())
-    return kind.judge(plan, left, circumstances, rules=rules)
+    judged = kind.judge(plan, left, circumstances, rules)
+    return replace(judged, samples=judged.samples.clear()) if plan.purpose is Purpose.CEILING else judged
 
 
 @dataclass(slots=True)
@@ -143,9 +91,9 @@ class LocalExecutor:
     engine: Engine
     pinning: Pinning
     interruption: Interruption
-    """Looked at ten times a second."""
+    """Checked ten times a second."""
     observer: Observer | None = None
-    """Sees the progress, and the output if it wants to."""
+    """Gets the progress, and on demand the output."""
     builds: Mapping[str, BuildOutcome] = field(default_factory=dict)
     """Builds of the subjects that are measured, by their ids."""
     companions: Mapping[str, BuildOutcome] = field(default_factory=dict)
@@ -157,25 +105,29 @@ class LocalExecutor:
     keep_truth: Callable[[Path], str | None] = lambda _: None
     """Keeps the file with the truth of a list, for judging again; returns its name."""
     web: WebAnswers = field(init=False)
-    wire: Wire = field(init=False)
+    _round_trips_ns: dict[str, int | None] = field(default_factory=dict)
+    """By link."""
 
     def __post_init__(self) -> None:
-        """Begin to know nothing of any web."""
+        """Begin without answers of any web."""
         self.web = WebAnswers(self.engine, self.interruption, self.keep_truth)
-        self.wire = Wire(self.engine, self.pinning, self.interruption)
 
     def execute(self, plan: TrialPlan, kind: TrialKind) -> TrialFiles | NotRun:
         """Execute one trial; a subject or a peer without a build gives the reason why there is none."""
         outcome = self.builds[plan.subject.id]
         if outcome.build is None:
             return NotRun(outcome.error.line if outcome.error else "it was not built")
-        peer = None if plan.condition.peer is None else self.companions[plan.condition.peer]
-        if peer is not None and peer.build is None:
-            reason = peer.error.line if peer.error else f"{peer.subject.id}: it was not built"
-            return NotRun(f"its peer: {reason}")
-        return kind.execute(self, plan, outcome.build, peer_command(peer.build) if peer and peer.build else None)
+        command = None
+        if plan.condition.peer is not None:
+            peer = self.companions[plan.condition.peer]
+            if peer.build is None:
+                return NotRun(f"its peer: {peer.error.line if peer.error else f'{peer.subject.id}: it was not built'}")
+            command = Command.of(peer.build)
+        left = kind.execute(self, plan, outcome.build, command)
+        left.version = outcome.build.version
+        return left
 
-    def run(self, plan: TrialPlan, kind: TrialKind, *, rules: Sequence[Rule] = RULES) -> JudgedTrial:
+    def run(self, plan: TrialPlan, kind: TrialKind, rules: Sequence[Rule]) -> JudgedTrial:
         """Execute one trial that no run keeps, and judge it."""
         left = self.execute(plan, kind)
         with nullcontext() if isinstance(left, NotRun) else left:
@@ -196,15 +148,44 @@ class LocalExecutor:
         with self.lines(condition.workload) as lines:
             return self.web.of(condition, lines).planned
 
+    def round_trip_ns(self, condition: Condition) -> int | None:
+        """Return the round trip of a packet: the median of some hundred TCP connects; None if they fail.
+
+        It is measured once for each link: the same CPUs and kernel carry all packets of a run.
+        """
+        if condition.link_name in self._round_trips_ns:
+            return self._round_trips_ns[condition.link_name]
+        there = urlsplit(condition.against or _HERE)
+        argv = (sys.executable, "-I", "-c", _PROBE, there.hostname or "", str(there.port or 80))
+        # The network is the same for every peer, and our origin starts at once. A remote origin serves its own web.
+        wire = replace(
+            condition,
+            web="plain" if condition.against is None else condition.web,
+            workload=Workload(()),
+            deadline_s=_DEADLINE_S,
+            peer=None,
+            batch=None,
+            rate_per_s=None,
+            memory_bytes=None,
+        )
+        command = Command(argv, Path("/"), {"PATH": os.environ.get("PATH", os.defpath)})
+        spec, measured = RoomSpec(command, wire, self.pinning), None
+        with (
+            suppress(EngineFailed, ValueError),
+            ScratchFile() as nothing,
+            run_room(self.engine.path, spec, nothing, self.interruption) as files,
+        ):
+            measured = int(json.loads(files.stdout.read_text()))
+        self._round_trips_ns[condition.link_name] = measured
+        return measured
+
     @contextmanager
     def lines(self, workload: Workload) -> Iterator[ScratchFile]:
         """Return the file with the URLs of a trial."""
         if not isinstance(workload.urls, UrlSeries):
-            assert self.urls is not None, "who has no list for all conditions has one for each"
+            assert self.urls is not None, "a run has one list for all conditions, or one for each"
             yield self.urls
             return
         with ScratchFile() as file:
-            with storage_errors("preparing the list of URLs: cannot write"):
-                file.file.writelines(f"{url}\n".encode() for url in workload.urls)
-                file.file.flush()
+            file.write((f"{url}\n".encode() for url in workload.urls), what="preparing the list of URLs")
             yield file

@@ -10,30 +10,25 @@ from httpdyno.errors import Interrupted
 TYPE_CHECKING = False  # `typing` takes longer to import than all that is done here
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import FrameType, TracebackType
     from typing import Any, Self
-
-__all__ = ["Interruption", "interrupted_exit_code"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TICK_S = 0.2
-"""After this time a signal is noticed that came between Python's last look at signals and a call that waits."""
-
-
+"""Delay of a signal that comes between Python's check for signals and a blocking call."""
 _came: signal.Signals | None = None
-"""The first signal that came while the latest block lasted: a process has one exit code."""
+"""First signal during the latest block: a process has one exit code."""
 
 
 def interrupted_exit_code() -> int:
-    """Return the exit code of a command that a signal has ended: 128 and its number; that of SIGINT where none came."""
+    """Return the exit code of a command that a signal has ended: 128 plus its number; by default SIGINT."""
     return 128 + (_came or signal.SIGINT)
 
 
 class Interruption:
-    """While the block lasts, SIGINT, SIGTERM and SIGHUP are noted instead of ending the process.
+    """Note SIGINT, SIGTERM and SIGHUP within the block, instead of ending the process.
 
     A running trial is then ended, finished trials are kept, and the room is taken down.
-    Must be entered in the main thread; may be entered again while it lasts.
+    Must be entered in the main thread; may be entered again within the block.
     """
 
     def __init__(self) -> None:
@@ -48,24 +43,23 @@ class Interruption:
 
     @property
     def urgent(self) -> bool:
-        """Whether a second signal came: then no clean end is waited for."""
+        """Whether a second signal came: then nothing waits for a clean end."""
         return self._count > 1
 
     def request(self) -> None:
-        """Note a wish to stop, as a signal does."""
+        """Request a stop, as a signal does."""
         self._count += 1
 
     @contextmanager
     def at_once(self, doing: str) -> Iterator[None]:
-        """While the block lasts, let a signal end it: for what waits on others, such as a read of standard input.
+        """Let a signal end the block at once: for a blocking call, such as a read of standard input.
 
-        Raises ``Interrupted``, also at a signal that came before the block; ``doing`` completes "interrupted while
-        ...".
+        Raises ``Interrupted``, also at an earlier signal; ``doing`` completes "interrupted while ...".
         """
         self._doing = doing
         before = signal.signal(signal.SIGALRM, lambda *_: None)
         try:
-            # Each tick interrupts a call that waits, and Python then handles all signals that have come.
+            # Each tick interrupts a blocking call, and Python then handles all signals.
             signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
             self._raise()
             yield
@@ -83,14 +77,11 @@ class Interruption:
         self._before.append({number: signal.signal(number, self._note) for number in noted})
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         for number, handler in self._before.pop().items():
             signal.signal(number, handler)
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        del frame
+    def _note(self, number: int, *_: object) -> None:
         global _came
         _came = _came or signal.Signals(number)
         self.request()

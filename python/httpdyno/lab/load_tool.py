@@ -1,4 +1,4 @@
-"""Runs a load generator to its end, on CPUs of its own, and gives what it printed."""
+"""Run of a load generator to its end, on CPUs of its own."""
 
 import contextlib
 import resource
@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from httpdyno.errors import Interrupted, NothingMeasured
-from httpdyno.lab.cpus import kept_awake, pinned, without_program_s
+from httpdyno.lab.cpus import kept_awake, pinned
 from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.machine_use import without_program_s
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.subjects import supervisor
-
-__all__ = ["LoadToolRun", "run_load_tool"]
 
 _PAUSE_S: Final = 0.05
 _SAID: Final = 300
@@ -24,12 +23,12 @@ _SAID: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class LoadToolRun:
-    """What came of it."""
+    """Result of a load generator."""
 
     text: str
-    """All of standard output, whatever the exit status: whether it is a report is for its parser to say."""
+    """All of standard output, at any exit status."""
     foreign_share: float
-    """The share of the time of its CPUs, 0 to 1, that other programs had."""
+    """Share of the time of its CPUs, 0 to 1, that other programs used."""
 
 
 def run_load_tool(
@@ -41,11 +40,10 @@ def run_load_tool(
     deadline_s: float,
     interruption: Interruption,
 ) -> LoadToolRun:
-    """Run a command under a supervisor that ends all it started when this process is gone.
+    """Run a command under a supervisor that ends all its processes when this process ends; keep its CPUs awake.
 
-    Its CPUs are kept awake meanwhile. A signal kills it at once: half of a measurement is none. Raises
-    ``NothingMeasured`` when it does not end in time, or fails without a word on standard output; what it prints counts
-    though it fails.
+    Raises ``Interrupted`` at a signal: the command is killed at once. Raises ``NothingMeasured`` if it does not end in
+    time, or fails without standard output; otherwise the output of a failed command counts.
     """
     with ScratchFile() as printed, ScratchFile() as said:
         begun, idle_before_s, own_before_s = time.monotonic(), without_program_s(cpus), _children_cpu_s()
@@ -61,9 +59,13 @@ def run_load_tool(
                     process_group=0,
                 )
             try:
-                _wait(process, argv[0], deadline_s, interruption)
+                _wait(process, Path(argv[0]).name, deadline_s, interruption)
             finally:
-                _end(process)
+                assert process.stdin is not None
+                # The supervisor then kills all that still runs.
+                with contextlib.suppress(BrokenPipeError):
+                    process.stdin.close()
+                process.wait()
         available_s = (time.monotonic() - begun) * len(cpus)
         idle_s, own_s = without_program_s(cpus) - idle_before_s, _children_cpu_s() - own_before_s
         text = printed.read_text()
@@ -80,21 +82,13 @@ def _wait(process: "subprocess.Popen[bytes]", program: str, deadline_s: float, i
             raise Interrupted("interrupted while a generator was running")
         if time.monotonic() > end:
             raise NothingMeasured(
-                f"{Path(program).name} did not end within {deadline_s:.0f} s, and was killed;"
+                f"{program} did not end within {deadline_s:.0f} s, and was killed;"
                 " leave it out, or try again when this machine has less to do"
             )
         time.sleep(_PAUSE_S)
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Close the supervisor's leash: whatever still runs is killed."""
-    assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):
-        process.stdin.close()
-    process.wait()
-
-
 def _children_cpu_s() -> float:
-    """Return the CPU time of all processes that were started here and have ended, with all that they started."""
+    """Return the CPU time of all ended processes that this one started, with their descendants."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

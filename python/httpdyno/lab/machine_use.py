@@ -1,10 +1,10 @@
-"""How busy this machine is, by the counters of the kernel, and with which other programs."""
+"""Use of this machine, by the counters of the kernel, and the other programs that use it."""
 
 import os
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -13,17 +13,23 @@ from httpdyno.model import ProgramUse
 
 _PROC: Final = Path("/proc")
 _STALLING: Final = ("io", "memory")
-"""Pressure of the CPU is left out: it is of the whole machine, and the CPUs that matter are looked at one by one."""
-_CPU_LINE: Final = re.compile(r"cpu([0-9]+) ([0-9 ]+)")
+"""Without the pressure of the CPU, which is of the whole machine: the CPUs of a trial are read one by one."""
+_CPU_LINE: Final = re.compile(r"^cpu([0-9]+) ([0-9 ]+)$", re.MULTILINE)
 _STALL_LINE: Final = re.compile(r"some .*total=([0-9]+)")
 _ORPHANS: Final = re.compile(r"^TCP: .*\borphan ([0-9]+)", re.MULTILINE)
 _IDLE_FIELDS: Final = (3, 4)
 """Places of idle and iowait among the fields of ``/proc/stat``."""
+_NO_PROGRAM_FIELDS: Final = (3, 4, 5, 6)
+"""Places of idle, iowait, irq and softirq.
+
+The kernel measures the idle time, and only samples the others: a program that wakes up with each tick of the clock
+seems to run all the time, and one that sleeps at each tick never.
+"""
 _GUEST_FIELD: Final = 8
-"""From here on the fields repeat what user and nice have counted already."""
+"""First of the fields that are part of user and nice."""
 _TICK_NS: Final = 10**9 // os.sysconf("SC_CLK_TCK")
 _KERNEL: Final = 2
-"""The parent of the kernel's own threads, which carry the packets of a trial, too."""
+"""Parent of the kernel's own threads, which also carry the packets of a trial."""
 _PARENT: Final = 1
 _TIMES: Final = slice(11, 15)
 """User and system time, of its own and of its children that have ended."""
@@ -81,21 +87,26 @@ def take_snapshot(
     """Read the counters of some CPUs and of the whole machine; what cannot be read is absent."""
     stalls = {name: _STALL_LINE.search(_text(proc / "pressure" / name)) for name in _STALLING}
     orphans = _ORPHANS.search(_text(proc / "net" / "sockstat"))
+    fields = _cpu_fields(proc, cpus)
     return Snapshot(
         at_ns=clock_ns(),
-        ticks={cpu: ticks for cpu, ticks in _ticks(_text(proc / "stat")).items() if cpu in cpus},
+        ticks={cpu: (sum(of) - sum(of[place] for place in _IDLE_FIELDS), sum(of)) for cpu, of in fields.items()},
         stalled_us={name: int(found[1]) for name, found in stalls.items() if found},
         orphans=int(orphans[1]) if orphans else None,
     )
 
 
-def _ticks(stat: str) -> dict[int, tuple[int, int]]:
-    ticks = {}
-    for cpu, line in _CPU_LINE.findall(stat):
-        fields = [int(part) for part in line.split()][:_GUEST_FIELD]
-        idle = sum(fields[place] for place in _IDLE_FIELDS)
-        ticks[int(cpu)] = (sum(fields) - idle, sum(fields))
-    return ticks
+def without_program_s(cpus: Collection[int], *, proc: Path = _PROC, ticks_per_s: int | None = None) -> float:
+    """Return the seconds since the machine's start in which no program ran on these CPUs, summed over them."""
+    fields = _cpu_fields(proc, cpus).values()
+    ticks = sum(of[place] for of in fields for place in _NO_PROGRAM_FIELDS)
+    return ticks / (ticks_per_s or os.sysconf("SC_CLK_TCK"))
+
+
+def _cpu_fields(proc: Path, cpus: Collection[int]) -> dict[int, list[int]]:
+    """Read the ticks of each CPU by kind, guest time left out."""
+    lines = _CPU_LINE.findall(_text(proc / "stat"))
+    return {int(cpu): [int(part) for part in line.split()][:_GUEST_FIELD] for cpu, line in lines if int(cpu) in cpus}
 
 
 def _text(path: Path) -> str:
@@ -118,11 +129,8 @@ class Process:
 
 
 def read_processes(proc: Path = _PROC) -> dict[int, Process]:
-    """Read all processes that can be seen, by their number."""
-    return dict(_processes(proc))
-
-
-def _processes(proc: Path) -> Iterator[tuple[int, Process]]:
+    """Read all visible processes, by their number."""
+    processes = {}
     for folder in proc.iterdir():
         if not folder.name.isdigit():
             continue
@@ -133,45 +141,36 @@ def _processes(proc: Path) -> Iterator[tuple[int, Process]]:
         # A name may hold spaces and brackets.
         head, _, tail = text.rpartition(")")
         fields = tail.split()
-        ticks = sum(int(field) for field in fields[_TIMES])
-        name = head.partition("(")[2]
-        yield int(folder.name), Process(name, int(fields[_PARENT]), ticks, int(fields[_STARTED]))
+        ticks = sum(map(int, fields[_TIMES]))
+        name, parent, started = head.partition("(")[2], int(fields[_PARENT]), int(fields[_STARTED])
+        processes[int(folder.name)] = Process(name, parent, ticks, started)
+    return processes
 
 
 def busiest(
     before: Mapping[int, Process], after: Mapping[int, Process], *, own: int, most: int = 3
 ) -> tuple[ProgramUse, ...]:
-    """Return the programs that used most CPU time in between, by name; neither ``own`` nor what descends from it.
+    """Return the programs that used most CPU time in between, by name, without ``own`` and its descendants.
 
     The earlier CPU time of a child that has ended since, and whose parent has its account, is not counted.
     """
     used: Counter[int] = Counter()
     for number, process in after.items():
         earlier = before.get(number)
-        same = earlier is not None and earlier.started == process.started
-        used[number] += process.ticks - (earlier.ticks if earlier and same else 0)
+        used[number] += process.ticks - (earlier.ticks if earlier and earlier.started == process.started else 0)
     for number, process in before.items():
         there = after.get(number)
         if there is None or there.started != process.started:
-            used[_heir(process, before, after)] -= process.ticks
+            # Its parent has its account, or the nearest ancestor that runs.
+            heir = process.parent
+            while heir not in after and heir in before:
+                heir = before[heir].parent
+            used[heir] -= process.ticks
     by_name: Counter[str] = Counter()
-    for number, ticks in used.items():
-        if (
-            ticks > 0
-            and number in after
-            and not _descends(number, after, own)
-            and not _descends(number, after, _KERNEL)
-        ):
-            by_name[after[number].name] += ticks
+    for number in after:
+        if used[number] > 0 and not any(_descends(number, after, ancestor) for ancestor in (own, _KERNEL)):
+            by_name[after[number].name] += used[number]
     return tuple(ProgramUse(name, ticks * _TICK_NS) for name, ticks in by_name.most_common(most))
-
-
-def _heir(process: Process, before: Mapping[int, Process], after: Mapping[int, Process]) -> int:
-    """Return the process that has the account of an ended one: its parent, or the nearest ancestor that runs."""
-    parent = process.parent
-    while parent not in after and parent in before:
-        parent = before[parent].parent
-    return parent
 
 
 def _descends(number: int, processes: Mapping[int, Process], ancestor: int) -> bool:

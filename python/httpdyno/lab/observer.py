@@ -1,14 +1,13 @@
 """Observers of a running trial: its progress, a silent client, its output."""
 
-import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Protocol
+
+from pydantic import TypeAdapter, ValidationError
 
 from httpdyno.judge import Expectations
 
-_Parsed = TypeVar("_Parsed")
 _LONGEST: Final = 64 * 1024
 """Longest line of progress."""
 _PATIENCE_S: Final = 30.0
@@ -17,7 +16,7 @@ _PIECE: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a trial is, as the origin sees it."""
+    """Progress of a trial, seen by the origin."""
 
     phase: str
     """``preparing``, ``running`` or ``done``."""
@@ -50,66 +49,59 @@ class Progress:
         return max(self.requests_expected - self.requests, 0) / rate
 
 
+_PROGRESS: Final = TypeAdapter(Progress)
+
+
 def parse_progress(line: bytes) -> Progress | None:
-    """Read one line; None when it is no progress, as progress must never stop a trial."""
+    """Read one line; None for anything else, because progress must never stop a trial."""
     try:
-        values = json.loads(line)
-        expected = values["requests_expected"]
-        return Progress(
-            phase=str(values["phase"]),
-            elapsed_ns=int(values["elapsed_ns"]),
-            requests=int(values["requests"]),
-            requests_expected=None if expected is None else int(expected),
-            sent_bytes=int(values["sent_bytes"]),
-        )
-    except (ValueError, TypeError, KeyError):
+        return _PROGRESS.validate_json(line)
+    except ValidationError:
         return None
 
 
-class ProgressReader(Generic[_Parsed]):
+class ProgressReader:
     """Reader of progress that joins the pieces of a pipe to lines."""
 
-    def __init__(self, parse: Callable[[bytes], _Parsed | None]) -> None:
-        """Keep the parser of one line, which returns None when the line is no progress."""
-        self._parse = parse
+    def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, piece: bytes) -> list[_Parsed]:
+    def feed(self, piece: bytes) -> list[Progress]:
         """Add a piece; return the progress of the lines that it completes."""
         *lines, rest = (self._rest + piece).split(b"\n")
         self._rest = rest[: _LONGEST + 1]
-        return [progress for progress in map(self._parse, lines) if progress is not None]
+        return [progress for progress in map(parse_progress, lines) if progress is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """A client that prints nothing."""
+    """Silence of a client that prints nothing."""
 
     silent_s: float
     printed: int
-    """Lines until then."""
+    """Number of lines before it."""
     given: int
-    """URLs that it was given."""
+    """Number of the client's URLs."""
     left_s: float
-    """Until its deadline."""
+    """Time until its deadline."""
 
 
+@dataclass(slots=True)
 class SilenceWatch:
     """Watch of the file that a client prints into, for silences."""
 
-    def __init__(self, output: Path, urls: Path, deadline_s: float) -> None:
-        """Keep the file it prints into, the list of URLs, and the deadline."""
-        self._output = output
-        self._urls = urls
-        self._deadline_s = deadline_s
-        self._started_s: float | None = None
-        self._size = 0
-        self._since_s = 0.0
-        self._reported = False
+    output: Path
+    urls: Path
+    """The list of the client."""
+    deadline_s: float
+    _started_s: float | None = None
+    _size: int = 0
+    _since_s: float = 0.0
+    _reported: bool = False
 
     def look(self, now_s: float) -> Silence | None:
-        """Look at a moment; return a silence of half a minute, once, until a line breaks it."""
-        size = self._output.stat().st_size
+        """Return a silence of half a minute, once, until a line breaks it."""
+        size = self.output.stat().st_size
         if self._started_s is None:
             self._started_s = self._since_s = now_s
         if size != self._size:
@@ -118,11 +110,11 @@ class SilenceWatch:
         if self._reported or silent_s < _PATIENCE_S:
             return None
         self._reported = True
-        left_s = max(self._deadline_s - (now_s - self._started_s), 0.0)
-        return Silence(silent_s, _lines(self._output), _lines(self._urls), left_s)
+        left_s = max(self.deadline_s - (now_s - self._started_s), 0.0)
+        return Silence(silent_s, _count_lines(self.output), _count_lines(self.urls), left_s)
 
 
-def _lines(path: Path) -> int:
+def _count_lines(path: Path) -> int:
     with path.open("rb") as file:
         return sum(piece.count(b"\n") for piece in iter(lambda: file.read(_PIECE), b""))
 
@@ -132,19 +124,19 @@ class Observer(Protocol):
 
     @property
     def wants_output(self) -> bool:
-        """Whether the subject's output is read while it runs."""
+        """Whether it gets the subject's output during the trial."""
 
     def expected(self, expectations: Expectations) -> None:
         """Handle the expected answers of a client, before it starts."""
 
     def progress(self, progress: Progress) -> None:
-        """Handle news of how far the trial is."""
+        """Handle the progress of the trial."""
 
     def output(self, piece: bytes) -> None:
         """Handle a piece of the subject's output."""
 
     def silent(self, silence: Silence) -> None:
-        """Handle a client that has not printed a line for a while."""
+        """Handle the silence of a client."""
 
 
 @dataclass(slots=True)
@@ -156,7 +148,7 @@ class KeptOutput:
 
     @property
     def text(self) -> str:
-        """What was printed; bytes that are no UTF-8 are replaced."""
+        """The output; bytes that are no UTF-8 are replaced."""
         return self.printed.decode(errors="replace")
 
     def expected(self, expectations: Expectations) -> None:

@@ -1,4 +1,4 @@
-"""Where runs are made: the engine, the CPUs, the cache of builds, the folder of runs."""
+"""Place of a run: the engine, the CPUs, the cache of builds, the folder of runs."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,18 +6,16 @@ from pathlib import Path
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.room import Pinning
 
-__all__ = ["Place"]
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a run is made."""
+    """Engine, CPUs and folders of a run."""
 
     engine: Engine
     pinning: Pinning
     cache: Path
     runs: Path | None
-    """None: nothing is kept."""
+    """Folder of runs; None: the run is not kept."""
     command: tuple[str, ...]
     """The command line, for the manifest."""
     artifacts: str = "all"

@@ -1,4 +1,4 @@
-"""How long a web plans to take for a list of URLs, and how long a trial with that list takes."""
+"""Time that a web plans for a list of URLs, and time of a trial with that list."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,58 +7,44 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from httpdyno.errors import EngineFailed
-from httpdyno.installation import RENEW_ENGINE
+from httpdyno.judge.lines import read_engine_csv
 from httpdyno.model import SubjectKind, TrialPlan
 from httpdyno.stats import FloatArray
 
-__all__ = [
-    "OVERHEAD_S",
-    "START_S",
-    "PlannedTime",
-    "guess_s",
-    "planned_time",
-    "read_planned_s",
-    "read_planned_time",
-    "read_slow",
-]
-
 OVERHEAD_S: Final = 1.0
-"""What a trial takes besides its subject's own time: a room is made, answers are judged, the machine cools down."""
+"""Time of a trial besides its subject's own: the room is made, answers are judged, the machine cools down."""
 START_S: Final = 0.5
-"""What a program takes until its first request: an interpreter a half of it, a JVM on a busy machine or a browser
-more."""
+"""Time of a program until its first request: an interpreter takes half of it, a browser or a busy JVM more."""
 _REQUEST_S: Final = 0.001
-"""Libraries take 0.05 ms to 1.5 ms of CPU time for a request: an unknown one is taken for a slow one."""
+"""CPU time of a request in an unknown library, one of the slow ones: they take 0.05 ms to 1.5 ms."""
 _CHECKED_S: Final = 0.0025
 """With a document of 16 KB that is parsed: 0.4 ms to 3.5 ms."""
 _TOOL_S: Final = 0.0005
 """A load tool parses nothing."""
-_PLANNED_MS: Final = pl.col("planned_ms")
 _SERVFAIL: Final = "servfail"
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedTime:
-    """What a web plans for one pass through a list of URLs, for a client that costs no time itself."""
+    """Times that a web plans for one pass through a list of URLs, without the client's own time."""
 
     total_s: float
     """Of all exchanges, one after the other; one that never ends counts with the client's timeout."""
     longest_s: float
     """Of the longest exchange."""
     urls: int = 0
-    """How many exchanges there are."""
+    """Number of exchanges."""
     late: tuple[tuple[float, float], ...] = ()
-    """The exchanges that may be the last to end, because none after them is longer: the time of all before one, and its
-    own. Empty: the order of the list is not known, and the longest exchange may be its last."""
+    """Exchanges that may end last, because none after them is longer: the time of all before each, and its own. If
+    empty, the order of the list is unknown, and the longest exchange may be its last."""
 
     @property
     def mean_ns(self) -> float | None:
-        """The mean of an exchange; None where the plan has no time at all."""
+        """Mean of an exchange; None if the plan has no time."""
         return self.total_s / self.urls * 1e9 if self.total_s else None
 
     def per_s(self, in_flight: int) -> float | None:
-        """Return the URLs a second that the plan allows with so many in flight; None where it plans no time at all."""
+        """Return the URLs per second that the plan allows with so many in flight; None if it plans no time."""
         return self.urls * in_flight / self.total_s if self.total_s else None
 
     def end_s(self, busy_s: float) -> float:
@@ -78,24 +64,19 @@ class PlannedTime:
 
 
 def guess_s(plan: TrialPlan, planned: PlannedTime) -> float:
-    """Guess how long a trial takes from what its web has planned and from what a program needs for itself.
+    """Estimate the seconds of a trial from the times that its web plans and the time that its subject needs.
 
-    What requests take the subject itself is added one after the other, since it has a processor to itself, but is done
-    while others wait.
+    The subject's own time for requests is serial, since it has a processor to itself, but passes while others wait.
     """
     waited_s = planned.total_s + planned.urls * plan.condition.link.round_trip_ns / 1e9
-    own_s = planned.urls * _request_s(plan)
+    request_s = _CHECKED_S if plan.condition.workload.check else _REQUEST_S
+    if plan.subject.request_ms is not None:
+        request_s = plan.subject.request_ms / 1000
+    elif plan.subject.kind is SubjectKind.TOOL:
+        request_s = _TOOL_S
+    own_s = planned.urls * request_s
     list_s = planned.end_s(max((waited_s + own_s) / plan.concurrency, own_s))
     return min(START_S + list_s, plan.condition.deadline_s) + OVERHEAD_S
-
-
-def _request_s(plan: TrialPlan) -> float:
-    """Guess what a request takes the subject itself: what it says of itself, else what such ones take."""
-    if plan.subject.request_ms is not None:
-        return plan.subject.request_ms / 1000
-    if plan.subject.kind is SubjectKind.TOOL:
-        return _TOOL_S
-    return _CHECKED_S if plan.condition.workload.check else _REQUEST_S
 
 
 def planned_time(planned_s: FloatArray) -> PlannedTime:
@@ -110,33 +91,23 @@ def planned_time(planned_s: FloatArray) -> PlannedTime:
 
 
 def read_planned_time(expectations: Path, *, timeout_s: float) -> PlannedTime:
-    """Add up what ``engine expect`` says of each URL of a list."""
-    return planned_time(read_planned_s(expectations, timeout_s=timeout_s))
+    """Add up the exchanges of a list, from what ``engine expect`` wrote; each takes the client's timeout at most.
 
-
-def read_planned_s(expectations: Path, *, timeout_s: float) -> FloatArray:
-    """Read how long each exchange of a list takes, from what ``engine expect`` says of it; at most the timeout."""
-    return _read(expectations, _PLANNED_MS.fill_null(timeout_s * 1000).clip(upper_bound=timeout_s * 1000) / 1000)
+    Raises ``EngineFailed`` if the file cannot be read.
+    """
+    planned_ms = read_engine_csv(expectations, {"planned_ms": pl.Float64()}, "expectations").to_series()
+    timeout_ms = timeout_s * 1000
+    return planned_time(planned_ms.fill_null(timeout_ms).clip(upper_bound=timeout_ms).to_numpy() / 1000)
 
 
 def read_slow(expectations: Path, *, timeout_s: float) -> tuple[int, ...]:
-    """Read which URLs of a list are the slowest, by their places from 0.
+    """Return the places of the slowest URLs of a list, from 0.
 
     First come those that only the timeout ends, then those whose name server fails: it takes 2 s in ``top-sites``, and
-    most clients ask twice.
+    most clients ask twice. Raises ``EngineFailed`` if the file cannot be read.
     """
-    timed_out = (timeout_s * 1000 <= _PLANNED_MS).fill_null(value=True)
-    kind = _read(expectations, pl.when(timed_out).then(2).when(pl.col("cause") == _SERVFAIL).then(1).otherwise(0))
-    return tuple(np.concatenate((np.flatnonzero(kind == 2), np.flatnonzero(kind == 1))).tolist())
-
-
-def _read(expectations: Path, column: pl.Expr) -> FloatArray:
-    types = {"planned_ms": pl.Float64(), "cause": pl.String()}
-    try:
-        rows = pl.scan_csv(expectations, schema_overrides=types).select(column.alias("column")).collect()
-    except pl.exceptions.NoDataError:
-        return np.empty(0)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).partition("\n")[0]
-        raise EngineFailed(f"the engine's expectations cannot be read ({reason}): {RENEW_ENGINE}") from error
-    return rows.to_series().cast(pl.Float64).to_numpy()
+    rows = read_engine_csv(expectations, {"planned_ms": pl.Float64(), "cause": pl.String()}, "expectations")
+    timed_out = (pl.col("planned_ms") >= timeout_s * 1000).fill_null(value=True)
+    failed = (pl.col("cause") == _SERVFAIL).fill_null(value=False) & ~timed_out
+    places = (rows.select(kind.arg_true()).to_series() for kind in (timed_out, failed))
+    return tuple(place for series in places for place in series)

@@ -13,6 +13,7 @@ from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
 from httpdyno.model import CaseOutcome, CaseResult, Cases, Subject, SubjectKind, Trial, flatten, restore
 from httpdyno.storage import storage_errors
+from httpdyno.store.files import write_whole
 from httpdyno.subjects.build import BuildOutcome
 from httpdyno.subjects.cache import BuildPlace
 
@@ -27,30 +28,36 @@ def prove_all(
     *,
     tell: Callable[[Subject], None] = lambda _: None,
 ) -> dict[str, BuildOutcome]:
-    """Remove the build of every client, and every server, that claims what it cannot do.
+    """Replace the build of each client and server whose claims do not hold by an error that names the claims.
 
-    Builds are by the id of the subject, and stay in their order; one whose claims fail has an error that names them.
-    ``tell`` gets each subject that has to be probed now: it was not before with this build and this engine.
+    Builds are by the id of the subject, and keep their order. ``tell`` gets each subject that must be probed now,
+    because it was not probed before with this build and this engine.
     """
-    claiming = [name for name, outcome in builds.items() if outcome.build and claims_anything(outcome.subject)]
+    proven = dict(builds)
+    claiming = {name: outcome for name, outcome in builds.items() if outcome.build and claims_anything(outcome.subject)}
     digest = engine.identity().sha256 if claiming else ""
-
-    def proven(outcome: BuildOutcome) -> BuildOutcome:
+    for name, outcome in claiming.items():
+        subject = outcome.subject
         assert outcome.build is not None
         results = read_proof(outcome.build.place, digest)
         if results is None:
-            tell(outcome.subject)
+            tell(subject)
             results = results_of(prove(Room(engine, outcome.build, pinning, interruption)))
-        return _held_against(outcome, results)
-
-    return {name: proven(outcome) if name in claiming else outcome for name, outcome in builds.items()}
+        # A capability that works without a claim spoils no figure; the contract test reports it.
+        if broken := [str(result) for result in results if result.claimed and not result.is_right]:
+            error = SubjectUnavailable(
+                f"{name}: not measured, for it claims what it does not do: {'; '.join(broken)}; "
+                f"look closer with: httpdyno subjects probe {name}"
+            )
+            proven[name] = BuildOutcome(subject, error=error)
+    return proven
 
 
 def prove(room: Room) -> Sequence[Trial]:
     """Try the claims of a built client or server now, and keep the results with the build.
 
-    A case that fails is tried a second time, and that alone counts for it: on a busy machine a client can miss its
-    timeout, but not twice in a row. No case knows of another, so those that held need not hold again.
+    A failed case is tried a second time, and only that counts: on a busy machine a client can miss its timeout, but not
+    twice in a row. Cases are independent, so the others are not repeated.
     """
     trials = list(try_claims(room))
     if failed := [result.title for result in results_of(trials) if not result.is_right]:
@@ -83,24 +90,8 @@ def claims_anything(subject: Subject) -> bool:
     return bool(subject.capabilities.endpoints) or any(case.claimed for case in claims_of(subject))
 
 
-def _held_against(outcome: BuildOutcome, results: Sequence[CaseResult]) -> BuildOutcome:
-    """Remove the build from a subject one of whose claims does not hold."""
-    subject = outcome.subject
-    # A capability that works without a claim spoils no figure; the contract test reports it.
-    broken = [str(result) for result in results if result.claimed and not result.is_right]
-    if not broken:
-        return outcome
-    return BuildOutcome(
-        subject,
-        error=SubjectUnavailable(
-            f"{subject.id}: not measured, for it claims what it does not do: {'; '.join(broken)}; "
-            f"look closer with: httpdyno subjects probe {subject.id}"
-        ),
-    )
-
-
 def read_proof(place: BuildPlace, engine: str) -> tuple[CaseResult, ...] | None:
-    """Read the results of a probe; None when this build was not probed with this engine, or the file is unreadable."""
+    """Read the results of a probe; None if this build was not probed with this engine, or the file is unreadable."""
     try:
         values = json.loads((place.path / _FILE).read_text(encoding="utf-8"))
         results = tuple(restore(CaseResult, result) for result in values["results"])
@@ -112,6 +103,4 @@ def read_proof(place: BuildPlace, engine: str) -> tuple[CaseResult, ...] | None:
 def write_proof(place: BuildPlace, engine: str, results: Sequence[CaseResult]) -> None:
     """Write the results of a probe atomically."""
     text = json.dumps({"engine": engine, "results": [flatten(result) for result in results]}, indent=2)
-    written = place.path / f"{_FILE}.new"
-    written.write_text(f"{text}\n", encoding="utf-8")
-    written.replace(place.path / _FILE)
+    write_whole(place.path / _FILE, lambda file: file.write(f"{text}\n".encode()))

@@ -1,30 +1,42 @@
 """Specification of a room, and the engine's command line for it: a pure function from plan to argv."""
 
+import os
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model import Condition, Link, format_cpus, format_exact, parse_cpus
+from httpdyno.model import Condition, format_cpus, format_exact, parse_cpus
+from httpdyno.subjects.build import Build
+from httpdyno.subjects.cache import program_path
 
-__all__ = ["PEER_PORT", "Command", "Driver", "Feed", "HostNetwork", "Pinning", "RoomFiles", "RoomSpec", "Web"]
+PEER_PORT: Final = 8080
+"""Port of a server that plays the peer."""
+_READY_S: Final = 30
+"""Time within which a server must listen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What runs in the room."""
+    """A program in a room."""
 
     argv: tuple[str, ...]
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
     trust_files: tuple[Path, ...] = ()
 
+    @classmethod
+    def of(cls, build: Build, settings: Mapping[str, str] | None = None) -> Self:
+        """Return the command of a built subject; its own environment takes precedence over the ``settings``."""
+        environment = {"PATH": program_path(os.environ), **(settings or {}), **build.environment}
+        return cls(build.argv, build.folder, environment, build.trust_files)
+
 
 @dataclass(frozen=True, slots=True)
 class Pinning:
-    """Which CPUs a trial may use; None leaves the choice to the engine."""
+    """CPUs of a trial; None: the engine chooses."""
 
     subject_cpus: str | None = None
     engine_cpus: str | None = None
@@ -59,66 +71,9 @@ class RoomFiles:
     arrivals: Path
     progress_descriptor: int
     driver_output: Path
-    """What the driver of a server prints, and the generator that it starts."""
+    """Output of the driver of a server, and of the generator that it starts."""
     peer_output: Path
-    """What a server that plays the peer prints: its last line tells why it did not come up."""
-
-
-PEER_PORT: Final = 8080
-"""Where a server that plays the peer listens."""
-_READY_S: Final = 30
-"""How long a server may take until it listens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Web:
-    """A web of ours as the peer: our origin plays it, here or on another machine."""
-
-    name: str
-    seed: int
-    against: str | None = None
-    """URL of the origin on another machine."""
-
-    def argv(self) -> list[str]:
-        """Return it as options of the engine."""
-        return ["--web", self.name, "--seed", str(self.seed), *_given("--against", self.against)]
-
-
-@dataclass(frozen=True, slots=True)
-class Driver:
-    """Who proves a server and has it sent to: then the subject is the peer itself."""
-
-    argv: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class HostNetwork:
-    """The network of this machine instead of a peer: names, trust and answers are the real internet's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Feed:
-    """Feed of lines to a subject; by default all at once."""
-
-    rate_per_s: float | None = None
-    grace_s: float | None = None
-    """Time after the last line to finish open requests; None: until the deadline."""
-    batch: int | None = None
-    """Lines at once; the next ones when those are answered."""
-    per_host: int | None = None
-    """URLs of one host in flight; None: as many as there are."""
-    per_host_interval_s: float = 0.0
-
-    def argv(self) -> list[str]:
-        """Return it as options of the engine."""
-        argv = _given("--rate", self.rate_per_s)
-        if self.rate_per_s is not None and self.grace_s is not None:
-            argv += ["--grace", f"{format_exact(self.grace_s)}s"]
-        argv += _given("--batch", self.batch)
-        if self.per_host is not None:
-            argv += ["--per-host", str(self.per_host)]
-            argv += ["--per-host-interval", f"{format_exact(self.per_host_interval_s)}s"]
-        return argv
+    """Output of a server that plays the peer; its last line is the reason if it does not start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,82 +82,59 @@ class RoomSpec:
 
     command: Command
     """The subject."""
-    peer: Web | Command | Driver | HostNetwork
-    """The subject's peer: a web of the engine, a server, a driver of a subject that serves, or the real internet."""
-    deadline_s: float
-    timeout_s: float | None = None
-    """The timeout of one URL that a client gets."""
-    feed: Feed = field(default_factory=Feed)
-    link: Link = field(default_factory=Link)
-    link_seed: int = 1
+    condition: Condition
     pinning: Pinning = field(default_factory=Pinning)
-    memory_bytes: int | None = None
-    receive_steering: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        condition: Condition,
-        command: Command,
-        pinning: Pinning,
-        peer: Command | Driver | None = None,
-    ) -> Self:
-        """Return the room in which a subject is measured under a condition.
-
-        ``peer`` plays the peer; None: the web of the condition.
-        """
-        web = HostNetwork() if condition.live else Web(condition.web, condition.seed, condition.against)
-        per_host = condition.per_host if condition.live else None
-        return cls(
-            command=command,
-            peer=peer or web,
-            deadline_s=condition.deadline_s,
-            timeout_s=condition.workload.timeout_s,
-            feed=Feed(
-                *(condition.rate_per_s, condition.grace_s, condition.batch), per_host, condition.per_host_interval_s
-            ),
-            link=condition.link,
-            link_seed=condition.link_seed,
-            pinning=pinning,
-            memory_bytes=condition.memory_bytes,
-            receive_steering=condition.receive_steering,
-        )
+    peer: Command | None = None
+    """Server that plays the peer; None: the web of the condition, or the real internet."""
+    driver: tuple[str, ...] = ()
+    """Command that proves a server and sends requests to it: the subject serves. Empty: the subject is a client."""
 
     def argv(self, engine: Path, files: RoomFiles) -> list[str]:
-        """Return the argv of ``httpdyno-engine room`` that makes it, with the files that it is to fill."""
+        """Return the command line of ``httpdyno-engine room`` that makes the room and fills the files."""
+        condition = self.condition
         argv = [str(engine), "room", *self._peer(files)]
-        argv += [] if isinstance(self.peer, Driver) else _given("--timeout", self.timeout_s)
-        argv += ["--deadline", f"{format_exact(self.deadline_s)}s"]
-        if not self.link.direct:
-            argv += ["--link", str(self.link), "--link-seed", str(self.link_seed)]
+        argv += [] if self.driver else _given("--timeout", condition.workload.timeout_s)
+        argv += ["--deadline", f"{format_exact(condition.deadline_s)}s"]
+        if not condition.link.direct:
+            argv += ["--link", str(condition.link), "--link-seed", str(condition.link_seed)]
         argv += _given("--subject-cpus", self.pinning.subject_cpus)
         argv += _given("--engine-cpus", self.pinning.engine_cpus)
-        argv += _given("--memory", self.memory_bytes)
-        if not isinstance(self.peer, Driver):
-            argv += self.feed.argv()
-            argv += ["--receive-steering", "on"] if self.receive_steering else []
-            argv += ["--stdin", str(files.stdin)]
-        if not isinstance(self.peer, Driver | HostNetwork):
-            argv += ["--arrivals", str(files.arrivals)]
+        argv += _given("--memory", condition.memory_bytes)
+        if not self.driver:
+            argv += [*self._feed(), "--stdin", str(files.stdin)]
+            argv += [] if condition.live else ["--arrivals", str(files.arrivals)]
         argv += ["--stdout", str(files.stdout), "--stderr", str(files.stderr), "--report", str(files.report)]
         argv += ["--progress", str(files.progress_descriptor), "--clean-environment"]
         argv += _environment("--env", self.command)
-        if not isinstance(self.peer, HostNetwork):
-            # There it trusts whom the machine trusts.
-            argv += _repeated("--trust-file", [str(path) for path in self.command.trust_files])
+        # On the real internet the machine's own certificates are trusted.
+        trusted = () if self.driver or condition.live else self.command.trust_files
+        argv += _repeated("--trust-file", map(str, trusted))
         return [*argv, "--directory", str(self.command.folder), "--", *self.command.argv]
 
     def _peer(self, files: RoomFiles) -> list[str]:
-        if isinstance(self.peer, Web):
-            return self.peer.argv()
-        if isinstance(self.peer, HostNetwork):
-            return ["--network", "host"]
-        if isinstance(self.peer, Driver):
+        condition = self.condition
+        if self.driver:
             output = ["--driver-output", str(files.driver_output), "--ready-timeout", f"{_READY_S}s"]
-            return ["--driver", shlex.join(self.peer.argv), *output]
-        argv = ["--peer", shlex.join(self.peer.argv), "--peer-port", str(PEER_PORT)]
-        argv += ["--peer-directory", str(self.peer.folder), "--peer-output", str(files.peer_output)]
-        return argv + _environment("--peer-env", self.peer)
+            return ["--driver", shlex.join(self.driver), *output]
+        if self.peer:
+            argv = ["--peer", shlex.join(self.peer.argv), "--peer-port", str(PEER_PORT)]
+            argv += ["--peer-directory", str(self.peer.folder), "--peer-output", str(files.peer_output)]
+            return argv + _environment("--peer-env", self.peer)
+        if condition.live:
+            return ["--network", "host"]
+        return ["--web", condition.web, "--seed", str(condition.seed), *_given("--against", condition.against)]
+
+    def _feed(self) -> list[str]:
+        """Return the options that pace the lines of the list; by default all are fed at once."""
+        condition = self.condition
+        argv = _given("--rate", condition.rate_per_s)
+        if condition.rate_per_s is not None and condition.grace_s is not None:
+            argv += ["--grace", f"{format_exact(condition.grace_s)}s"]
+        argv += _given("--batch", condition.batch)
+        if condition.live:
+            argv += ["--per-host", str(condition.per_host)]
+            argv += ["--per-host-interval", f"{format_exact(condition.per_host_interval_s)}s"]
+        return argv + (["--receive-steering", "on"] if condition.receive_steering else [])
 
 
 def _given(flag: str, value: str | float | None) -> list[str]:
@@ -212,8 +144,8 @@ def _given(flag: str, value: str | float | None) -> list[str]:
 
 
 def _environment(flag: str, command: Command) -> list[str]:
-    return _repeated(flag, [f"{name}={value}" for name, value in sorted(command.environment.items())])
+    return _repeated(flag, (f"{name}={value}" for name, value in sorted(command.environment.items())))
 
 
-def _repeated(flag: str, values: Sequence[str]) -> list[str]:
+def _repeated(flag: str, values: Iterable[str]) -> list[str]:
     return [part for value in values for part in (flag, value)]

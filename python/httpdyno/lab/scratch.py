@@ -16,14 +16,12 @@ from httpdyno.errors import StorageFailed, StorageFull
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
-    from types import TracebackType
     from typing import IO, Self
 
-__all__ = ["ScratchFile"]
-
 _LAST_WORDS_BYTES = 8192
-"""What is looked at of a program's messages: it tells at their end what it fails at."""
+"""Bytes read of a program's messages: the reason of a failure stands at their end."""
 
 
 class ScratchFile:
@@ -33,26 +31,29 @@ class ScratchFile:
         try:
             self._file = _nameless()
         except OSError as error:
+            import tempfile
+
+            place = tempfile.tempdir or "any of the usual folders"
             kind = StorageFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else StorageFailed
             raise kind(
-                f"cannot create a temporary file in {_place()}: {error.strerror}; free some space or set TMPDIR"
+                f"cannot create a temporary file in {place}: {error.strerror}; free some space or set TMPDIR"
             ) from error
 
     @classmethod
     def of(cls, path: Path) -> Self:
-        """Open a file that is there; it stays readable when its name is removed."""
+        """Open an existing file; it stays readable when its name is removed."""
         scratch = cls.__new__(cls)
         scratch._file = path.open("r+b")
         return scratch
 
     @property
     def descriptor(self) -> int:
-        """What a child process must inherit (``pass_fds``) to open ``path``."""
+        """Descriptor that a child process must inherit (``pass_fds``) to open ``path``."""
         return self._file.fileno()
 
     @property
     def path(self) -> Path:
-        """Opens the file anew, from its beginning, in this process and in those that inherit the descriptor."""
+        """Path that opens the file from its beginning, in this process and in those that inherit the descriptor."""
         from pathlib import Path
 
         return Path(f"/proc/self/fd/{self.descriptor}")
@@ -62,15 +63,23 @@ class ScratchFile:
         """The file itself, open for reading and writing."""
         return self._file
 
+    def write(self, pieces: Iterable[bytes], *, what: str = "temporary files") -> None:
+        """Append pieces, and flush; raise ``StorageFailed`` if they cannot be written. ``what`` begins its message."""
+        from httpdyno.storage import storage_errors
+
+        with storage_errors(f"{what}: cannot write"):
+            self._file.writelines(pieces)
+            self._file.flush()
+
     def read_text(self, limit: int | None = None) -> str:
-        """Return the content as text, the last ``limit`` bytes of it; what is no UTF-8 is replaced."""
+        """Return the content as text, or its last ``limit`` bytes; invalid UTF-8 is replaced."""
         with self.path.open("rb") as file:
             if limit is not None:
                 file.seek(max(0, file.seek(0, 2) - limit))
             return file.read().decode(errors="replace")
 
     def last_words(self) -> str:
-        """Return the end of what a program wrote."""
+        """Return the end of a program's messages."""
         return self.read_text(_LAST_WORDS_BYTES)
 
     def close(self) -> None:
@@ -80,14 +89,12 @@ class ScratchFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
 def _nameless() -> IO[bytes]:
-    """Make it as ``tempfile`` does in its usual place; where that fails, ``tempfile`` knows others, and takes long."""
+    """Open a nameless file in the usual place; if that fails, with ``tempfile``, which takes long to load."""
     if "tempfile" not in sys.modules:
         place = os.environ.get("TMPDIR") or "/tmp"
         with suppress(OSError):
@@ -95,12 +102,3 @@ def _nameless() -> IO[bytes]:
     import tempfile
 
     return tempfile.TemporaryFile()
-
-
-def _place() -> str:
-    import tempfile
-
-    try:
-        return tempfile.gettempdir()
-    except FileNotFoundError:
-        return "any of the usual folders"

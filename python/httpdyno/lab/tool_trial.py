@@ -1,7 +1,7 @@
 """Trials of a load tool in a room: as shipped, against one URL of the web."""
 
-import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -16,17 +16,14 @@ from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import Subject, Trial, TrialPlan, UrlSeries
 from httpdyno.subjects.build import Build, filled
-from httpdyno.subjects.cache import program_path
 from httpdyno.subjects.template import Load
 
-__all__ = ["Fill", "JudgeTool", "tool_command", "tool_trials"]
-
 Fill = Callable[[Subject, Load], tuple[str, ...]]
-"""Fills one of the templates of a tool's command line in: ``fill_template``, ``fill_sequence``."""
+"""Fills in a template of a tool's command line: ``fill_template`` or ``fill_sequence``."""
 
 
 class JudgeTool(Protocol):
-    """Makes the record of a tool's trial from what it left."""
+    """Judge of a tool's trial: from its artifacts to its record."""
 
     def __call__(
         self, plan: TrialPlan, artifacts: ToolArtifacts, circumstances: Circumstances, *, rules: Sequence[Rule]
@@ -35,34 +32,32 @@ class JudgeTool(Protocol):
 
 
 def tool_trials(fill: Fill, judge: JudgeTool) -> TrialKind:
-    """Return how tools are measured; ``fill`` fills in the template that is asked for."""
+    """Return the trials of tools; ``fill`` fills in their template."""
     return TrialKind(partial(_execute_tool, fill=fill), partial(_judge_tool, judge=judge))
 
 
 def _execute_tool(
     executor: LocalExecutor, plan: TrialPlan, build: Build, peer: Command | None, *, fill: Fill
 ) -> TrialFiles:
-    spec = RoomSpec.of(plan.condition, tool_command(plan, build, fill), executor.pinning, peer)
+    spec = RoomSpec(tool_command(plan, build, fill), plan.condition, executor.pinning, peer)
     with ScratchFile() as nothing:
-        files = executor.room(spec, nothing)
-    files.version = build.version
-    return files
+        return executor.room(spec, nothing)
 
 
 def _judge_tool(
-    plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, *, rules: Sequence[Rule], judge: JudgeTool
+    plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, rules: Sequence[Rule], *, judge: JudgeTool
 ) -> JudgedTrial:
-    """Judge a tool by its report and by what the origin counted."""
+    """Judge a tool by its report and by the requests that the origin counted."""
     text, stderr = files.stdout.read_text(), files.stderr.last_words()
     artifacts = ToolArtifacts(files.report, text, stderr, read_arrivals(files.arrivals.path))
     return JudgedTrial(judge(plan, artifacts, circumstances, rules=rules), pl.DataFrame())
 
 
 def tool_command(plan: TrialPlan, build: Build, fill: Fill) -> Command:
-    """Return how a tool is started for a trial: its template, filled in with the point."""
+    """Return the command of a tool for a trial: its template, filled in with the values of the condition."""
     condition = plan.condition
     urls = condition.workload.urls
-    assert isinstance(urls, UrlSeries), "where tools take part there is a series of URLs"
+    assert isinstance(urls, UrlSeries), "conditions of tools have a series of URLs"
     load = Load(
         url=f"{urls.prefix}0",
         connections=plan.concurrency,
@@ -72,9 +67,5 @@ def tool_command(plan: TrialPlan, build: Build, fill: Fill) -> Command:
         timeout_s=condition.workload.timeout_s,
         keepalive=condition.workload.keepalive,
     )
-    return Command(
-        argv=tuple(filled(part, folder=build.folder, target=build.place.target) for part in fill(build.subject, load)),
-        folder=build.folder,
-        environment={"PATH": program_path(os.environ), **build.environment},
-        trust_files=build.trust_files,
-    )
+    argv = (filled(part, folder=build.folder, target=build.place.target) for part in fill(build.subject, load))
+    return replace(Command.of(build), argv=tuple(argv))

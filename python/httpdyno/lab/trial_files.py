@@ -4,9 +4,10 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final, Self
 
 from httpdyno.lab.scratch import ScratchFile
@@ -17,7 +18,7 @@ _PREFIX: Final = "httpdyno-trial-"
 _NAME: Final = re.compile(rf"{_PREFIX}([0-9]+)-.+")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class NotRun:
     """A trial that could not be run, and the reason."""
 
@@ -61,31 +62,21 @@ class TrialFiles:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
 
-class TrialFolder:
-    """A folder below ``$TMPDIR`` that is gone when its context ends.
+@contextmanager
+def trial_folder() -> Iterator[Path]:
+    """Make a folder below ``$TMPDIR`` for the block.
 
-    Its name has the process that made it: after SIGKILL the next folder that is made removes it.
+    Its name has the number of this process: after SIGKILL the next folder that is made removes it.
     """
-
-    def __init__(self) -> None:
-        with storage_errors("the files of a trial: cannot be made"):
-            sweep(Path(tempfile.gettempdir()))
-            self._folder = tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-")
-        self.path: Final = Path(self._folder.name)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._folder.cleanup()
+    with storage_errors("the files of a trial: cannot be made"):
+        sweep(Path(tempfile.gettempdir()))
+        folder = tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-")
+    with folder as name:
+        yield Path(name)
 
 
 def sweep(among: Path) -> None:

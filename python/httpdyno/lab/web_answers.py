@@ -1,6 +1,6 @@
 """Answers of a web to lists of URLs: the engine computes them once for each list, web and timeout."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -9,24 +9,26 @@ import polars as pl
 
 from httpdyno.errors import InvalidValue
 from httpdyno.judge import Expectations, expectations_unknown, read_expectations
+from httpdyno.judge.reference import EXPECTED
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.peer import peer_expectations
-from httpdyno.lab.planned_time import PlannedTime, planned_time, read_planned_s, read_slow
+from httpdyno.lab.planned_time import PlannedTime, read_planned_time, read_slow
+from httpdyno.lab.room import PEER_PORT
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, UrlSeries
 
-__all__ = ["Answers", "WebAnswers", "read_answers"]
-
+PEER_URL: Final = f"http://peer.example:{PEER_PORT}"
+"""URL of a server that plays the peer."""
+_LENGTHS: Final = {"/plain": 13, "/json": 16_384}
+"""Length of the answer to each path of such a server in bytes (``subjects/CONTRACT.md``)."""
 _SERIES_KEPT: Final = 8
-"""Points that differ in their link only share a series; those of other sizes and delays have another one."""
+"""Number of series of URLs to remember: hundreds of lists with thousands of URLs would fill memory.
 
+Conditions that differ only in their link share a series; those with other sizes and delays have another one.
+"""
 _ELSEWHERE: Final = "elsewhere"
-_Question = tuple[str, int, float, str, str, str, str]
-"""What the engine is asked: the web, its seed, the timeout of a client, what it checks, the version of HTTP that it
-speaks alone; a series' prefix, another machine's origin."""
-_PREFIX: Final = 5
-"""Where in a question a series' prefix is; empty for any other list."""
+_Key = tuple[str, int, float, str, str, str | None, str]
+"""Web, seed, timeout, check, HTTP version, origin on another machine; prefix of a series, empty for any other list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,75 +40,65 @@ class Answers:
     kept_as: str | None = None
     """Name under which the run keeps the truth; None if it does not."""
     slow: tuple[int, ...] = ()
-    """The places in the list, from 0, of its slowest URLs: first those that only the client's timeout ends, then those
-    whose name server fails."""
+    """Places of the slowest URLs in the list, from 0: first those that only the client's timeout ends, then those whose
+    name server fails."""
 
     def first(self, count: int) -> "Answers":
-        """Return those to the first URLs of a series."""
+        """Return the answers to the first URLs of a series."""
         whole = len(self.expectations)
         if count == whole:
             return self
-        # The URLs of a series differ in their number only, which no plan looks at.
+        # The URLs of a series differ only in their number, on which no time depends.
         planned = replace(self.planned, total_s=self.planned.total_s * count / whole, urls=count, late=())
-        slow = tuple(one for one in self.slow if one < count)
+        slow = tuple(place for place in self.slow if place < count)
         return Answers(self.expectations.first(count), planned, self.kept_as, slow)
 
 
 @dataclass(slots=True)
 class WebAnswers:
-    """Asks the engine, and remembers."""
+    """Answers of webs to the lists of a run; queries the engine, and remembers."""
 
     engine: Engine
     interruption: Interruption
     keep: Callable[[Path], str | None] = lambda _: None
     """Keeps the file with the truth of a list; returns its name."""
-    _known: dict[_Question, Answers] = field(default_factory=dict)
+    _known: dict[_Key, Answers] = field(default_factory=dict)
 
     def of(self, condition: Condition, urls: ScratchFile) -> Answers:
-        """Return the answers of a condition's web to its list, computed once.
+        """Return the answers of a condition's web to its list, computed once; a shorter series is a part of a longer.
 
-        Of a series that was asked for with more URLs the first are taken.
+        Raises ``InvalidValue`` for a list that leads away from the origin on another machine.
         """
         if condition.peer is not None:
             return read_answers(urls.path, condition)
-        series = condition.workload.urls if isinstance(condition.workload.urls, UrlSeries) else None
-        question = (
-            condition.web,
-            condition.seed,
-            condition.workload.timeout_s,
-            condition.workload.check,
-            condition.workload.http_version,
-            series.prefix if series else "",
-            condition.against or "",
-        )
-        known = self._known.pop(question, None)
+        workload = condition.workload
+        series = workload.urls if isinstance(workload.urls, UrlSeries) else None
+        settings = workload.timeout_s, workload.check, workload.http_version
+        key = (condition.web, condition.seed, *settings, condition.against, series.prefix if series else "")
+        known = self._known.pop(key, None)
         if known is None or (series and len(known.expectations) < series.count):
             # For millions of URLs this takes a minute: an interruption ends it at once.
             with self.interruption.at_once("the answers of the web were being computed"):
-                known = self._ask(condition, urls)
-            for old in _oldest_series(self._known):
+                known = self._compute(condition, urls)
+            oldest_first = [key for key in self._known if key[-1]]
+            for old in oldest_first[: max(0, len(oldest_first) - _SERIES_KEPT + 1)]:
                 del self._known[old]
-        self._known[question] = known
+        self._known[key] = known
         return known.first(series.count) if series else known
 
-    def _ask(self, condition: Condition, urls: ScratchFile) -> Answers:
+    def _compute(self, condition: Condition, urls: ScratchFile) -> Answers:
         if condition.live:
             return replace(read_answers(urls.path, condition), kept_as=self.keep(urls.path))
-        timeout_s = condition.workload.timeout_s
         with ScratchFile() as file:
-            self.engine.expect(
-                web=condition.web,
-                seed=condition.seed,
-                timeout_s=timeout_s,
-                check=condition.workload.check,
-                http_version=condition.workload.http_version,
-                urls=urls.path,
-                into=file.file,
-                against=condition.against,
-            )
+            self.engine.expect(condition, urls.path, file.file)
             known = replace(read_answers(file.path, condition), kept_as=self.keep(file.path))
-        if condition.against is not None:
-            _check_reach(known.expectations, condition.against)
+        distinct = known.expectations.distinct
+        away = distinct.filter(distinct["cause"] == _ELSEWHERE)["url"]
+        if condition.against is not None and len(away):
+            raise InvalidValue(
+                f"--against {condition.against}: {away[0]} is elsewhere, or redirects there ({len(away)} of the list);"
+                " take a web that stays, such as plain, or leave them out"
+            )
         return known
 
 
@@ -115,35 +107,27 @@ def read_answers(truth: Path, condition: Condition) -> Answers:
 
     Of a list for a server that plays the peer, nothing is read: the contract fixes its answers.
     """
-    series = condition.workload.urls if isinstance(condition.workload.urls, UrlSeries) else None
     if condition.peer is not None:
-        assert series is not None, "a server that plays the peer is asked for one document only"
+        series = condition.workload.urls
+        assert isinstance(series, UrlSeries), "a server that plays the peer is sent one document only"
         return Answers(peer_expectations(series), PlannedTime(0.0, 0.0, series.count))
     if condition.live:
-        return _unknown(truth)
+        with truth.open("rb") as lines:
+            urls = [stripped for line in lines if (stripped := line.decode(errors="replace").strip())]
+        return Answers(expectations_unknown(pl.Series(urls, dtype=pl.String)), PlannedTime(0.0, 0.0, len(urls)))
     timeout_s = condition.workload.timeout_s
-    planned_s, slow = read_planned_s(truth, timeout_s=timeout_s), read_slow(truth, timeout_s=timeout_s)
-    return Answers(read_expectations(truth), planned_time(planned_s), slow=slow)
+    planned, slow = read_planned_time(truth, timeout_s=timeout_s), read_slow(truth, timeout_s=timeout_s)
+    return Answers(read_expectations(truth), planned, slow=slow)
 
 
-def _unknown(urls: Path) -> Answers:
-    """Return all that is known of a list for the real internet: its URLs."""
-    with urls.open("rb") as lines:
-        text = [stripped for line in lines if (stripped := line.decode(errors="replace").strip())]
-    return Answers(expectations_unknown(pl.Series(text, dtype=pl.String)), PlannedTime(0.0, 0.0, len(text)))
+def peer_expectations(series: UrlSeries) -> Expectations:
+    """Return the answers of a server to a series of URLs: the content that its contract fixes, without arrivals.
 
-
-def _check_reach(expectations: Expectations, against: str) -> None:
-    """Refuse a list that leads away from the one origin there is: what lies elsewhere is the real internet."""
-    away = expectations.distinct.filter(expectations.distinct["cause"] == _ELSEWHERE)["url"]
-    if len(away):
-        raise InvalidValue(
-            f"--against {against}: {away[0]} is elsewhere, or redirects there ({len(away)} of the list);"
-            " take a web that stays, such as plain, or leave them out"
-        )
-
-
-def _oldest_series(known: Mapping[_Question, Answers]) -> list[_Question]:
-    """Find what makes room for one more: hundreds of lists with thousands of URLs would fill memory."""
-    series = [question for question in known if question[_PREFIX]]
-    return series[: max(0, len(series) - _SERIES_KEPT + 1)]
+    Raises ``InvalidValue`` unless the series is of the peer's ``/plain`` or ``/json``.
+    """
+    path = series.prefix.removeprefix(PEER_URL).partition("?")[0]
+    if path not in _LENGTHS or not series.prefix.startswith(PEER_URL):
+        raise InvalidValue(f"{series.prefix}: a server's answer there is not known; ask it for /plain or /json")
+    same = {"outcome": "status", "status": 200, "length": _LENGTHS[path], "cause": None, "arrives": 0}
+    constants = (pl.lit(same.get(name), type_).alias(name) for name, type_ in EXPECTED.items() if name != "url")
+    return Expectations.of(pl.DataFrame({"url": pl.Series(list(series))}).with_columns(*constants))

@@ -1,4 +1,4 @@
-"""Records of conformance: cases, what became of each with one subject, and the claims behind some of them."""
+"""Records of conformance: the results of cases with one subject, and the claims behind some of them."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -60,7 +60,7 @@ class UrlSeries:
     count: int
 
     def __post_init__(self) -> None:
-        """Raise ``InvalidValue`` for an empty series, or a prefix that is no URL."""
+        """Raise ``InvalidValue`` for an empty series, or a prefix that is not a URL."""
         if self.count < 1:
             raise InvalidValue(f"a list of {self.count} URLs leaves nothing to do")
         if not self.prefix or any(character.isspace() for character in self.prefix):
@@ -90,7 +90,7 @@ class Workload:
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for an impossible timeout, or a user agent that no header can carry."""
         if not self.timeout_s > 0:
-            raise InvalidValue(f"--timeout: {self.timeout_s:g} is no time to give a URL; write it like 5s or 800ms")
+            raise InvalidValue(f"--timeout: {self.timeout_s:g} is not a time to give a URL; write it like 5s or 800ms")
         if any(unicodedata.category(character) in _NO_TEXT for character in self.user_agent):
             raise InvalidValue(
                 f"--user-agent: {self.user_agent[:60]!r}: no header can carry it; leave out control characters"
@@ -157,26 +157,30 @@ class Condition:
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for a deadline of 0, or an emulated link to another machine."""
+        for mistake in (*self._mistakes(), *self._conflicts()):
+            raise InvalidValue(mistake)
+
+    def _mistakes(self) -> Iterator[str]:
         if not self.deadline_s > 0:
-            raise InvalidValue(f"--duration: {self.deadline_s:g} is no time to measure in; write it like 10m or 30s")
-        if self.against is not None and not self.link.direct:
-            raise InvalidValue(
-                f"--link: the way to {self.against} is a real one, which nothing is added to; leave it out"
-            )
-        if self.against is not None and self.workload.http_version == "2":
-            raise InvalidValue(
-                f"--http-version: {self.against} is asked without TLS, where no version is agreed on; leave it out"
-            )
-        if self.against is not None and self.live:
-            raise InvalidValue(f"--against {self.against}: the real internet is not played there; choose another --web")
+            yield f"--duration: {self.deadline_s:g} is not a time to measure in; write it like 10m or 30s"
         if not 0 <= self.link_seed < 2**64:
-            raise InvalidValue(f"--link-seed: a number of 64 bits, not {self.link_seed}")
+            yield f"--link-seed: a number of 64 bits, not {self.link_seed}"
         if self.batch is not None and (self.batch < 1 or self.rate_per_s is not None):
-            raise InvalidValue(f"batches of {self.batch}: of 1 or more, and not on a schedule")
-        if self.peer is not None and self.against is not None:
-            raise InvalidValue(f"--peer {self.peer}: --against names another peer; leave one of them out")
+            yield f"batches of {self.batch}: of 1 or more, and not on a schedule"
         if self.per_host < 1 or not self.per_host_interval_s >= 0:
-            raise InvalidValue(f"a host cannot be asked for {self.per_host} URLs every {self.per_host_interval_s} s")
+            yield f"a host cannot be asked for {self.per_host} URLs every {self.per_host_interval_s} s"
+
+    def _conflicts(self) -> Iterator[str]:
+        if self.against is None:
+            return
+        if not self.link.direct:
+            yield f"--link: the way to {self.against} is a real one, which nothing is added to; leave it out"
+        if self.workload.http_version == "2":
+            yield f"--http-version: {self.against} is asked without TLS, where no version is agreed on; leave it out"
+        if self.live:
+            yield f"--against {self.against}: the real internet is not played there; choose another --web"
+        if self.peer is not None:
+            yield f"--peer {self.peer}: --against names another peer; leave one of them out"
 
     def __getitem__(self, kind: type[_Point]) -> _Point:
         """Return the point, which must be one of that kind: else ``KeyError``."""

@@ -1,144 +1,78 @@
 """Counters of the engine and the kernel for one trial: of the subject, the link and another machine's origin."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final, TypeVar
 
 from httpdyno.errors import EngineFailed
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.model.record import Embedded, Recorded
+from httpdyno.model.record import Embedded, Recorded, measured, members, restore
+
+_Record = TypeVar("_Record")
 
 
 @dataclass(frozen=True, slots=True)
 class PathCounters:
     """One direction of the link."""
 
-    packets: Annotated[int | None, Recorded("packets that were offered, those of super-packets each")] = None
-    bytes: Annotated[
-        int | None, Recorded("bytes of IP packets that were carried: of all but those dropped", unit="bytes")
-    ] = None
-    super_packets: Annotated[int | None, Recorded("super-packets, each of which stood for several of them")] = None
-    lost: Annotated[int | None, Recorded("packets lost on the way, by chance")] = None
-    dropped: Annotated[int | None, Recorded("packets for which the queue had no room")] = None
-    unread: Annotated[
-        int | None, Recorded("packets that the kernel dropped, as the emulator had not read those before them")
-    ] = None
-    waited_max_ns: Annotated[int | None, Recorded("the longest that a packet waited for the rate", unit="ns")] = None
-    lateness_p50_ns: Annotated[int | None, Recorded("median of how late the emulator let packets go", unit="ns")] = None
-    lateness_p99_ns: Annotated[int | None, Recorded("99th percentile of it", unit="ns")] = None
-    lateness_max_ns: Annotated[int | None, Recorded("the latest", unit="ns")] = None
-    goodput_bits_per_s: Annotated[
-        float | None, Recorded("content that was measured to pass before the trial", unit="bit/s")
-    ] = None
-    goodput_expected_bits_per_s: Annotated[
-        float | None, Recorded("what of the rate is left for content", unit="bit/s")
-    ] = None
+    packets: int | None = measured("packets that were offered, those of super-packets each")
+    bytes: int | None = measured("bytes of IP packets that were carried: of all but those dropped")
+    super_packets: int | None = measured("super-packets, each of which stood for several of them")
+    lost: int | None = measured("packets lost on the way, by chance")
+    dropped: int | None = measured("packets for which the queue had no room")
+    unread: int | None = measured("packets that the kernel dropped, as the emulator had not read those before them")
+    waited_max_ns: int | None = measured("the longest that a packet waited for the rate")
+    lateness_p50_ns: int | None = measured("median of how late the emulator let packets go", "lateness_ns.p50")
+    lateness_p99_ns: int | None = measured("99th percentile of it", "lateness_ns.p99")
+    lateness_max_ns: int | None = measured("the latest", "lateness_ns.max")
+    goodput_bits_per_s: float | None = measured(
+        "content that was measured to pass before the trial", "measured.", unit="bit/s"
+    )
+    goodput_expected_bits_per_s: float | None = measured(
+        "what of the rate is left for content", "measured.expected_bits_per_s", unit="bit/s"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class LinkCounters:
     """The engine's report of the link of a trial, flat. What was not measured is None."""
 
-    seed: Annotated[int | None, Recorded("seed of the losses", type="uint64")] = None
-    verdict: Annotated[
-        str | None, Recorded("whether the link was what was asked, before the trial: `held`, `missed`, `unchecked`")
-    ] = None
-    rtt_p50_ns: Annotated[int | None, Recorded("median round trip that was measured before the trial", unit="ns")] = (
-        None
+    seed: int | None = measured("seed of the losses", type="uint64")
+    verdict: str | None = measured(
+        "whether the link was what was asked, before the trial: `held`, `missed`, `unchecked`"
     )
-    rtt_p99_ns: Annotated[int | None, Recorded("99th percentile of it", unit="ns")] = None
+    rtt_p50_ns: int | None = measured("median round trip that was measured before the trial", "measured.rtt_ns.p50")
+    rtt_p99_ns: int | None = measured("99th percentile of it", "measured.rtt_ns.p99")
     up: Annotated[PathCounters, Embedded("up_")] = PathCounters()
     """From the subject to its peer."""
     down: Annotated[PathCounters, Embedded("down_")] = PathCounters()
     """From the peer to the subject."""
-    offload_bytes: Annotated[
-        int | None, Recorded("the longest super-packet; null where there are none", unit="bytes")
-    ] = None
-    offload_reason: Annotated[str | None, Recorded("why it is that long, or why there are none")] = None
-    cpu: Annotated[int | None, Recorded("CPU of the emulator", type="int32")] = None
-    cpu_shared: Annotated[bool | None, Recorded("whether the engine or the subject has that CPU, too")] = None
-    cpu_time_ns: Annotated[int | None, Recorded("CPU time of the emulator", unit="ns")] = None
-
-
-def link_counters(link: Mapping[str, Any] | None) -> LinkCounters | None:
-    """Return the figures of a link from its part of the engine's report; None for a direct one."""
-    if link is None:
-        return None
-    measured = link.get("measured") or {}
-    round_trip = measured.get("rtt_ns") or {}
-    offload = link.get("offload") or {}
-    return LinkCounters(
-        seed=link.get("seed"),
-        verdict=link.get("verdict"),
-        rtt_p50_ns=round_trip.get("p50"),
-        rtt_p99_ns=round_trip.get("p99"),
-        up=_path(link.get("up") or {}, measured.get("up") or {}),
-        down=_path(link.get("down") or {}, measured.get("down") or {}),
-        offload_bytes=offload.get("longest_bytes"),
-        offload_reason=offload.get("why"),
-        cpu=link.get("cpu"),
-        cpu_shared=link.get("cpu_shared"),
-        cpu_time_ns=link.get("cpu_time_ns"),
-    )
-
-
-def _path(path: Mapping[str, Any], measured: Mapping[str, Any]) -> PathCounters:
-    lateness = path.get("lateness_ns") or {}
-    return PathCounters(
-        packets=path.get("packets"),
-        bytes=path.get("bytes"),
-        super_packets=path.get("super_packets"),
-        lost=path.get("lost"),
-        dropped=path.get("dropped"),
-        unread=path.get("unread"),
-        waited_max_ns=path.get("waited_max_ns"),
-        lateness_p50_ns=lateness.get("p50"),
-        lateness_p99_ns=lateness.get("p99"),
-        lateness_max_ns=lateness.get("max"),
-        goodput_bits_per_s=measured.get("goodput_bits_per_s"),
-        goodput_expected_bits_per_s=measured.get("expected_bits_per_s"),
-    )
+    offload_bytes: int | None = measured("the longest super-packet; null where there are none", "offload.longest_bytes")
+    offload_reason: str | None = measured("why it is that long, or why there are none", "offload.why")
+    cpu: int | None = measured("CPU of the emulator", type="int32")
+    cpu_shared: bool | None = measured("whether the engine or the subject has that CPU, too")
+    cpu_time_ns: int | None = measured("CPU time of the emulator")
 
 
 @dataclass(frozen=True, slots=True)
 class AgainstCounters:
     """The engine's report of the way to another machine, flat. What was not measured is None."""
 
-    url: Annotated[str | None, Recorded("the origin of another machine that played the web")] = None
-    address: Annotated[str | None, Recorded("where it was")] = None
-    rtt_min_ns: Annotated[
-        int | None, Recorded("the quickest exchange with it, before and after the trial", unit="ns")
-    ] = None
-    rtt_p50_ns: Annotated[int | None, Recorded("the median of them", unit="ns")] = None
-    connect_ns: Annotated[int | None, Recorded("how long connecting to it took", unit="ns")] = None
-    clock_ahead_ns: Annotated[
-        int | None, Recorded("how far its clock was ahead of this machine's when the trial began", unit="ns")
-    ] = None
-    clock_drifted_ns: Annotated[int | None, Recorded("by how much more when it ended", unit="ns")] = None
-    clock_bound_ns: Annotated[
-        int | None,
-        Recorded("its stamps are right to so much once they are moved to this machine's clock, either way", unit="ns"),
-    ] = None
-
-
-def against_counters(against: Mapping[str, Any] | None) -> AgainstCounters | None:
-    """Return what the engine's report says of another machine; None where there was none."""
-    if not against:
-        return None
-    trip, clock = against.get("rtt") or {}, against.get("clock") or {}
-    return AgainstCounters(
-        url=against.get("url"),
-        address=against.get("address"),
-        rtt_min_ns=trip.get("min_ns"),
-        rtt_p50_ns=trip.get("p50_ns"),
-        connect_ns=trip.get("connect_ns"),
-        clock_ahead_ns=clock.get("ahead_ns"),
-        clock_drifted_ns=clock.get("drifted_ns"),
-        clock_bound_ns=clock.get("bound_ns"),
+    url: str | None = measured("the origin of another machine that played the web")
+    address: str | None = measured("where it was")
+    rtt_min_ns: int | None = measured("the quickest exchange with it, before and after the trial", "rtt.min_ns")
+    rtt_p50_ns: int | None = measured("the median of them", "rtt.p50_ns")
+    connect_ns: int | None = measured("how long connecting to it took", "rtt.")
+    clock_ahead_ns: int | None = measured(
+        "how far its clock was ahead of this machine's when the trial began", "clock.ahead_ns"
+    )
+    clock_drifted_ns: int | None = measured("by how much more when it ended", "clock.drifted_ns")
+    clock_bound_ns: int | None = measured(
+        "its stamps are right to so much once they are moved to this machine's clock, either way", "clock.bound_ns"
     )
 
 
-REPORT_VERSION: Final = 1
+_REPORT_VERSION: Final = 1
 """Version of the engine's report that can be read."""
 
 
@@ -154,15 +88,15 @@ class Count:
 class MemoryPoint:
     """One reading of the memory of the subject's process tree."""
 
-    elapsed_ns: Annotated[int, Recorded("since exec", unit="ns")]
-    bytes: Annotated[int, Recorded("memory in use", unit="bytes")]
+    elapsed_ns: Annotated[int, Recorded("since exec")]
+    bytes: Annotated[int, Recorded("memory in use")]
 
 
 @dataclass(frozen=True, slots=True)
 class ThroughputPoint:
     """Answers that were completed within one bin of time."""
 
-    elapsed_ns: Annotated[int, Recorded("end of the bin, since exec", unit="ns")]
+    elapsed_ns: Annotated[int, Recorded("end of the bin, since exec")]
     answers: Annotated[int, Recorded("answers completed in the bin")]
 
 
@@ -172,12 +106,12 @@ class CpuTime:
 
     cpu: Annotated[int, Recorded("number of the CPU", type="int32")]
     role: Annotated[str, Recorded("whose CPU it is: `engine`, `subject` or `both`")]
-    busy_ns: Annotated[int, Recorded("time not idle", unit="ns")]
-    steal_ns: Annotated[int, Recorded("time taken by the hypervisor", unit="ns")]
-    window_ns: Annotated[int, Recorded("time watched", unit="ns")]
+    busy_ns: Annotated[int, Recorded("time not idle")]
+    steal_ns: Annotated[int, Recorded("time taken by the hypervisor")]
+    window_ns: Annotated[int, Recorded("time watched")]
     interrupt_ns: Annotated[
         int | None,
-        Recorded("the part of `busy_ns` that went to interrupts, packets of the trial among them", unit="ns"),
+        Recorded("the part of `busy_ns` that went to interrupts, packets of the trial among them"),
     ] = None
 
 
@@ -186,89 +120,83 @@ class ProgramUse:
     """CPU time of a program that is not part of the trial."""
 
     name: Annotated[str, Recorded("its name")]
-    cpu_ns: Annotated[int, Recorded("its CPU time, that of all of its processes", unit="ns")]
+    cpu_ns: Annotated[int, Recorded("its CPU time, that of all of its processes")]
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
     """The engine's report of one trial, flat. What was not measured is None."""
 
-    engine_version: Annotated[str | None, Recorded("version of the engine")] = None
-    exit_code: Annotated[
-        int | None, Recorded("exit status of the subject; null when a signal ended it", type="int32")
-    ] = None
-    signal: Annotated[int | None, Recorded("signal that ended the subject", type="int32")] = None
-    started_at_ns: Annotated[int | None, Recorded("exec of the subject, since the Unix epoch", unit="ns")] = None
-    ended_at_ns: Annotated[int | None, Recorded("end of the subject, since the Unix epoch", unit="ns")] = None
-    wall_ns: Annotated[int | None, Recorded("from exec to the end, on the monotonic clock", unit="ns")] = None
-    cpu_user_ns: Annotated[int | None, Recorded("CPU time of the subject in user mode", unit="ns")] = None
-    cpu_system_ns: Annotated[int | None, Recorded("CPU time of the subject in the kernel", unit="ns")] = None
-    peak_memory_bytes: Annotated[int | None, Recorded("highest reading of the subject's memory", unit="bytes")] = None
-    memory: Annotated[tuple[MemoryPoint, ...] | None, Recorded("memory over time")] = None
-    accounting: Annotated[str | None, Recorded("where CPU time comes from: `cgroup-v2`, `cgroup-v1`, `rusage`")] = None
-    memory_limit_bytes: Annotated[int | None, Recorded("memory limit asked for", unit="bytes")] = None
-    memory_limit_enforced_by: Annotated[str | None, Recorded("`cgroup-v2`, `cgroup-v1`; null when not enforced")] = None
-    memory_limit_reason: Annotated[str | None, Recorded("why the memory limit is not enforced")] = None
-    out_of_memory: Annotated[bool | None, Recorded("whether the kernel killed the subject for its memory")] = None
-    sent_bytes: Annotated[
-        int | None, Recorded("bytes on the wire from the subject, headers included", unit="bytes")
-    ] = None
-    received_bytes: Annotated[int | None, Recorded("bytes on the wire to the subject", unit="bytes")] = None
-    sent_packets: Annotated[int | None, Recorded("packets from the subject")] = None
-    received_packets: Annotated[int | None, Recorded("packets to the subject")] = None
-    engine_cpu_user_ns: Annotated[int | None, Recorded("CPU time of the engine in user mode", unit="ns")] = None
-    engine_cpu_system_ns: Annotated[int | None, Recorded("CPU time of the engine in the kernel", unit="ns")] = None
-    peer_cpu_user_ns: Annotated[
-        int | None,
-        Recorded("CPU time in user mode of the server that played the peer; null: our origin did", unit="ns"),
-    ] = None
-    peer_cpu_system_ns: Annotated[int | None, Recorded("its CPU time in the kernel", unit="ns")] = None
-    peer_ready_ns: Annotated[int | None, Recorded("from its exec until it accepted a connection", unit="ns")] = None
-    cpus: Annotated[tuple[CpuTime, ...] | None, Recorded("the pinned CPUs")] = None
-    cpu_pressure_us: Annotated[int | None, Recorded("time in which something waited for a CPU", unit="us")] = None
-    memory_pressure_us: Annotated[int | None, Recorded("time in which something waited for memory", unit="us")] = None
-    io_pressure_us: Annotated[int | None, Recorded("time in which something waited for a disk", unit="us")] = None
-    throttled_ns: Annotated[
-        int | None,
-        Recorded("time in which a CPU quota of the machine kept programs from their CPUs, summed over CPUs", unit="ns"),
-    ] = None
-    web_digest: Annotated[str | None, Recorded("digest of the web's model and seed")] = None
-    connections: Annotated[int | None, Recorded("TCP connections that the origin accepted")] = None
-    handshakes_full: Annotated[int | None, Recorded("full TLS handshakes")] = None
-    handshakes_resumed: Annotated[int | None, Recorded("resumed TLS handshakes")] = None
-    handshakes_failed: Annotated[int | None, Recorded("failed TLS handshakes")] = None
-    tls_versions: Annotated[tuple[Count, ...] | None, Recorded("handshakes by TLS version")] = None
-    http_versions: Annotated[tuple[Count, ...] | None, Recorded("requests by HTTP version")] = None
-    requests: Annotated[int | None, Recorded("requests that reached the origin")] = None
-    reused: Annotated[int | None, Recorded("requests on a connection that had carried one before")] = None
-    repeated: Annotated[int | None, Recorded("requests of a URL beyond those that a correct client sends")] = None
-    peak_concurrency: Annotated[int | None, Recorded("most exchanges that were open at once")] = None
-    dns_queries: Annotated[int | None, Recorded("DNS queries")] = None
-    dns_repeated: Annotated[int | None, Recorded("DNS queries for a name and type that was asked before")] = None
-    statuses: Annotated[tuple[Count, ...] | None, Recorded("answers by status code")] = None
-    codings: Annotated[tuple[Count, ...] | None, Recorded("answers by content coding")] = None
-    faults: Annotated[tuple[Count, ...] | None, Recorded("faults that were played")] = None
-    user_agents: Annotated[tuple[Count, ...] | None, Recorded("requests by User-Agent, the first 16 distinct")] = None
-    origin_sent_bytes: Annotated[int | None, Recorded("bytes that the origin handed to the kernel", unit="bytes")] = (
-        None
+    engine_version: str | None = measured("version of the engine", "engine.version")
+    exit_code: int | None = measured(
+        "exit status of the subject; null when a signal ended it", "subject.", type="int32"
     )
-    origin_received_bytes: Annotated[int | None, Recorded("bytes that the origin read", unit="bytes")] = None
-    lateness_count: Annotated[int | None, Recorded("sends that the origin had planned for a moment")] = None
-    lateness_mean_ns: Annotated[int | None, Recorded("mean of how late they were", unit="ns")] = None
-    lateness_p50_ns: Annotated[int | None, Recorded("median of how late they were", unit="ns")] = None
-    lateness_p99_ns: Annotated[int | None, Recorded("99th percentile of how late they were", unit="ns")] = None
-    lateness_max_ns: Annotated[int | None, Recorded("the latest", unit="ns")] = None
-    origin_waiting_ns: Annotated[
-        int | None, Recorded("time in which the origin had work, but something else had its CPU", unit="ns")
-    ] = None
-    throughput: Annotated[tuple[ThroughputPoint, ...] | None, Recorded("answers over time")] = None
-    origin_congestion_control: Annotated[str | None, Recorded("TCP congestion control of the origin")] = None
-    subject_congestion_control: Annotated[str | None, Recorded("the kernel's TCP congestion control")] = None
-    key_exchange_groups: Annotated[str | None, Recorded("TLS groups that the origin offers, by preference")] = None
-    tcp_rmem_max_bytes: Annotated[
-        int | None, Recorded("the kernel's limit of a receive buffer: what a TCP window cannot exceed", unit="bytes")
-    ] = None
-    tcp_wmem_max_bytes: Annotated[int | None, Recorded("the kernel's limit of a send buffer", unit="bytes")] = None
+    signal: int | None = measured("signal that ended the subject", "subject.", type="int32")
+    started_at_ns: int | None = measured("exec of the subject, since the Unix epoch", "subject.")
+    ended_at_ns: int | None = measured("end of the subject, since the Unix epoch", "subject.")
+    wall_ns: int | None = measured("from exec to the end, on the monotonic clock", "subject.")
+    cpu_user_ns: int | None = measured("CPU time of the subject in user mode", "subject.")
+    cpu_system_ns: int | None = measured("CPU time of the subject in the kernel", "subject.")
+    peak_memory_bytes: int | None = measured("highest reading of the subject's memory", "subject.")
+    memory: tuple[MemoryPoint, ...] | None = measured("memory over time", "subject.")
+    accounting: str | None = measured("where CPU time comes from: `cgroup-v2`, `cgroup-v1`, `rusage`", "subject.")
+    memory_limit_bytes: int | None = measured("memory limit asked for", "subject.")
+    memory_limit_enforced_by: str | None = measured("`cgroup-v2`, `cgroup-v1`; null when not enforced", "subject.")
+    memory_limit_reason: str | None = measured("why the memory limit is not enforced", "subject.")
+    out_of_memory: bool | None = measured("whether the kernel killed the subject for its memory", "subject.")
+    sent_bytes: int | None = measured("bytes on the wire from the subject, headers included", "subject.")
+    received_bytes: int | None = measured("bytes on the wire to the subject", "subject.")
+    sent_packets: int | None = measured("packets from the subject", "subject.")
+    received_packets: int | None = measured("packets to the subject", "subject.")
+    engine_cpu_user_ns: int | None = measured("CPU time of the engine in user mode", "engine.cpu_user_ns")
+    engine_cpu_system_ns: int | None = measured("CPU time of the engine in the kernel", "engine.cpu_system_ns")
+    peer_cpu_user_ns: int | None = measured(
+        "CPU time in user mode of the server that played the peer; null: our origin did", "peer.cpu_user_ns"
+    )
+    peer_cpu_system_ns: int | None = measured("its CPU time in the kernel", "peer.cpu_system_ns")
+    peer_ready_ns: int | None = measured("from its exec until it accepted a connection", "peer.ready_ns")
+    cpus: tuple[CpuTime, ...] | None = measured("the pinned CPUs")
+    cpu_pressure_us: int | None = measured("time in which something waited for a CPU", "pressure.cpu_some_us")
+    memory_pressure_us: int | None = measured("time in which something waited for memory", "pressure.memory_some_us")
+    io_pressure_us: int | None = measured("time in which something waited for a disk", "pressure.io_some_us")
+    throttled_ns: int | None = measured(
+        "time in which a CPU quota of the machine kept programs from their CPUs, summed over CPUs"
+    )
+    web_digest: str | None = measured("digest of the web's model and seed", "web.digest")
+    connections: int | None = measured("TCP connections that the origin accepted", "origin.")
+    handshakes_full: int | None = measured("full TLS handshakes", "origin.")
+    handshakes_resumed: int | None = measured("resumed TLS handshakes", "origin.")
+    handshakes_failed: int | None = measured("failed TLS handshakes", "origin.")
+    tls_versions: tuple[Count, ...] | None = measured("handshakes by TLS version", "origin.")
+    http_versions: tuple[Count, ...] | None = measured("requests by HTTP version", "origin.")
+    requests: int | None = measured("requests that reached the origin", "origin.")
+    reused: int | None = measured("requests on a connection that had carried one before", "origin.")
+    repeated: int | None = measured("requests of a URL beyond those that a correct client sends", "origin.")
+    peak_concurrency: int | None = measured("most exchanges that were open at once", "origin.")
+    dns_queries: int | None = measured("DNS queries", "origin.")
+    dns_repeated: int | None = measured("DNS queries for a name and type that was asked before", "origin.")
+    statuses: tuple[Count, ...] | None = measured("answers by status code", "origin.")
+    codings: tuple[Count, ...] | None = measured("answers by content coding", "origin.")
+    faults: tuple[Count, ...] | None = measured("faults that were played", "origin.")
+    user_agents: tuple[Count, ...] | None = measured("requests by User-Agent, the first 16 distinct", "origin.")
+    origin_sent_bytes: int | None = measured("bytes that the origin handed to the kernel", "origin.sent_bytes")
+    origin_received_bytes: int | None = measured("bytes that the origin read", "origin.received_bytes")
+    lateness_count: int | None = measured("sends that the origin had planned for a moment", "origin.lateness_ns.count")
+    lateness_mean_ns: int | None = measured("mean of how late they were", "origin.lateness_ns.mean")
+    lateness_p50_ns: int | None = measured("median of how late they were", "origin.lateness_ns.p50")
+    lateness_p99_ns: int | None = measured("99th percentile of how late they were", "origin.lateness_ns.p99")
+    lateness_max_ns: int | None = measured("the latest", "origin.lateness_ns.max")
+    origin_waiting_ns: int | None = measured(
+        "time in which the origin had work, but something else had its CPU", "origin.waiting_ns"
+    )
+    throughput: tuple[ThroughputPoint, ...] | None = measured("answers over time")
+    origin_congestion_control: str | None = measured("TCP congestion control of the origin", "transport.")
+    subject_congestion_control: str | None = measured("the kernel's TCP congestion control", "transport.")
+    key_exchange_groups: str | None = measured("TLS groups that the origin offers, by preference", "transport.")
+    tcp_rmem_max_bytes: int | None = measured(
+        "the kernel's limit of a receive buffer: what a TCP window cannot exceed", "transport."
+    )
+    tcp_wmem_max_bytes: int | None = measured("the kernel's limit of a send buffer", "transport.")
     link: Annotated[LinkCounters | None, Embedded("link_")] = None
     against: Annotated[AgainstCounters | None, Embedded("against_")] = None
 
@@ -302,107 +230,54 @@ def _both(user_ns: int | None, system_ns: int | None) -> int | None:
     return None if user_ns is None or system_ns is None else user_ns + system_ns
 
 
-_SUBJECT: Final = (
-    "exit_code",
-    "signal",
-    "started_at_ns",
-    "ended_at_ns",
-    "wall_ns",
-    "cpu_user_ns",
-    "cpu_system_ns",
-    "peak_memory_bytes",
-    "accounting",
-    "memory_limit_bytes",
-    "memory_limit_enforced_by",
-    "memory_limit_reason",
-    "out_of_memory",
-    "sent_bytes",
-    "received_bytes",
-    "sent_packets",
-    "received_packets",
-)
-_ORIGIN: Final = (
-    "connections",
-    "handshakes_full",
-    "handshakes_resumed",
-    "handshakes_failed",
-    "requests",
-    "reused",
-    "repeated",
-    "peak_concurrency",
-    "dns_queries",
-    "dns_repeated",
-)
-_ORIGIN_COUNTS: Final = ("tls_versions", "http_versions", "statuses", "codings", "faults", "user_agents")
-
-
 def counters_from_report(report: Mapping[str, Any]) -> Counters:
     """Read the counters of a trial from the JSON report that the engine left, version 1.
 
     A part that does not apply (``origin`` of a trial on the real internet) may be null or absent.
     """
     version = report.get("version")
-    if version != REPORT_VERSION:
+    if version != _REPORT_VERSION:
         raise EngineFailed(
-            f"the engine's report has version {version}, this httpdyno reads {REPORT_VERSION}: {RENEW_ENGINE}"
+            f"the engine's report has version {version}, this httpdyno reads {_REPORT_VERSION}: {RENEW_ENGINE}"
         )
     try:
-        return _counters(report)
+        link = report.get("link")
+        if link:
+            # What passed in each direction before the trial stands apart from what passed during it.
+            before = link.get("measured") or {}
+            ways = {way: {**(link.get(way) or {}), "measured": before.get(way)} for way in ("up", "down")}
+            report = {**report, "link": {**link, **ways}}
+        counters = _read(Counters, report)
+        return replace(
+            counters,
+            memory=(counters.memory or ()) if report.get("subject") else None,
+            cpus=counters.cpus or (),
+            throughput=counters.throughput or (),
+        )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise EngineFailed(
             f"the engine's report cannot be read ({type(error).__name__}: {error}): {RENEW_ENGINE}"
         ) from error
 
 
-def _counters(report: Mapping[str, Any]) -> Counters:
-    subject = report.get("subject") or {}
-    engine = report.get("engine") or {}
-    pressure = report.get("pressure") or {}
-    origin = report.get("origin") or {}
-    lateness = origin.get("lateness_ns") or {}
-    transport = report.get("transport") or {}
-    peer = report.get("peer") or {}
-    plain: dict[str, Any] = {name: subject.get(name) for name in _SUBJECT} | {
-        name: origin.get(name) for name in _ORIGIN
-    }
-    counted: dict[str, Any] = {name: _counts(origin.get(name)) for name in _ORIGIN_COUNTS}
-    return Counters(
-        **plain,
-        **counted,
-        engine_version=engine.get("version"),
-        engine_cpu_user_ns=engine.get("cpu_user_ns"),
-        engine_cpu_system_ns=engine.get("cpu_system_ns"),
-        peer_cpu_user_ns=peer.get("cpu_user_ns"),
-        peer_cpu_system_ns=peer.get("cpu_system_ns"),
-        peer_ready_ns=peer.get("ready_ns"),
-        memory=tuple(MemoryPoint(int(at), int(size)) for at, size in subject.get("memory") or ()) if subject else None,
-        cpus=tuple(
-            CpuTime(cpu["cpu"], cpu["role"], cpu["busy_ns"], cpu["steal_ns"], cpu["window_ns"], cpu.get("interrupt_ns"))
-            for cpu in report.get("cpus") or ()
-        ),
-        cpu_pressure_us=pressure.get("cpu_some_us"),
-        memory_pressure_us=pressure.get("memory_some_us"),
-        io_pressure_us=pressure.get("io_some_us"),
-        throttled_ns=report.get("throttled_ns"),
-        web_digest=(report.get("web") or {}).get("digest"),
-        origin_sent_bytes=origin.get("sent_bytes"),
-        origin_received_bytes=origin.get("received_bytes"),
-        lateness_count=lateness.get("count"),
-        lateness_mean_ns=lateness.get("mean"),
-        lateness_p50_ns=lateness.get("p50"),
-        lateness_p99_ns=lateness.get("p99"),
-        lateness_max_ns=lateness.get("max"),
-        origin_waiting_ns=origin.get("waiting_ns"),
-        throughput=tuple(ThroughputPoint(int(at), int(answers)) for at, answers in report.get("throughput") or ()),
-        origin_congestion_control=transport.get("origin_congestion_control"),
-        subject_congestion_control=transport.get("subject_congestion_control"),
-        key_exchange_groups=" ".join(transport.get("key_exchange_groups") or ()) or None,
-        tcp_rmem_max_bytes=transport.get("tcp_rmem_max_bytes"),
-        tcp_wmem_max_bytes=transport.get("tcp_wmem_max_bytes"),
-        link=link_counters(report.get("link")),
-        against=against_counters(report.get("against")),
-    )
-
-
-def _counts(counts: Mapping[str, int] | None) -> tuple[Count, ...] | None:
-    return None if counts is None else tuple(Count(name, int(count)) for name, count in sorted(counts.items()))
+def _read(record: type[_Record], part: Mapping[str, Any]) -> _Record:
+    """Read each field of a record from its place in a part of the report."""
+    values: dict[str, Any] = {}
+    for member in members(record):
+        value: Any = part
+        path: str = getattr(member.mark, "at", "")
+        for key in (path if path and not path.endswith(".") else path + member.name).split("."):
+            value = (value or {}).get(key)
+        if isinstance(member.mark, Embedded):
+            value = _read(member.type, value or {}) if value or not member.nullable else None
+        elif isinstance(value, Mapping):
+            value = tuple(Count(name, int(count)) for name, count in sorted(value.items()))
+        elif member.element is not None and value is not None:
+            value = tuple(
+                restore(member.element, entry) if isinstance(entry, Mapping) else member.element(*map(int, entry))
+                for entry in value
+            )
+        elif isinstance(value, list):
+            value = " ".join(value) or None
+        values[member.name] = value
+    return record(**values)

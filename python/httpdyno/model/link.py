@@ -1,6 +1,7 @@
 """The path between subject and peer: links, their presets, and the grammar in which they are written."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Self
 
@@ -11,12 +12,30 @@ HOUR_NS: Final = 3600 * BILLION
 MTUS: Final = range(1280, 65536)
 """Below the least that every IPv6 link must carry (RFC 8200, section 5), Linux takes IPv6 off a device."""
 RATES_BITS_PER_S: Final = range(1000, 10**12 + 1)
+_PERCENT: Final = BILLION // 100
 _TIMES: Final = {"s": BILLION, "ms": 10**6, "us": 1000, "ns": 1}
 _RATES: Final = {"tbit": 10**12, "gbit": BILLION, "mbit": 10**6, "kbit": 1000, "bit": 1}
-_PERCENT: Final = BILLION // 100
-_NUMBER: Final = re.compile(r"(?P<whole>[0-9]{1,15})(?:\.(?P<fraction>[0-9]{1,15}))?(?P<unit>[A-Za-z]+|%)")
+_NUMBER: Final = re.compile(
+    r"(?P<whole>[0-9]{1,15})(?:\.(?P<fraction>[0-9]{1,15}))?(?P<unit>[A-Za-z]+|%)|(?P<plain>[0-9]{1,5})"
+)
+_LOSSES: Final = {"%": _PERCENT}
 _ENDS: Final = ("up", "down")
-_KEYS: Final = frozenset({"delay", "rate", "queue", "loss"})
+_TIME: Final = (_TIMES, range(HOUR_NS + 1), "is not a time; write 40ms, 250us or 1.5s, up to an hour")
+_QUANTITIES: Final[Mapping[str, tuple[Mapping[str, int], range, str]]] = {
+    "rtt": _TIME,
+    "delay": _TIME,
+    "rate": (
+        _RATES,
+        RATES_BITS_PER_S,
+        "is not a rate; write 1gbit, 20mbit or 1.5mbit, from 1kbit to 1tbit per second",
+    ),
+    "queue": _TIME,
+    "loss": (_LOSSES, range(BILLION), "is not a loss; write 0.1%, below 100 %"),
+    "mtu": ({"": 1}, MTUS, "is not a packet length; write 1280 (the minimum for IPv6) to 65535 bytes"),
+}
+"""Units, allowed values and the complaint about others, by the name of a key."""
+_OF_BOTH: Final = {"rtt": "write up.delay or down.delay", "mtu": "write mtu"}
+"""Keys without a direction, with the remedy."""
 
 
 class LinkTextError(Exception):
@@ -25,95 +44,53 @@ class LinkTextError(Exception):
 
 def key_value(part: str) -> tuple[str, int]:
     """Read one ``KEY=VALUE``: a time in nanoseconds, a rate in bits a second, a loss in billionths, or bytes."""
-    key, equals, value = part.partition("=")
+    key, equals, text = part.partition("=")
     if not equals:
-        raise LinkTextError(f"{quoted(part)} must be KEY=VALUE: a preset must come first")
+        raise LinkTextError(f"{_quoted(part)} must be KEY=VALUE: a preset must come first")
     end, _, name = key.rpartition(".")
-    if end in _ENDS and name in ("rtt", "mtu"):
-        instead = "write up.delay or down.delay" if name == "rtt" else "write mtu"
-        raise LinkTextError(f"{key} applies to both directions; {instead}")
-    if key == "mtu":
-        return key, _mtu(value)
-    if key not in ("rtt", *_KEYS) and not (end in _ENDS and name in _KEYS):
+    if end in _ENDS and name in _OF_BOTH:
+        raise LinkTextError(f"{key} applies to both directions; {_OF_BOTH[name]}")
+    if end not in ("", *_ENDS) or name not in _QUANTITIES or key.startswith("."):
         raise LinkTextError(
-            f"unknown key {quoted(key)}; known: rtt, delay, rate, queue, loss, mtu, and up. or down. before all "
+            f"unknown key {_quoted(key)}; known: rtt, delay, rate, queue, loss, mtu, and up. or down. before all "
             "but rtt and mtu"
         )
-    read = {"rate": _rate, "loss": _loss}.get(name, _time)
-    return key, read(key, value)
+    units, allowed, wrong = _QUANTITIES[name]
+    value = _scale(text, units)
+    if value is None or value not in allowed:
+        raise LinkTextError(f"{key}: {_quoted(text)} {wrong}")
+    return key, value
 
 
-def one_or_each(key: str, up: str | None, down: str | None) -> list[str]:
-    """Write one key for both directions where they agree."""
+def _scale(text: str, units: Mapping[str, int]) -> int | None:
+    """Return a decimal number times its unit; None unless that is a whole number. A rate may have capital letters."""
+    match = _NUMBER.fullmatch(text)
+    if match is None or match["plain"]:
+        return int(text) if match and (text == "0" or "" in units) else None
+    unit, fraction = match["unit"], match["fraction"] or ""
+    factor = units.get(unit.lower() if units is _RATES else unit)
+    if factor is None:
+        return None
+    value, rest = divmod(int(match["whole"] + fraction) * factor, 10 ** len(fraction))
+    return None if rest else value
+
+
+def _written(key: str, ways: tuple[int | None, int | None], units: Mapping[str, int]) -> list[str]:
+    """Write one key, for both directions where they agree, in the largest unit that needs no fraction."""
+    up, down = (None if value is None else _write(value, units) for value in ways)
     if up is not None and up == down:
         return [f"{key}={up}"]
     return [f"{end}.{key}={value}" for end, value in zip(_ENDS, (up, down), strict=True) if value is not None]
 
 
-def written_time(nanoseconds: int | None) -> str | None:
-    """Write a time in the largest unit that needs no fraction; None stays None."""
-    return None if nanoseconds is None else _write(nanoseconds, _TIMES)
-
-
-def written_rate(bits_per_s: int | None) -> str | None:
-    """Write a rate in the largest unit that needs no fraction; None stays None."""
-    return None if bits_per_s is None else _write(bits_per_s, _RATES)
-
-
-def written_loss(billionths: int) -> str | None:
-    """Write a share in percent; None for none."""
-    whole, fraction = divmod(billionths, _PERCENT)
-    return f"{whole}.{fraction:07}".rstrip("0").rstrip(".") + "%" if billionths else None
-
-
-def quoted(text: str) -> str:
-    """Quote a part of the input on one line, shortened."""
-    return repr(text[:80]) + ("..." if len(text) > 80 else "")
-
-
-def _time(key: str, text: str) -> int:
-    value = 0 if text == "0" else _scale(text, _TIMES)
-    if value is None or value > HOUR_NS:
-        raise LinkTextError(f"{key}: {quoted(text)} is no time; write 40ms, 250us or 1.5s, up to an hour")
-    return value
-
-
-def _rate(key: str, text: str) -> int:
-    value = _scale(text.lower() if text.isascii() else text, _RATES)
-    if value is None or value not in RATES_BITS_PER_S:
-        raise LinkTextError(
-            f"{key}: {quoted(text)} is no rate; write 1gbit, 20mbit or 1.5mbit, from 1kbit to 1tbit per second"
-        )
-    return value
-
-
-def _loss(key: str, text: str) -> int:
-    value = 0 if text == "0" else _scale(text, {"%": _PERCENT})
-    if value is None or value >= BILLION:
-        raise LinkTextError(f"{key}: {quoted(text)} is no loss; write 0.1%, below 100 %")
-    return value
-
-
-def _mtu(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) not in MTUS:
-        raise LinkTextError(
-            f"mtu: {quoted(text)} is no packet length; write 1280 (the minimum for IPv6) to 65535 bytes"
-        )
-    return int(text)
-
-
-def _scale(text: str, units: dict[str, int]) -> int | None:
-    """Return a decimal number times its unit; None when that is no whole number."""
-    match = _NUMBER.fullmatch(text)
-    if match is None or match["unit"] not in units:
-        return None
-    fraction = match["fraction"] or ""
-    value, rest = divmod(int(match["whole"] + fraction) * units[match["unit"]], 10 ** len(fraction))
-    return None if rest else value
-
-
-def _write(value: int, units: dict[str, int]) -> str:
+def _write(value: int, units: Mapping[str, int]) -> str:
+    if units is _LOSSES:
+        return f"{value / _PERCENT:.7f}".rstrip("0").rstrip(".") + "%"
     return next((f"{value // factor}{unit}" for unit, factor in units.items() if value and value % factor == 0), "0")
+
+
+def _quoted(text: str) -> str:
+    return repr(text[:80]) + ("..." if len(text) > 80 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +221,7 @@ class Link:
         try:
             return cls._read(text)
         except LinkTextError as refused:
-            raise InvalidValue(f"link {quoted(text)}: {refused}") from None
+            raise InvalidValue(f"link {_quoted(text)}: {refused}") from None
 
     @classmethod
     def _read(cls, text: str) -> Self:
@@ -278,7 +255,7 @@ class Link:
         for preset in LINK_PRESETS:
             if preset.name == name:
                 return cls._read(preset.spec)
-        raise LinkTextError(f"there is no preset {quoted(name)}; known: direct, {_names()}; otherwise write KEY=VALUE")
+        raise LinkTextError(f"there is no preset {_quoted(name)}; known: direct, {_names()}; otherwise write KEY=VALUE")
 
     @property
     def direct(self) -> bool:
@@ -298,33 +275,31 @@ class Link:
         """
         up, down = self.up, self.down
         if up.delay_ns == self.round_trip_ns // 2 and self.round_trip_ns <= HOUR_NS:
-            parts = [f"rtt={written_time(self.round_trip_ns)}"] if self.round_trip_ns else []
+            parts = [f"rtt={_write(self.round_trip_ns, _TIMES)}"] if self.round_trip_ns else []
         else:
-            parts = one_or_each("delay", written_time(up.delay_ns or None), written_time(down.delay_ns or None))
-        parts += one_or_each("rate", written_rate(up.rate_bits_per_s), written_rate(down.rate_bits_per_s))
+            parts = _written("delay", (up.delay_ns or None, down.delay_ns or None), _TIMES)
+        parts += _written("rate", (up.rate_bits_per_s, down.rate_bits_per_s), _RATES)
         # A queue of both directions is one of those that have a rate.
-        waits = [written_time(queue) for queue in (up.queue_ns, down.queue_ns)]
-        parts += one_or_each("queue", waits[0] or waits[1], waits[1] or waits[0])
-        parts += one_or_each("loss", written_loss(up.loss_billionths), written_loss(down.loss_billionths))
+        queues = [path.queue_ns for path in (up, down) if path.queue_ns is not None]
+        parts += _written("queue", (queues[0], queues[-1]) if queues else (None, None), _TIMES)
+        parts += _written("loss", (up.loss_billionths or None, down.loss_billionths or None), _LOSSES)
         if self.mtu_bytes != DEFAULT_MTU_BYTES:
             parts.append(f"mtu={self.mtu_bytes}")
         return ",".join(parts) or "direct"
 
 
-def _over(path: LinkPath, given: dict[str, int], end: str) -> LinkPath:
+def _over(path: LinkPath, given: Mapping[str, int], end: str) -> LinkPath:
     """Return ``path`` with the keys of both directions, and those of this one, which take precedence."""
-
-    def value(key: str) -> int | None:
-        return given.get(f"{end}.{key}", given.get(key))
-
-    def first(*values: int | None) -> int | None:
-        return next((value for value in values if value is not None), None)
-
-    rate = first(value("rate"), path.rate_bits_per_s)
-    queue = None if rate is None else first(value("queue"), path.queue_ns, DEFAULT_QUEUE_NS)
-    loss, delay = value("loss"), value("delay")
+    own = {key: given.get(f"{end}.{key}", given.get(key)) for key in ("delay", "rate", "queue", "loss")}
+    delay, rate, queue, loss = own.values()
+    rate = path.rate_bits_per_s if rate is None else rate
+    if queue is None:
+        queue = DEFAULT_QUEUE_NS if path.queue_ns is None else path.queue_ns
     return LinkPath(
-        path.delay_ns if delay is None else delay, rate, queue, path.loss if loss is None else loss / BILLION
+        path.delay_ns if delay is None else delay,
+        rate,
+        None if rate is None else queue,
+        path.loss if loss is None else loss / BILLION,
     )
 
 

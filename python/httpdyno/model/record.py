@@ -1,18 +1,20 @@
 """Records: annotated dataclasses as flat schemas, and figures of an experiment by name."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cache
-from types import NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import NoneType
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 RECORD_VERSION: Final = 2
 """Version of the columns below; a reader knows this one and those before it."""
 
-ScalarType = Literal["boolean", "int16", "int32", "int64", "uint64", "float64", "text", "category"]
+_ScalarType = Literal["boolean", "int16", "int32", "int64", "uint64", "float64", "text", "category"]
 _Record = TypeVar("_Record")
-_NUMBERS: Final[dict[type, ScalarType]] = {bool: "boolean", int: "int64", float: "float64", str: "text"}
+_Value = TypeVar("_Value")
+_SCALARS: Final[dict[type, _ScalarType]] = {bool: "boolean", int: "int64", float: "float64", str: "text"}
+_UNITS: Final = {"_ns": "ns", "_us": "us", "bytes": "bytes"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +23,14 @@ class Recorded:
 
     description: str
     unit: str = ""
-    type: ScalarType | None = None
+    """Empty: that of the field's ending, such as ``_ns``."""
+    type: _ScalarType | None = None
     """None: int64, float64, text, boolean or category, as the field's own type says."""
+    at: str = ""
+    """Path of the value in the engine's report, such as ``web.digest``.
+
+    A path that is empty or ends with a dot goes on with the name of the field.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,15 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class StoredApart:
-    """Annotation of a field that is stored in another file and is no column."""
+    """Annotation of a field that is stored in another file and is not a column."""
+
+
+_MARKS: Final = (Recorded, Embedded, StoredApart)
+
+
+def measured(description: str, at: str = "", *, unit: str = "", type: _ScalarType | None = None) -> Any:  # noqa: A002, ANN401
+    """Declare a column that is None where it was not measured; the arguments are the fields of ``Recorded``."""
+    return field(default=None, metadata={"mark": Recorded(description, unit, type, at)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +61,7 @@ class Field:
     """
 
     name: str
-    type: ScalarType | None
+    type: _ScalarType | None
     nullable: bool
     description: str
     unit: str = ""
@@ -53,47 +69,82 @@ class Field:
     members: tuple["Field", ...] = ()
 
 
-def schema(record: type[Any]) -> tuple[Field, ...]:
-    """List the columns of a record type, in the order of its fields, embedded records in place."""
-    return _schema(record)  # type: ignore[arg-type]  # mypy does not see that a class can be hashed
+def _cached(read: Callable[[type[Any]], _Value]) -> Callable[[type[Any]], _Value]:
+    return cache(read)  # type: ignore[return-value]  # mypy does not see that a class can be hashed
 
 
-@cache
-def _schema(record: type[Any]) -> tuple[Field, ...]:
-    hints = _hints(record)
-    columns: list[Field] = []
+class Member(NamedTuple):
+    """One field of a record."""
+
+    name: str
+    type: Any
+    """Without None."""
+    nullable: bool
+    mark: Recorded | Embedded | StoredApart
+    element: Any
+    """Record of which the field holds a tuple; None where it holds no tuple."""
+
+
+@_cached
+def members(record: type[Any]) -> tuple[Member, ...]:
+    """List the fields of a record type; raise ``TypeError`` for one without an annotation."""
+    hints = get_type_hints(record, include_extras=True)
+    found = []
     for item in fields(record):
         if not item.init:
             continue
-        type_, mark = _annotation(record, item.name, hints[item.name])
-        inner, nullable = _without_none(type_)
-        if isinstance(mark, Embedded):
-            columns += [prefixed(field, mark.prefix, nullable=nullable) for field in schema(inner)]
-        elif isinstance(mark, Recorded):
-            columns.append(_column(item.name, inner, nullable, mark))
+        hint = hints[item.name]
+        type_, *annotations = get_args(hint) if get_origin(hint) is Annotated else (hint,)
+        mark = next((mark for mark in (*annotations, item.metadata.get("mark")) if isinstance(mark, _MARKS)), None)
+        if mark is None:
+            raise TypeError(f"{record.__name__}.{item.name} is not annotated with Recorded or Embedded")
+        nullable = NoneType in get_args(type_)
+        inner = get_args(type_)[0] if nullable else type_
+        element = get_args(inner)[0] if get_origin(inner) is tuple else None
+        found.append(Member(item.name, inner, nullable, mark, element))
+    return tuple(found)
+
+
+@_cached
+def schema(record: type[Any]) -> tuple[Field, ...]:
+    """List the columns of a record type, in the order of its fields, embedded records in place."""
+    columns: list[Field] = []
+    for member in members(record):
+        if isinstance(member.mark, Embedded):
+            columns += [_prefixed(one, member.mark.prefix, nullable=member.nullable) for one in schema(member.type)]
+        elif isinstance(member.mark, Recorded):
+            columns.append(_column(member, member.mark))
     return tuple(columns)
+
+
+def _column(member: Member, mark: Recorded) -> Field:
+    unit = mark.unit or next((unit for end, unit in _UNITS.items() if member.name.endswith(end)), "")
+    column = Field(member.name, None, member.nullable, mark.description, unit)
+    if is_dataclass(member.element):
+        return replace(column, members=schema(member.element))  # type: ignore[arg-type]  # a class, as annotated
+    if isinstance(member.type, type) and issubclass(member.type, StrEnum):
+        return replace(column, type="category", categories=tuple(value.value for value in member.type))
+    if member.type not in _SCALARS:
+        raise TypeError(f"{member.name}: a column cannot hold {member.type}")
+    return replace(column, type=mark.type or _SCALARS[member.type])
+
+
+def _prefixed(column: Field, prefix: str, *, nullable: bool) -> Field:
+    return replace(column, name=prefix + column.name, nullable=column.nullable or nullable)
 
 
 def flatten(record: object) -> dict[str, Any]:
     """Return the values of a record under the names of its columns; an embedded record that is None gives nulls."""
-    hints = _hints(type(record))
     values: dict[str, Any] = {}
-    for item in fields(record):  # type: ignore[arg-type]  # any record is a dataclass instance
-        if not item.init:
-            continue
-        value = getattr(record, item.name)
-        type_, mark = _annotation(type(record), item.name, hints[item.name])
+    for name, type_, _, mark, _ in members(type(record)):
+        value = getattr(record, name)
         if isinstance(mark, Embedded):
-            inner = (
-                flatten(value) if value is not None else {field.name: None for field in schema(_without_none(type_)[0])}
-            )
-            values.update({mark.prefix + name: inner_value for name, inner_value in inner.items()})
-        elif isinstance(mark, StoredApart):
-            continue
+            inner = dict.fromkeys(column.name for column in schema(type_)) if value is None else flatten(value)
+            values.update({mark.prefix + key: inner_value for key, inner_value in inner.items()})
         elif isinstance(value, tuple):
-            values[item.name] = [flatten(entry) for entry in value]
-        else:
-            values[item.name] = str(value) if isinstance(value, StrEnum) else value
+            values[name] = [flatten(entry) for entry in value]
+        elif isinstance(mark, Recorded):
+            values[name] = str(value) if isinstance(value, StrEnum) else value
     return values
 
 
@@ -103,78 +154,23 @@ def restore(record: type[_Record], values: Mapping[str, Any]) -> _Record:
     An embedded record all of whose values are null is None where the field allows it. A column that is absent is null.
     A value that is missing is a ``TypeError``, a category that the record does not know a ``ValueError``.
     """
-    hints = _hints(record)
-    named = fields(record)  # type: ignore[arg-type]  # any record is a dataclass
-    return record(
-        **{
-            item.name: _restore_field(item.name, *_annotation(record, item.name, hints[item.name]), values)
-            for item in named
-            if item.init
-        }
-    )
+    return record(**{member.name: _restore_member(member, values) for member in members(record)})
 
 
-def _hints(record: type[Any]) -> Mapping[str, Any]:
-    # A trial has a record for each of its points in time: a run has thousands.
-    return _cached_hints(record)  # type: ignore[arg-type]  # as above
-
-
-@cache
-def _cached_hints(record: type[Any]) -> Mapping[str, Any]:
-    return get_type_hints(record, include_extras=True)
-
-
-def _restore_field(
-    name: str, type_: object, mark: Recorded | Embedded | StoredApart, values: Mapping[str, Any]
-) -> object:
-    inner, nullable = _without_none(type_)
-    if isinstance(mark, Embedded):
-        own = {field.name: values.get(mark.prefix + field.name) for field in schema(inner)}
-        return None if nullable and all(value is None for value in own.values()) else restore(inner, own)
-    value = values.get(name)
-    if isinstance(mark, StoredApart):
+def _restore_member(member: Member, values: Mapping[str, Any]) -> object:
+    if isinstance(member.mark, Embedded):
+        own = {column.name: values.get(member.mark.prefix + column.name) for column in schema(member.type)}
+        return None if member.nullable and all(value is None for value in own.values()) else restore(member.type, own)
+    value = values.get(member.name)
+    if isinstance(member.mark, StoredApart):
         return value or {}
     if value is None:
-        if not nullable:
-            raise TypeError(f"{name} is missing")
+        if not member.nullable:
+            raise TypeError(f"{member.name} is missing")
         return None
-    if get_origin(inner) is tuple:
-        return tuple(restore(get_args(inner)[0], entry) for entry in value)
-    return inner(value) if isinstance(inner, type) and issubclass(inner, StrEnum) else value
-
-
-def _annotation(record: type[Any], name: str, hint: object) -> tuple[Any, Recorded | Embedded | StoredApart]:
-    if get_origin(hint) is Annotated:
-        type_, *marks = get_args(hint)
-        for mark in marks:
-            if isinstance(mark, Recorded | Embedded | StoredApart):
-                return type_, mark
-    raise TypeError(f"{record.__name__}.{name} is not annotated with Recorded or Embedded")
-
-
-def _without_none(type_: object) -> tuple[Any, bool]:
-    if get_origin(type_) in {Union, UnionType}:
-        kept = [member for member in get_args(type_) if member is not NoneType]
-        if len(kept) == 1:
-            return kept[0], True
-    return type_, False
-
-
-def prefixed(field: Field, prefix: str, *, nullable: bool) -> Field:
-    """Return the column of an embedded record's field in the outer record."""
-    return replace(field, name=prefix + field.name, nullable=field.nullable or nullable)
-
-
-def _column(name: str, type_: object, nullable: bool, mark: Recorded) -> Field:
-    if get_origin(type_) is tuple and is_dataclass(get_args(type_)[0]):
-        return Field(name, None, nullable, mark.description, mark.unit, members=schema(get_args(type_)[0]))
-    if isinstance(type_, type) and issubclass(type_, StrEnum):
-        return Field(
-            name, "category", nullable, mark.description, mark.unit, categories=tuple(member.value for member in type_)
-        )
-    if type_ not in _NUMBERS:
-        raise TypeError(f"{name}: a column cannot hold {type_}")
-    return Field(name, mark.type or _NUMBERS[type_], nullable, mark.description, mark.unit)
+    if member.element:
+        return tuple(restore(member.element, entry) for entry in value)
+    return member.type(value) if isinstance(member.type, type) and issubclass(member.type, StrEnum) else value
 
 
 Figure = bool | int | float | str | list[dict[str, Any]]
@@ -201,13 +197,13 @@ class FigureRecord:
 
 def figure_fields(kind: type[FigureRecord]) -> tuple[Field, ...]:
     """Return the figures of a record, as columns."""
-    return tuple(prefixed(field, kind.prefix, nullable=True) for field in schema(kind))
+    return tuple(_prefixed(column, kind.prefix, nullable=True) for column in schema(kind))
 
 
 def figures_of(*records: FigureRecord) -> dict[str, Figure]:
-    """Return the figures of records by their names; what is None is left out."""
+    """Return the figures of records by their names, numbers of numpy as Python's own; what is None is left out."""
     return {
-        record.prefix + name: _plain(value)
+        record.prefix + name: value.item() if hasattr(value, "item") else value
         for record in records
         for name, value in flatten(record).items()
         if value is not None
@@ -216,17 +212,11 @@ def figures_of(*records: FigureRecord) -> dict[str, Figure]:
 
 def read_figures(kind: type[_Figures], figures: Mapping[str, Figure]) -> _Figures | None:
     """Make a record from figures; None if there is none of it."""
-    own = {field.name: figures.get(kind.prefix + field.name) for field in schema(kind)}
+    own = {column.name: figures.get(kind.prefix + column.name) for column in schema(kind)}
     return None if all(value is None for value in own.values()) else restore(kind, own)
 
 
 def without_figures(figures: Mapping[str, Figure], kinds: Iterable[type[FigureRecord]]) -> dict[str, Figure]:
     """Leave out the figures of records."""
-    names = {field.name for kind in kinds for field in figure_fields(kind)}
+    names = {column.name for kind in kinds for column in figure_fields(kind)}
     return {name: figure for name, figure in figures.items() if name not in names}
-
-
-def _plain(value: Figure) -> Figure:
-    """Return a number of numpy as Python's own."""
-    item = getattr(value, "item", None)
-    return value if item is None else item()

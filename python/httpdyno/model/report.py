@@ -132,6 +132,8 @@ class Note:
     text: str
     row: int | None = None
     """Index of the row that it explains (why a subject failed, which failures are known); None: the whole table."""
+    columns: tuple[str, ...] = ()
+    """Names of the columns that it explains; empty: not certain ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,24 @@ class Table:
         for note in self.notes:
             if note.row is not None and not 0 <= note.row < len(self.rows):
                 raise InvalidValue(f"table {self.title!r}: a note explains row {note.row} of {len(self.rows)}")
+
+    @classmethod
+    def of_records(
+        cls,
+        columns: Iterable["Column"],
+        records: Iterable[Mapping[str, "Cell"]],
+        title: str = "",
+        notes: Iterable["Note"] = (),
+    ) -> "Table":
+        """Make a table of rows by column name; missing cells are empty, other names are left out."""
+        columns = tuple(columns)
+        rows = (tuple(record.get(column.name) for column in columns) for record in records)
+        return cls(columns, tuple(rows), title, tuple(notes))
+
+    def records(self) -> list[dict[str, "Cell"]]:
+        """Return the rows by column name."""
+        names = [column.name for column in self.columns]
+        return [dict(zip(names, row, strict=True)) for row in self.rows]
 
     def answering(self, sentence: str) -> "Table":
         """Return the same table with an answer as the first line of its title."""
@@ -191,7 +211,7 @@ class Table:
     def _place(self, name: str) -> int:
         names = [column.name for column in self.columns]
         if name not in names:
-            raise InvalidValue(f"no column {name!r}; known are: {', '.join(names)}")
+            raise InvalidValue(f"no column {name!r}; choose from: {', '.join(names)}")
         return names.index(name)
 
 

@@ -1,7 +1,7 @@
 """The program under measurement, as its ``subject.toml`` describes it, and the causes of known failures."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -98,7 +98,6 @@ class ToolLatency:
     """
 
     mean_ns: int | None = None
-    stdev_ns: int | None = None
     min_ns: int | None = None
     max_ns: int | None = None
     percentiles_ns: Mapping[float, int] = field(default_factory=dict)
@@ -136,18 +135,6 @@ class ToolReport:
         return sum(error.count for error in self.errors)
 
 
-def check_parser(name: str) -> None:
-    """Raise ``InvalidValue`` for an unknown parser."""
-    if name not in REPORT_PARSERS:
-        raise InvalidValue(f"report.parser: unknown parser {name!r}; {suggestion(name, REPORT_PARSERS)}")
-
-
-def check_case(case: str) -> None:
-    """Raise ``InvalidValue`` for an unknown case."""
-    if case not in CASES:
-        raise InvalidValue(f"known_failure.case: unknown case {case!r}; {suggestion(case, CASES, otherwise=_LISTED)}")
-
-
 class SubjectKind(StrEnum):
     """Kind of a subject, which decides its contract and its experiments."""
 
@@ -170,7 +157,7 @@ def parse_loop(text: str, *, name: str) -> Loop:
     try:
         return Loop(text)
     except ValueError as error:
-        raise InvalidValue(f"{name}: {text[:60]!r} is not known; known are: {', '.join(Loop)}") from error
+        raise InvalidValue(f"{name}: {text[:60]!r} is unknown; choose from: {', '.join(Loop)}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +182,9 @@ class KnownFailure:
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for an unknown case."""
-        check_case(self.case)
+        if self.case not in CASES:
+            remedy = suggestion(self.case, CASES, otherwise=_LISTED)
+            raise InvalidValue(f"known_failure.case: unknown case {self.case!r}; {remedy}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,41 +244,34 @@ class Subject:
         """Raise ``InvalidValue`` for impossible fields."""
         if not _IDENTIFIER.fullmatch(self.id):
             raise InvalidValue(f"subject {self.id!r}: the name must be lower-case letters and digits joined by hyphens")
+        for mistake in (*self._mistakes(), *self._mistaken_claims()):
+            raise InvalidValue(f"subject {self.id}: {mistake}")
+
+    def _mistakes(self) -> Iterator[str]:
         if not self.run_argv and not self.unavailable:
-            raise InvalidValue(f"subject {self.id}: the command to run is empty; set argv under [run]")
+            yield "the command to run is empty; set argv under [run]"
         if self.concurrency < 1:
-            raise InvalidValue(f"subject {self.id}: concurrency must be 1 or more, not {self.concurrency}")
-        self._check_report_parser()
-        if self.json_parser and "json" not in self.capabilities.check:
-            raise InvalidValue(
-                f'subject {self.id}: json_parser is for who checks JSON; claim check = ["json"], or leave it out'
-            )
+            yield f"concurrency must be 1 or more, not {self.concurrency}"
+        if self.kind is not SubjectKind.TOOL:
+            parts = {"report": self.report_parser, "sequence": self.sequence_argv, "open": self.open_argv}
+            for name in [name for name, part in {**parts, "content": self.content_argv}.items() if part]:
+                yield f"only a tool has [{name}]; a {self.kind} must not have it"
+        elif not self.unavailable and not self.report_parser:
+            yield "a tool needs a parser for its report; set it under [report]"
+        elif not self.unavailable and self.report_parser not in REPORT_PARSERS:
+            remedy = suggestion(self.report_parser, REPORT_PARSERS)
+            yield f"report.parser: unknown parser {self.report_parser!r}; {remedy}"
         if self.request_ms is not None and not self.request_ms > 0:
-            raise InvalidValue(f"subject {self.id}: request_ms must be above 0, not {self.request_ms:g}")
-        self._check_server_claims()
+            yield f"request_ms must be above 0, not {self.request_ms:g}"
 
-    def _check_server_claims(self) -> None:
+    def _mistaken_claims(self) -> Iterator[str]:
         claims = self.capabilities
+        if self.json_parser and "json" not in claims.check:
+            yield 'json_parser is for clients that check JSON; claim check = ["json"], or leave it out'
         if self.kind is not SubjectKind.SERVER and (claims.endpoints or claims.threads or claims.workers):
-            raise InvalidValue(
-                f"subject {self.id}: only a server has endpoints, threads and workers to claim; leave them out"
-            )
+            yield "only a server has endpoints, threads and workers to claim; leave them out"
         if "timeout" in claims.endpoints and "workloads" not in claims.endpoints:
-            raise InvalidValue(f"subject {self.id}: a timeout is that of workloads; claim that endpoint, too")
-
-    def _check_report_parser(self) -> None:
-        if self.report_parser and self.kind is not SubjectKind.TOOL:
-            raise InvalidValue(f"subject {self.id}: only a tool has a report; a {self.kind} must not have [report]")
-        if self.sequence_argv and self.kind is not SubjectKind.TOOL:
-            raise InvalidValue(f"subject {self.id}: a {self.kind} has no [sequence]; only a tool has")
-        if self.open_argv and self.kind is not SubjectKind.TOOL:
-            raise InvalidValue(f"subject {self.id}: only a tool sends at a rate; a {self.kind} must not have [open]")
-        if self.content_argv and self.kind is not SubjectKind.TOOL:
-            raise InvalidValue(f"subject {self.id}: only a tool sends content; a {self.kind} must not have [content]")
-        if self.kind is SubjectKind.TOOL and not self.unavailable:
-            if not self.report_parser:
-                raise InvalidValue(f"subject {self.id}: a tool needs a parser for its report; set it under [report]")
-            check_parser(self.report_parser)
+            yield "a timeout is that of workloads; claim that endpoint, too"
 
     def known_failure(self, case: str) -> KnownFailure | None:
         """Find the known failure of that case; None when there is none."""

@@ -1,18 +1,22 @@
 """Timings of a client that times its own calls: ``HARNESS=timeit`` of the subject contract."""
 
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from httpdyno.errors import InvalidValue
 
 TIMED_RUNS: Final = 7
 """Runs that are timed, as ``%timeit`` has them."""
 _OK: Final = "ok"
+_AS_PRINTED: Final = {"extra": "forbid", "strict": True}
+"""How pydantic reads these records from a line of a client."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimedAnswer:
     """Number of calls with the same result."""
+
+    __pydantic_config__: ClassVar = _AS_PRINTED
 
     code: str
     """The code that a row would have: a status, or the name of an error."""
@@ -23,6 +27,8 @@ class TimedAnswer:
 @dataclass(frozen=True, slots=True)
 class TimedCalls:
     """The runs of one client, each of so many loops."""
+
+    __pydantic_config__: ClassVar = _AS_PRINTED
 
     outcome: str
     """``ok``, or the name of the error that ended it."""

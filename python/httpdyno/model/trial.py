@@ -14,6 +14,7 @@ from httpdyno.model.record import (
     Recorded,
     StoredApart,
     figures_of,
+    measured,
     read_figures,
     without_figures,
 )
@@ -91,11 +92,11 @@ class Sample:
     url: Annotated[str, Recorded("the URL as given to the client")]
     code: Annotated[str | None, Recorded("the second field of the line as the client printed it")]
     status: Annotated[int | None, Recorded("status code, when the code is one", type="int16")]
-    error: Annotated[str | None, Recorded("error name, when the code is no status code")]
+    error: Annotated[str | None, Recorded("error name, when the code is not a status code")]
     start_ns: Annotated[
-        int | None, Recorded("time at which the client claims to have taken the slot, since the Unix epoch", unit="ns")
+        int | None, Recorded("time at which the client claims to have taken the slot, since the Unix epoch")
     ]
-    duration_ns: Annotated[int | None, Recorded("duration that the client claims, redirects included", unit="ns")]
+    duration_ns: Annotated[int | None, Recorded("duration that the client claims, redirects included")]
     body_length: Annotated[int | None, Recorded("content after decoding content codings", unit="bytes")]
     cause: Annotated[str | None, Recorded("the fault of the web that decides the answer; null for an honest answer")]
     verdict: Annotated[Verdict, Recorded("verdict on the line, compared with what the web serves")]
@@ -138,10 +139,9 @@ class Tally:
     unverified: Annotated[int, Recorded("samples of a web for which no truth is known")] = 0
     explained: Annotated[int, Recorded("wrong samples that a known failure of the subject explains")] = 0
     explained_cases: Annotated[tuple[ExplainedCase, ...], Recorded("the known failures that explain them")] = ()
-    surely_wrong: Annotated[
-        int | None,
-        Recorded("wrong samples, not explained, that no load on the machine can make; null: not examined"),
-    ] = None
+    surely_wrong: int | None = measured(
+        "wrong samples, not explained, that no load on the machine can make; null: not examined"
+    )
 
     @property
     def wrong_in_all(self) -> int:
@@ -163,37 +163,24 @@ class LinesSummary(FigureRecord):
     prefix: ClassVar[str] = ""
 
     urls: Annotated[int, Recorded("URLs that the client printed a line for")] = 0
-    time_ns: Annotated[int | None, Recorded("from exec to the client's last line", unit="ns")] = None
-    exhausted_ns: Annotated[
-        int | None, Recorded("from exec to the start of the URL that was started last", unit="ns")
-    ] = None
-    mean_ns: Annotated[float | None, Recorded("mean of the durations", unit="ns")] = None
-    max_ns: Annotated[int | None, Recorded("longest duration", unit="ns")] = None
-    p50_ns: Annotated[float | None, Recorded("median of the durations", unit="ns")] = None
-    p99_ns: Annotated[float | None, Recorded("99th percentile of the durations", unit="ns")] = None
-    ok_per_s: Annotated[
-        float | None, Recorded("answers with a status of 2xx for each second of `time_ns`", unit="1/s")
-    ] = None
-    ok_share: Annotated[float | None, Recorded("share of lines with a status of 2xx, 0 to 1")] = None
-    mean_body_length: Annotated[float | None, Recorded("mean length of the content of 2xx", unit="bytes")] = None
-    right_per_s: Annotated[
-        float | None,
-        Recorded("right answers until the list was exhausted, for each second; null: too short", unit="1/s"),
-    ] = None
-    start_cpu_ns: Annotated[int | None, Recorded("CPU time until the first URL was started", unit="ns")] = None
-    warm_up_cpu_ns: Annotated[
-        float | None,
-        Recorded(
-            "CPU time of the answers before the cost of one had settled, beyond what as many cost from then on",
-            unit="ns",
-        ),
-    ] = None
-    cpu_per_right_ns: Annotated[
-        float | None, Recorded("CPU time for each right answer, once the cost of one had settled", unit="ns")
-    ] = None
-    planned_mean_ns: Annotated[
-        float | None, Recorded("mean time that the web plans for a URL of the list", unit="ns")
-    ] = None
+    time_ns: int | None = measured("from exec to the client's last line")
+    exhausted_ns: int | None = measured("from exec to the start of the URL that was started last")
+    mean_ns: float | None = measured("mean of the durations")
+    max_ns: int | None = measured("longest duration")
+    p50_ns: float | None = measured("median of the durations")
+    p99_ns: float | None = measured("99th percentile of the durations")
+    ok_per_s: float | None = measured("answers with a status of 2xx for each second of `time_ns`", unit="1/s")
+    ok_share: float | None = measured("share of lines with a status of 2xx, 0 to 1")
+    mean_body_length: float | None = measured("mean length of the content of 2xx", unit="bytes")
+    right_per_s: float | None = measured(
+        "right answers until the list was exhausted, for each second; null: too short", unit="1/s"
+    )
+    start_cpu_ns: int | None = measured("CPU time until the first URL was started")
+    warm_up_cpu_ns: float | None = measured(
+        "CPU time of the answers before the cost of one had settled, beyond what as many cost from then on"
+    )
+    cpu_per_right_ns: float | None = measured("CPU time for each right answer, once the cost of one had settled")
+    planned_mean_ns: float | None = measured("mean time that the web plans for a URL of the list")
     status_2xx: Annotated[int, Recorded("lines with a status of 2xx")] = 0
     status_3xx: Annotated[int, Recorded("lines with a status of 3xx")] = 0
     status_4xx: Annotated[int, Recorded("lines with a status of 4xx")] = 0
@@ -218,43 +205,34 @@ class Trial:
     web: Annotated[str, Recorded("name of the web")]
     seed: Annotated[int, Recorded("seed of the web", type="uint64")]
     link: Annotated[str, Recorded("the path between subject and web; `direct` when nothing is added")]
-    timeout_ns: Annotated[int, Recorded("timeout of each URL, as set for the client", unit="ns")]
+    timeout_ns: Annotated[int, Recorded("timeout of each URL, as set for the client")]
     keepalive: Annotated[bool, Recorded("whether the client was set to reuse connections")]
     check: Annotated[str, Recorded("check of the content that the client was set to do; empty: none")]
     http_version: Annotated[str, Recorded("HTTP version that the client was set to use; empty: its default")]
     urls_given: Annotated[int, Recorded("URLs that the client was given")]
     outcome: Annotated[Outcome, Recorded("how the trial as a whole ended")]
-    reason: Annotated[str | None, Recorded("why the outcome is not `ok`, in one line")] = None
-    validity: Annotated[Validity | None, Recorded("whether the figures represent the subject; null when it failed")] = (
-        None
-    )
-    validity_reason: Annotated[str | None, Recorded("why the trial is not `VALID`, in one line")] = None
+    reason: str | None = measured("why the outcome is not `ok`, in one line")
+    validity: Validity | None = measured("whether the figures represent the subject; null when it failed")
+    validity_reason: str | None = measured("why the trial is not `VALID`, in one line")
     garbage_lines: Annotated[int, Recorded("lines that are no result")] = 0
-    cool_down_ns: Annotated[
-        int | None, Recorded("how long was waited before the trial for the machine to be quiet", unit="ns")
-    ] = None
-    cool_down_reason: Annotated[
-        str | None, Recorded("reason for the cool-down; null when the machine was quiet at once")
-    ] = None
-    other_programs: Annotated[
-        tuple[ProgramUse, ...] | None,
-        Recorded("other programs that used the most CPU time during the trial, the busiest first; null: not recorded"),
-    ] = None
+    cool_down_ns: int | None = measured("how long was waited before the trial for the machine to be quiet")
+    cool_down_reason: str | None = measured("reason for the cool-down; null when the machine was quiet at once")
+    other_programs: tuple[ProgramUse, ...] | None = measured(
+        "other programs that used the most CPU time during the trial, the busiest first; null: not recorded"
+    )
     tally: Annotated[Tally | None, Embedded()] = None
     counters: Annotated[Counters, Embedded()] = field(default_factory=Counters)
     purpose: Annotated[
         Purpose | None, Recorded("what the trial is made for: of a `subject`, or for the `ceiling` of the web")
     ] = Purpose.SUBJECT
-    ceiling_per_s: Annotated[
-        float | None, Recorded("right answers a second that the fetcher `native` got from this web", unit="1/s")
-    ] = None
-    ceiling_limit: Annotated[CeilingLimit | None, Recorded("what kept it from getting more")] = None
+    ceiling_per_s: float | None = measured(
+        "right answers a second that the fetcher `native` got from this web", unit="1/s"
+    )
+    ceiling_limit: CeilingLimit | None = measured("what kept it from getting more")
     peer: Annotated[str | None, Recorded("whom the subject talked to: `origin`, or the name of a server's folder")] = (
         "origin"
     )
-    batch: Annotated[
-        int | None, Recorded("URLs that were handed over at a time; null when not limited", type="int32")
-    ] = None
+    batch: int | None = measured("URLs that were handed over at a time; null when not limited", type="int32")
     harness: Annotated[
         str | None, Recorded("`timeit` when the client timed its own calls; empty when it printed a line a URL")
     ] = ""

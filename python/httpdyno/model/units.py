@@ -114,7 +114,7 @@ def format_span(seconds: float) -> str:
 def format_time(nanoseconds: float) -> str:
     """Write a measured time with three digits that matter and a unit that suits: ``250 ns``, ``1.02 ms``, ``12 s``."""
     if not math.isfinite(nanoseconds):
-        raise InvalidValue(f"{nanoseconds} ns is no time")
+        raise InvalidValue(f"{nanoseconds} ns is not a time")
     # 999.6 us would be printed as "1000 us": the next unit up takes over from where rounding would carry.
     fitting = (one for one in _TIME_UNITS if abs(nanoseconds) >= one[1] * 0.9995)
     unit, factor = next(fitting, _TIME_UNITS[-1])

@@ -6,9 +6,7 @@ from httpdyno.published.table import (
     PublishedTable,
     find_preset,
     parse_scale,
-    preset_names,
     published_listing,
     published_names,
     published_table,
-    published_tables,
 )

@@ -1,7 +1,7 @@
 """Published figures and measured ones in one table: joined row by row, with notes on what differs."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Final
@@ -17,6 +17,8 @@ class Pair:
     subject: str
     name: str
     """For people: ``Go net/http``."""
+    named: Row
+    """The cells that identify it: subject, identity and condition."""
     condition: tuple[Cell, ...]
     published: Row
     """By column; empty when nothing was published."""
@@ -27,28 +29,28 @@ class Pair:
 def join(measured: Sequence[Row], published: PublishedTable) -> tuple[Pair, ...]:
     """Join rows by subject, and by condition where both tables have its column.
 
-    They come in the published order; after them what was measured and not published.
+    Pairs are in the published order; rows without published figures follow.
     """
-    identity = [column.name for column in published.of_role(Role.IDENTITY)]
-    conditions = [column.name for column in published.of_role(Role.CONDITION)]
+    identity, conditions = ([c.name for c in published.of_role(role)] for role in (Role.IDENTITY, Role.CONDITION))
     key = ("subject", *(name for name in conditions if measured and name in measured[0]))
-    places: dict[tuple[Cell, ...], list[int]] = defaultdict(list)
-    for index, row in enumerate(measured):
-        places[tuple(row[name] for name in key)].append(index)
-    found: list[Pair] = []
-    used: set[int] = set()
-    for there in published.rows:
-        same = places.get(tuple(there[name] for name in key), []) if there["subject"] else []
-        used.update(same)
-        named = str(there["subject"] or ""), " ".join(str(there[name]) for name in identity)
-        twins: list[Row] = [measured[index] for index in same] or [{}]
-        found += [Pair(*named, tuple(there[name] for name in conditions), there, twin) for twin in twins]
-    for index, here in enumerate(measured):
-        if index not in used:
-            name = " ".join(str(here[part]) for part in identity if here.get(part) is not None)
-            condition = tuple(here.get(part) for part in conditions)
-            found.append(Pair(str(here["subject"]), name or str(here["subject"]), condition, {}, here))
-    return tuple(found)
+
+    def pair(there: Row, here: Row) -> Pair:
+        either = there or here
+        subject = str(either["subject"] or "")
+        name = " ".join(str(either[part]) for part in identity if either.get(part) is not None)
+        named = {"subject": subject or None, **{part: either.get(part) for part in (*identity, *conditions)}}
+        return Pair(subject, name or subject, named, tuple(named[part] for part in conditions), there, here)
+
+    places: dict[tuple[Cell, ...], list[Row]] = defaultdict(list)
+    for row in measured:
+        places[tuple(row[name] for name in key)].append(row)
+    known = [tuple(row[name] for name in key) if row["subject"] else () for row in published.rows]
+    found = [
+        pair(there, here)
+        for there, place in zip(published.rows, known, strict=True)
+        for here in places.get(place) or [{}]
+    ]
+    return (*found, *(pair({}, row) for row in measured if tuple(row[name] for name in key) not in known))
 
 
 def figures_ratio(pair: Pair, column: PublishedColumn) -> float | None:
@@ -66,34 +68,26 @@ def _quotient(above: Cell, below: Cell) -> float | None:
     return above / below
 
 
-def comparison_notes(joined: Sequence[Pair], published: PublishedTable, here: Circumstances) -> tuple[Note, ...]:
-    """List the differences of circumstances between the two tables, a line each."""
+def _notes(joined: Sequence[Pair], published: PublishedTable, here: Circumstances) -> Iterator[str]:
+    """Yield the differences of circumstances between the two tables, a line each."""
     there = published.circumstances
     both = [pair for pair in joined if pair.measured and pair.published]
-    lines = [
-        f"published: {published.source}",
-        *_missing(joined),
-        *_order(both, published),
-        *_difference("machine", there.machine, here.machine),
-        *_difference("web", there.web, here.web),
-        *(f"web {name}: {published.fitted[name]}" for name in here.web_names if name in published.fitted),
-        *(line for column in published.of_role(Role.SETTING) for line in _setting(both, column.name, published)),
-        *_time("timeout", there.timeout_s, here.timeout_s),
-        *_time("deadline", there.deadline_s, here.deadline_s),
-        *_versions(both, published, here),
-        *(f"{absent['name']}: {absent['reason']}" for absent in published.unpublished),
-        *(f"published figures: {remark}" for remark in published.remarks),
-    ]
-    return tuple(map(Note, lines))
-
-
-def _missing(joined: Sequence[Pair]) -> Iterator[str]:
-    published_only = dict.fromkeys(pair.name for pair in joined if not pair.measured)
-    measured_only = dict.fromkeys(pair.name for pair in joined if not pair.published)
-    if published_only:
-        yield f"not measured here: {', '.join(published_only)}"
-    if measured_only:
-        yield f"not published: {', '.join(measured_only)}"
+    yield f"published: {published.source}"
+    if names := dict.fromkeys(pair.name for pair in joined if not pair.measured):
+        yield f"not measured here: {', '.join(names)}"
+    if names := dict.fromkeys(pair.name for pair in joined if not pair.published):
+        yield f"not published: {', '.join(names)}"
+    yield from _order(both, published)
+    yield from _difference("machine: published: {}; measured: {}", there.machine, here.machine)
+    yield from _difference("web: published: {}; measured: {}", there.web, here.web)
+    yield from (f"web {name}: {published.fitted[name]}" for name in here.web_names if name in published.fitted)
+    for column in published.of_role(Role.SETTING):
+        yield from _setting(both, column.name, published)
+    yield from _difference("timeout: published {:g} s, measured {:g} s", there.timeout_s, here.timeout_s)
+    yield from _difference("deadline: published {:g} s, measured {:g} s", there.deadline_s, here.deadline_s)
+    yield from _versions(both, published, here)
+    yield from (f"{absent['name']}: {absent['reason']}" for absent in published.unpublished)
+    yield from (f"published figures: {remark}" for remark in published.remarks)
 
 
 def _order(both: Sequence[Pair], published: PublishedTable) -> Iterator[str]:
@@ -116,9 +110,9 @@ def _figures(pair: Pair, column: PublishedColumn) -> tuple[float, float] | None:
     return None if ratio is None or not isinstance(figure, int | float) else (figure, figure * ratio)
 
 
-def _difference(name: str, there: str, here: str) -> Iterator[str]:
-    if there and here and there != here:
-        yield f"{name}: published: {there}; measured: {here}"
+def _difference(text: str, there: str | float | None, here: str | float | None) -> Iterator[str]:
+    if not {there, here} & {"", None} and there != here:
+        yield text.format(there, here)
 
 
 def _setting(both: Sequence[Pair], name: str, published: PublishedTable) -> Iterator[str]:
@@ -135,11 +129,6 @@ def _setting(both: Sequence[Pair], name: str, published: PublishedTable) -> Iter
         yield published.scaled_remark
 
 
-def _time(name: str, published: float | None, measured: float | None) -> Iterator[str]:
-    if published is not None and measured is not None and published != measured:
-        yield f"{name}: published {published:g} s, measured {measured:g} s"
-
-
 def _versions(both: Sequence[Pair], published: PublishedTable, here: Circumstances) -> Iterator[str]:
     there = published.circumstances.versions
     names = dict.fromkeys((pair.subject, pair.name) for pair in both)
@@ -154,16 +143,16 @@ def _versions(both: Sequence[Pair], published: PublishedTable, here: Circumstanc
 
 
 _DOUBT: Final = ("rank", "wrong", "verdict")
-"""Columns of the measured table that say what its figures are worth: shown at the end."""
+"""Columns of the measured table that qualify its figures: shown at the end."""
 
 
 def side_by_side(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
     """Put published and measured figures into one row for each subject: the form for programs.
 
-    For each figure of the published table there are three columns: measured under its own name, ``...Published`` and
-    ``...Ratio``, measured over published; for each setting the first two. All else of the measured table follows.
+    For each figure of the published table there are three columns: measured under its own name, ``..._published`` and
+    ``..._ratio``, measured over published; for each setting the first two. All else of the measured table follows.
     """
-    joined = join(_rows(measured), published)
+    joined = join(measured.records(), published)
     columns: list[Column] = [SUBJECT]
     for column in published.columns:
         columns.append(column)
@@ -172,52 +161,45 @@ def side_by_side(measured: Table, published: PublishedTable, here: Circumstances
         if column.role is Role.FIGURE:
             per = f", each per {column.per}" if column.per else ""
             columns.append(Column(f"{column.name}_ratio", ColumnKind.DECIMAL, "", f"measured over published{per}"))
-    rows = []
-    for pair in joined:
-        there = {f"{name}_published": cell for name, cell in pair.published.items()}
-        ratios = {f"{name}_ratio": round(ratio, 3) for name, ratio in _ratios(pair, published).items()}
-        rows.append(
-            {**(pair.measured or {"verdict": "not measured"}), **there, **ratios, **_identity_cells(pair, published)}
-        )
-    return _table(
-        [*columns, *_rest(measured, published)], rows, measured, published, comparison_notes(joined, published, here)
-    )
+    rows = [
+        {
+            **(pair.measured or {"verdict": "not measured"}),
+            **{f"{name}_published": cell for name, cell in pair.published.items()},
+            **{f"{name}_ratio": round(ratio, 3) for name, ratio in _ratios(pair, published).items()},
+            **pair.named,
+        }
+        for pair in joined
+    ]
+    return _table([*columns, *_rest(measured, published)], rows, measured, published, _notes(joined, published, here))
 
 
 def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
     """Put published figures into lines below the measured ones, under the published columns: the form for people.
 
-    A subject has the lines ``measured``, ``published`` and ``ratio`` (measured over published); one that was not
-    measured, or not published, has the line that there is, and where no figure can be compared there is no ratio.
+    A subject has the lines ``measured``, ``published`` and ``ratio`` (measured over published), as far as they exist.
     """
-    joined = join(_rows(measured), published)
+    joined = join(measured.records(), published)
     rows: list[Row] = []
     for pair in joined:
-        named = _identity_cells(pair, published)
-        if pair.measured:
-            rows.append({**pair.measured, **named, "figures": "measured"})
-        if pair.published:
-            rows.append({**pair.published, **named, "figures": "published"})
-        ratios = _ratios(pair, published) if pair.measured and pair.published else {}
-        if ratios:
-            # So that a ratio is not taken for a figure of its column.
-            texts = {name: f"{r:.2f}x" if r >= 0.1 else f"{r:.2g}x" for name, r in ratios.items()}
-            rows.append({**texts, **named, "figures": "ratio"})
+        # Written as text, so that a ratio is not taken for a figure of its column.
+        ratios = {name: f"{r:.2f}x" if r >= 0.1 else f"{r:.2g}x" for name, r in _ratios(pair, published).items()}
+        lines = {"measured": pair.measured, "published": pair.published, "ratio": ratios}
+        rows += [{**cells, **pair.named, "figures": name} for name, cells in lines.items() if cells]
     columns = (
         *(SUBJECT, *(column for column in published.columns if column.role in NAMES), Column("figures")),
         *(column for column in published.columns if column.role not in NAMES),
         *(column for column in _rest(measured, published) if column.name in _DOUBT),
     )
-    return _table(columns, rows, measured, published, comparison_notes(joined, published, here))
+    return _table(columns, rows, measured, published, _notes(joined, published, here))
 
 
 def in_published_form(measured: Table, published: PublishedTable, absent: Mapping[str, str]) -> Table:
     """Put measured figures under the published columns only; unmeasured ones are empty.
 
-    Subjects of the publication that could not be measured (``absent``: why) keep a row, without figures. Notes on the
-    whole of the measured table speak of columns that are not here.
+    Subjects of the publication that could not be measured (``absent`` has the reasons) keep a row without figures.
+    Notes on the whole measured table are left out, since they describe columns that are not shown.
     """
-    rows = _rows(measured)
+    rows = measured.records()
     notes = [note for note in measured.notes if note.row is not None]
     there = {row["subject"] for row in rows}
     names = [column.name for column in published.columns if column.role in NAMES]
@@ -225,12 +207,11 @@ def in_published_form(measured: Table, published: PublishedTable, absent: Mappin
         if row["subject"] in absent and row["subject"] not in there:
             notes.append(Note(absent[str(row["subject"])], len(rows)))
             rows.append({name: row[name] for name in names})
-    cells = tuple(tuple(row.get(column.name) for column in published.columns) for row in rows)
-    return Table(published.columns, cells, notes=tuple(notes))
+    return Table.of_records(published.columns, rows, notes=notes)
 
 
 def _table(
-    columns: Sequence[Column], rows: Sequence[Row], measured: Table, published: PublishedTable, notes: Sequence[Note]
+    columns: Sequence[Column], rows: Sequence[Row], measured: Table, published: PublishedTable, notes: Iterable[str]
 ) -> Table:
     """Make the table with its notes and those of the measured table, except notes on columns that are not shown."""
     gone = {column.name for column in measured.columns} - {column.name for column in columns if column.shown}
@@ -239,26 +220,14 @@ def _table(
         for note in measured.notes
         if note.row is None and not {name.strip() for name in note.text.partition(":")[0].split(",")} & gone
     )
-    cells = tuple(tuple(row.get(column.name) for column in columns) for row in rows)
-    return Table(tuple(columns), cells, title=f"measured and published: {published.title}", notes=(*kept, *notes))
-
-
-def _rows(table: Table) -> list[Row]:
-    names = [column.name for column in table.columns]
-    return [dict(zip(names, row, strict=True)) for row in table.rows]
+    title = f"measured and published: {published.title}"
+    return Table.of_records(columns, rows, title, (*kept, *map(Note, notes)))
 
 
 def _rest(measured: Table, published: PublishedTable) -> list[Column]:
     """Return the columns that only the measured table has."""
     taken = {"subject", *(column.name for column in published.columns)}
     return [column for column in measured.columns if column.name not in taken]
-
-
-def _identity_cells(pair: Pair, published: PublishedTable) -> Row:
-    """Return the cells that identify a row, as published."""
-    names = [column.name for column in published.columns if column.role in NAMES]
-    either = pair.published or pair.measured
-    return {"subject": pair.subject or None, **{name: either.get(name) for name in names}}
 
 
 def _ratios(pair: Pair, published: PublishedTable) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -114,6 +115,10 @@ class PublishedTable:
         """The subjects that have figures, in the published order; not all of them need to exist."""
         return tuple(dict.fromkeys(str(row["subject"]) for row in self.rows if row["subject"]))
 
+    def rows_at(self, **cells: Cell) -> tuple[Row, ...]:
+        """Return the rows with these cells, in their order: ``rows_at(subject="python-httpx", parallel=1)``."""
+        return tuple(row for row in self.rows if all(row[name] == cell for name, cell in cells.items()))
+
     def of_role(self, role: Role) -> tuple[PublishedColumn, ...]:
         """Return the columns of one role, in their order."""
         return tuple(column for column in self.columns if column.role is role)
@@ -150,7 +155,7 @@ def parse_scale(text: str) -> Fraction:
     except ZeroDivisionError:
         scale = Fraction(0)
     if not 0 < scale <= 1:
-        raise InvalidValue(f"--scale: {text!r} is no share of a whole; write it like 1/10, above 0 and at most 1")
+        raise InvalidValue(f"--scale: {text!r} is not a share; write it like 1/10, above 0 and at most 1")
     return scale
 
 
@@ -166,24 +171,19 @@ _LISTING: Final = (
 )
 
 
-@cache  # they ship with httpdyno, and a preset looks through all of them
+@cache
 def _tables() -> dict[str, PublishedTable]:
-    found = sorted(file.name.removesuffix(".toml") for file in _FOLDER.iterdir() if file.name.endswith(".toml"))
-    return {name: _read(name) for name in found}
+    names = sorted(file.name.removesuffix(".toml") for file in _FOLDER.iterdir() if file.name.endswith(".toml"))
+    return {name: _read(name) for name in names}
 
 
 def published_names() -> tuple[str, ...]:
-    """List the published tables by name, in alphabetical order."""
+    """Return the names of the published tables in alphabetical order."""
     return tuple(_tables())
 
 
-def published_tables(experiment: str) -> tuple[PublishedTable, ...]:
-    """Return the published tables of one experiment, in the order of their names."""
-    return tuple(table for table in _tables().values() if table.experiment == experiment)
-
-
 def published_table(name: str) -> PublishedTable:
-    """Return the published table of that name; UnknownName lists those that there are."""
+    """Return the published table of that name; UnknownName suggests a similar one."""
     if name not in _tables():
         raise UnknownName(f"{name!r}: there is no such published table; {suggestion(name, published_names())}")
     return _tables()[name]
@@ -201,17 +201,12 @@ def published_listing() -> Table:
     return Table(_LISTING, rows)
 
 
-def preset_names(experiment: str) -> tuple[str, ...]:
-    """List the presets of an experiment."""
-    return tuple(sorted(table.preset for table in published_tables(experiment) if table.preset))
-
-
 def find_preset(name: str, experiment: str) -> PublishedTable:
-    """Return the table that a preset of an experiment measures again; UnknownName lists those that it has."""
-    found = {table.preset: table for table in published_tables(experiment) if table.preset}
+    """Return the table that a preset of an experiment measures again; UnknownName lists the existing presets."""
+    found = {table.preset: table for table in _tables().values() if table.preset and table.experiment == experiment}
     if name not in found:
         known = ", ".join(sorted(found)) or "none"
-        raise UnknownName(f"--preset: {experiment} has no preset {name!r}; known are: {known}")
+        raise UnknownName(f"--preset: {experiment} has no preset {name!r}; choose from: {known}")
     return found[name]
 
 
@@ -220,34 +215,28 @@ _CIRCUMSTANCES: Final = {field.name for field in fields(Circumstances)}
 
 
 def _read(name: str) -> PublishedTable:
-    described = tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
-    columns = tuple(map(_column, described.pop("column")))
-    kinds = {"subject": ColumnKind.TEXT, **{column.name: column.kind for column in columns}}
+    described = _frozen(tomllib.loads((_FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
+    columns = tuple(
+        PublishedColumn(
+            **{**_frozen(one), "kind": ColumnKind(one.get("kind", "text")), "role": Role(one.get("role", "figure"))}
+        )
+        for one in described.pop("column")
+    )
+    texts = {"subject", *(column.name for column in columns if column.kind is ColumnKind.TEXT)}
     lines = csv.DictReader((_FOLDER / f"{name}.csv").read_text(encoding="utf-8").splitlines())
     return PublishedTable(
         name=name,
         source=Source(**described.pop("source")),
         circumstances=Circumstances(**{key: described.pop(key) for key in _CIRCUMSTANCES & set(described)}),
         columns=columns,
-        rows=tuple({key: _cell(line[key], kind) for key, kind in kinds.items()} for line in lines),
-        # What is left must be fields of the table: a key that is none is refused here.
-        **_frozen(described),
+        rows=tuple(
+            {key: (text if key in texts else json.loads(text)) if text else None for key, text in line.items()}
+            for line in lines
+        ),
+        # The remaining keys must be fields of the table; others are refused here.
+        **described,
     )
-
-
-def _column(entry: dict[str, Any]) -> PublishedColumn:
-    entry = {**entry, "kind": ColumnKind(entry.get("kind", "text")), "role": Role(entry.get("role", "figure"))}
-    return PublishedColumn(**_frozen(entry))
 
 
 def _frozen(entry: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
-
-
-def _cell(text: str, kind: ColumnKind) -> Cell:
-    """Read a figure; an empty one is None."""
-    if not text or kind is ColumnKind.TEXT:
-        return text or None
-    if kind is ColumnKind.BOOLEAN:
-        return {"true": True, "false": False}[text]
-    return int(text) if text.lstrip("-").isdigit() else float(text)

@@ -1,5 +1,6 @@
 """Cells as text for people; text from a subject cannot control a terminal."""
 
+import re
 from collections.abc import Callable
 from itertools import groupby
 from typing import Final
@@ -17,19 +18,10 @@ _TONES: Final = (
 TONED: Final = frozenset({"outcome", "validity", "verdict"})
 _WHOLE_FROM: Final = 100
 _MILLION: Final = 1_000_000
-_CONTROLS: Final = {
-    code: f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # as Python writes them
-    # C0, DEL and C1 steer a terminal; the others turn the direction of a line or break it.
-    for code in (
-        *range(0x20),
-        *range(0x7F, 0xA0),
-        0x061C,
-        *range(0x200B, 0x2010),
-        *range(0x2028, 0x202F),
-        *range(0x2066, 0x206A),
-        0xFEFF,
-    )
-}
+# C0, DEL and C1 steer a terminal; the others turn the direction of a line or break it.
+CONTROLS: Final = r"\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff"
+"""Characters that no output may contain, as a class of a regular expression."""
+_CONTROL: Final = re.compile(f"[{CONTROLS}]")
 
 
 def without_controls(text: str) -> str:
@@ -37,7 +29,13 @@ def without_controls(text: str) -> str:
 
     Half a surrogate pair, which no output can encode, becomes a question mark.
     """
-    return text.translate(_CONTROLS).encode("utf-8", errors="replace").decode("utf-8")
+    shown = _CONTROL.sub(_escape, text)
+    return shown.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}"  # as Python writes them
 
 
 def cell_text(cell: Cell, column: Column, *, absent: str = "") -> str:
@@ -82,6 +80,11 @@ _NUMBERS: Final[dict[ColumnKind, Callable[[float], str]]] = {
     ColumnKind.DECIMAL: _decimal_text,
     ColumnKind.NUMBER: _number_text,
 }
+
+
+def figure_text(value: float) -> str:
+    """Write a figure with three digits that matter: ``12,967``, ``178``, ``71.7``, ``0.0123``."""
+    return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.3g}"
 
 
 def right_aligned(column: Column) -> bool:

@@ -11,14 +11,12 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.model import Cell, Column, ColumnKind, Note, Table
-from httpdyno.report.cell import without_controls
+from httpdyno.report.cell import CONTROLS, without_controls
 
 STREAMED: Final = ("csv", "json")
 """The formats that can be written piece by piece: they need to know no width before the first line."""
 
 _ROWS_AT_ONCE: Final = 1000
-# The characters that `without_controls` replaces: it is called only for columns that contain any.
-_CONTROL: Final = r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
 
 
 def stream(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame], name: str) -> Iterator[str]:
@@ -29,14 +27,6 @@ def stream(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame], 
     is not a finite number is null.
     """
     yield from _csv(columns, batches) if name == "csv" else _json(batches)
-
-
-def json_text(value: object) -> str:
-    """Write a value of a column as JSON, however it is nested; control characters are escaped."""
-    try:
-        return _ENCODER.encode(value)
-    except ValueError:
-        return _ENCODER.encode(_finite(value))
 
 
 def _csv(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame]) -> Iterator[str]:
@@ -53,18 +43,16 @@ def _csv(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame]) ->
 
 
 def _csv_column(column: pl.Series) -> pl.Series:
+    write: Callable[[object], str] = str
     if column.dtype.is_nested():
-        return _as_text(column, json_text)
-    if isinstance(column.dtype, pl.Enum | pl.Categorical | pl.String):
-        texts = column.cast(pl.String)
-        unsafe = texts.str.contains(_CONTROL).any()
-        return texts.map_elements(without_controls, return_dtype=pl.String) if unsafe else texts
-    if isinstance(column.dtype, pl.Binary | pl.Duration | pl.Object):
-        return _as_text(column, str)
-    return column
-
-
-def _as_text(column: pl.Series, write: Callable[[object], str]) -> pl.Series:
+        write = _json_text
+    elif isinstance(column.dtype, pl.Enum | pl.Categorical | pl.String):
+        column = column.cast(pl.String)
+        if not column.str.contains(f"[{CONTROLS}]").any():
+            return column
+        write = without_controls  # type: ignore[assignment]  # texts only
+    elif not isinstance(column.dtype, pl.Binary | pl.Duration | pl.Object):
+        return column
     texts = [None if value is None else write(value) for value in column.to_list()]
     return pl.Series(column.name, texts, pl.String())
 
@@ -73,9 +61,17 @@ def _json(batches: Iterable[pl.DataFrame]) -> Iterator[str]:
     before = "[\n"
     for batch in batches:
         for piece in batch.iter_slices(_ROWS_AT_ONCE):
-            yield before + ",\n".join(map(json_text, piece.iter_rows(named=True)))
+            yield before + ",\n".join(map(_json_text, piece.iter_rows(named=True)))
             before = ",\n"
     yield "[]\n" if before == "[\n" else "\n]\n"
+
+
+def _json_text(value: object) -> str:
+    """Write a value of a column as JSON, however it is nested; control characters are escaped."""
+    try:
+        return _ENCODER.encode(value)
+    except ValueError:
+        return _ENCODER.encode(_finite(value))
 
 
 def _finite(value: object) -> object:
@@ -116,7 +112,7 @@ def _kind(type_: pl.DataType) -> ColumnKind:
 def _cell(value: object) -> Cell:
     if value is None or isinstance(value, str | bool | int | float):
         return value
-    text = json_text(value)
+    text = _json_text(value)
     if not isinstance(value, list | dict):
         return text.strip('"')
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from httpdyno.errors import UsageError
@@ -13,23 +14,20 @@ from httpdyno.judge.wording import some_of
 from httpdyno.model import Column, Comparison, Metric, Trial
 from httpdyno.report.sections.headline import bound_notes
 from httpdyno.report.sections.reservation import reservations
-from httpdyno.runs.comparison_table import Compared, ComparedRow, Side, compared, row_of
+from httpdyno.runs.comparison_table import Compared, ComparedRow, Side, broken_by, compared
 from httpdyno.store import Difference, Manifest, Run, differences
 
-_CONDITIONS: Final = (
-    "concurrency",
-    "urls_given",
-    "timeout_ns",
-    "link",
-    "keepalive",
-    "check",
-    "http_version",
-)
-"""Conditions of a trial. Every record has them, also one older than their settings."""
-_CONDITION_NAMES: Final = {"urls_given": "URLs", "timeout_ns": "timeout", "http_version": "HTTP version"}
-_SETTINGS_OF_CONDITIONS: Final = frozenset(
-    {"concurrency", "timeout_s", "link", "against", "keepalive", "check", "http_version"}
-)
+_CONDITIONS: Final = {
+    "concurrency": "concurrency",
+    "urls_given": "URLs",
+    "timeout_ns": "timeout",
+    "link": "link",
+    "keepalive": "keepalive",
+    "check": "check",
+    "http_version": "HTTP version",
+}
+"""Conditions of a trial, with their printed names. Every record has them, also one older than their settings."""
+_SETTINGS_OF_CONDITIONS: Final = frozenset({*_CONDITIONS, "timeout_s", "against"})
 _COLUMNS: Final = (
     Column("subject", description="name of the subject's folder"),
     Column("condition", description="point of the experiment's grid; empty when there is one"),
@@ -57,7 +55,7 @@ def run_differences(a: Manifest, b: Manifest, trials_a: Sequence[Trial], trials_
         and not difference.one_sided
         and not (difference.part == "settings" and difference.name in _SETTINGS_OF_CONDITIONS)
     )
-    of_trials = _conditions(trials_a, trials_b, counted=a.urls is None or b.urls is None)
+    of_trials = _condition_differences(trials_a, trials_b, counted=a.urls is None or b.urls is None)
     return tuple(difference.side_by_side for found in (of_runs, of_trials) for difference in found)
 
 
@@ -66,74 +64,70 @@ def instrument_differences(a: Manifest, b: Manifest) -> tuple[str, ...]:
     return tuple(change.side_by_side for change in differences(a, b) if change.part == "instrument")
 
 
-def _conditions(trials_a: Sequence[Trial], trials_b: Sequence[Trial], *, counted: bool) -> Iterator[Difference]:
+def _condition_differences(
+    trials_a: Sequence[Trial], trials_b: Sequence[Trial], *, counted: bool
+) -> Iterator[Difference]:
     """Compare the conditions of the same subjects; ``counted``: compare the lengths of their lists, too."""
-    first, second = _given(trials_a), _given(trials_b)
+    # Those of the first trial of each subject: a plan changes none from block to block.
+    first, second = ({group: own[0] for group, own in grouped(trials).items()} for trials in (trials_a, trials_b))
     common = [group for group in first if group in second]
-    for place, field in enumerate(_CONDITIONS):
+    for field, name in _CONDITIONS.items():
         if field == "urls_given" and not counted:
             continue
         found: dict[tuple[object, object], list[str]] = defaultdict(list)
         for group in common:
-            found[first[group][place], second[group][place]].append(group[1])
+            found[getattr(first[group], field), getattr(second[group], field)].append(group[1])
         for (one, other), subjects in found.items():
             if one != other:
                 whose = "" if len(subjects) == len(common) else f" of {some_of(subjects)}"
-                yield Difference("trials", _CONDITION_NAMES.get(field, field) + whose, *_shown(field, one, other))
+                yield Difference("trials", name + whose, _shown(field, one), _shown(field, other))
 
 
-def _given(trials: Sequence[Trial]) -> dict[tuple[str, str], list[object]]:
-    """Return the conditions of each subject; those of its first trial: a plan changes none from block to block."""
-    given: dict[tuple[str, str], list[object]] = {}
-    for trial in trials:
-        given.setdefault((trial.condition, trial.subject), [getattr(trial, field) for field in _CONDITIONS])
-    return given
-
-
-def _shown(field: str, *values: object) -> list[object]:
-    if field == "timeout_ns":
-        return [f"{value / 1e9:g} s" for value in values if isinstance(value, int)]
-    return [f"{value:,}" if field == "urls_given" else value for value in values]
+def _shown(field: str, value: object) -> object:
+    if field == "timeout_ns" and isinstance(value, int):
+        return f"{value / 1e9:g} s"
+    return f"{value:,}" if field == "urls_given" else value
 
 
 def compare_two_runs(
     a: Run, b: Run, metrics: Sequence[Metric], thresholds: Sequence[Threshold], *, anyway: bool
 ) -> Compared:
-    """Compare run B with run A, the baseline; they must be two, of the same experiment.
+    """Compare run B with run A, the baseline.
 
-    Runs whose machines, webs or settings differ are refused; with ``anyway`` the differences are noted under the table.
+    Raises ``UsageError`` if both are one run, or of different experiments. Runs whose machines, webs or settings differ
+    are refused, too; with ``anyway`` the differences are noted under the table.
     """
-    _comparable(a, b)
+    if a.folder.resolve() == b.folder.resolve():
+        raise UsageError(
+            f"{a.folder} and {b.folder} are one run; compare one run with httpdyno compare {a.folder.name}"
+        )
+    if a.manifest.experiment != b.manifest.experiment:
+        raise UsageError(
+            f"A is a run of {a.manifest.experiment}, B one of {b.manifest.experiment}; name two runs of one experiment,"
+            " see: httpdyno runs"
+        )
     trials_a, trials_b = a.records(), b.records()
     changes = run_differences(a.manifest, b.manifest, trials_a, trials_b)
     if changes and not anyway:
         raise UsageError(f"runs A and B are not comparable: {'; '.join(changes)}; compare them anyway with --anyway")
     sides = grouped(trials_a), grouped(trials_b)
     rows = [
-        row
-        for metric in metrics
-        for row in _rows(
-            metric, *sides, compare_runs(trials_a, trials_b, metric), thresholds, first=metric is metrics[0]
-        )
+        row for metric in metrics for row in _rows(metric, *sides, compare_runs(trials_a, trials_b, metric), thresholds)
     ]
     notes = [
-        *_origins((a, trials_a), (b, trials_b)),
+        *(
+            "; ".join([f"{name}: {_named(run)}", *(note.text for note in reservations(run.manifest, trials))])
+            for name, run, trials in (("A", a, trials_a), ("B", b, trials_b))
+        ),
         *(f"A and B differ in more than the subjects, which may explain a change: {change}" for change in changes),
         *(f"the instrument changed: {difference}" for difference in instrument_differences(a.manifest, b.manifest)),
     ]
-    return compared(_COLUMNS, ("value_a", "value_b"), rows, notes, thresholds)
+    return compared(_COLUMNS, ("value_a", "value_b"), _noted_once(rows, metrics), notes, thresholds)
 
 
-def _comparable(a: Run, b: Run) -> None:
-    if a.folder.resolve() == b.folder.resolve():
-        raise UsageError(
-            f"{a.folder} and {b.folder} are one run; compare one run with httpdyno compare {a.folder.name}"
-        )
-    first, second = a.manifest.experiment, b.manifest.experiment
-    if first != second:
-        raise UsageError(
-            f"A is a run of {first}, B one of {second}; name two runs of one experiment, see: httpdyno runs"
-        )
+def _noted_once(rows: Sequence[ComparedRow], metrics: Sequence[Metric]) -> list[ComparedRow]:
+    """Keep the notes on trials in the rows of the first metric only."""
+    return [row if row.metric is metrics[0] else replace(row, notes=()) for row in rows]
 
 
 def _rows(
@@ -142,24 +136,19 @@ def _rows(
     after: Mapping[Group, Sequence[Trial]],
     comparisons: Sequence[Comparison],
     thresholds: Sequence[Threshold],
-    *,
-    first: bool,
-) -> list[ComparedRow]:
-    """Return a row for each subject and condition, unpaired rows last; only the first metric's have notes."""
+) -> Iterator[ComparedRow]:
+    """Return a row for each subject and condition, unpaired rows last."""
     found = {(comparison.condition, comparison.subject): comparison for comparison in comparisons}
-    rows = []
     for group in sorted({**after, **before}, key=lambda group: group not in found):
         a, b = Side("A", before.get(group, ())), Side("B", after.get(group, ()))
         condition, subject = group
         names = (subject, condition, _versions(a.trials), _versions(b.trials))
-        notes = _notes(a, b) if first else ()
         label = f"{subject} ({condition})" if condition else subject
-        if group in found:
-            rows.append(row_of(label, names, metric, a, b, found[group], thresholds, notes, (f"{label} in B", "in A")))
-        else:
-            verdict = f"only in {'A' if a.trials else 'B'}"
-            rows.append(ComparedRow(label, names, metric, (a.value(metric), b.value(metric)), verdict, notes=notes))
-    return rows
+        row = ComparedRow(label, names, metric, a, b, reason=f"only in {'A' if a.trials else 'B'}", notes=_notes(a, b))
+        if comparison := found.get(group):
+            broken, sides = broken_by(comparison, thresholds), (f"{label} in B", "in A")
+            row = replace(row, comparison=comparison, broken=broken, sides=sides)
+        yield row
 
 
 def _versions(trials: Sequence[Trial]) -> str | None:
@@ -173,14 +162,8 @@ def _notes(a: Side, b: Side) -> tuple[str, ...]:
     return tuple(f"{' and '.join(name for name in said if text in said[name])}: {text}" for text in texts)
 
 
-def _origins(*runs: tuple[Run, Sequence[Trial]]) -> list[str]:
-    """Return the names of the two runs, each with its reservations."""
-    notes = []
-    for name, (run, trials) in zip("AB", runs, strict=True):
-        of = [note.text for note in reservations(run.manifest, trials)]
-        started = f"{run.manifest.started_at:%Y-%m-%d %H:%M} UTC"
-        notes.append("; ".join([f"{name}: {run.folder.name}, {started}", *of]))
-    return notes
+def _named(run: Run) -> str:
+    return f"{run.folder.name}, {run.manifest.started_at:%Y-%m-%d %H:%M} UTC"
 
 
 def compare_within_run(
@@ -199,20 +182,13 @@ def compare_within_run(
     rows = [
         row
         for metric in metrics
-        for row in _pair_rows(
-            metric,
-            groups,
-            _comparisons(trials, metric, baseline),
-            thresholds,
-            baseline=baseline,
-            first=metric is metrics[0],
-        )
+        for row in _pair_rows(metric, groups, _comparisons(trials, metric, baseline), thresholds, baseline)
     ]
-    notes = [f"run: {run.folder.name}, {run.manifest.started_at:%Y-%m-%d %H:%M} UTC; its trials are paired by block"]
+    notes = [f"run: {_named(run)}; its trials are paired by block"]
     ranks = definition_of(run.manifest.experiment).presentation.tabulate is None
     bounds = [note for metric in metrics for note in bound_notes(trials, metric, names)] if ranks else []
     notes += [note.text for note in (*bounds, *reservations(run.manifest, trials))]
-    return compared(_PAIR_COLUMNS, ("baseline_value", "value"), rows, notes, thresholds)
+    return compared(_PAIR_COLUMNS, ("baseline_value", "value"), _noted_once(rows, metrics), notes, thresholds)
 
 
 def _comparisons(trials: Sequence[Trial], metric: Metric, baseline: str | None) -> tuple[Comparison, ...]:
@@ -231,31 +207,31 @@ def _pair_rows(
     groups: Mapping[Group, Sequence[Trial]],
     comparisons: Sequence[Comparison],
     thresholds: Sequence[Threshold],
-    *,
     baseline: str | None,
-    first: bool,
-) -> list[ComparedRow]:
-    """Return a row for each comparison and for each subject without one; only the first metric's have notes."""
-    rows = []
+) -> Iterator[ComparedRow]:
+    """Return a row for each comparison and for each subject without one; the notes of a subject once."""
     noted: set[Group] = set()
     for comparison in comparisons:
         condition = comparison.condition
         pair = ((condition, comparison.subject), (condition, comparison.baseline))
         subject, other = (Side(group[1], groups.get(group, ())) for group in pair)
-        # The notes of a subject stand once, under its first row.
-        new = [group for group in pair if first and group not in noted]
-        said = [f"{group[1]}: {note}" for group in new for note in trial_notes(groups.get(group, ()))]
+        new = [group for group in pair if group not in noted]
         noted.update(pair)
-        names = (comparison.subject, comparison.baseline, condition)
         at = f" ({condition})" if condition else ""
-        label = f"{subject.name} against {other.name}{at}"
-        sides = subject.name, other.name + at
-        rows.append(row_of(label, names, metric, other, subject, comparison, thresholds, said, sides))
+        yield ComparedRow(
+            f"{subject.name} against {other.name}{at}",
+            (subject.name, other.name, condition),
+            metric,
+            other,
+            subject,
+            comparison,
+            broken=broken_by(comparison, thresholds),
+            notes=[f"{group[1]}: {note}" for group in new for note in trial_notes(groups.get(group, ()))],
+            sides=(subject.name, other.name + at),
+        )
     for group, trials in groups.items():
         if group not in noted and group[1] != baseline:
             side = Side(group[1], trials)
-            verdict = f"not judged, {side.caveat}" if side.caveat else "nothing to compare with"
-            notes = trial_notes(trials) if first else ()
-            alone = (group[1], None, group[0])
-            rows.append(ComparedRow(side.name, alone, metric, (None, side.value(metric)), verdict, notes=notes))
-    return rows
+            reason = f"not judged, {side.caveat}" if side.caveat else "nothing to compare with"
+            alone, notes = (group[1], None, group[0]), trial_notes(trials)
+            yield ComparedRow(side.name, alone, metric, None, side, reason=reason, notes=notes)

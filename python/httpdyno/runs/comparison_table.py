@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from httpdyno.judge import counting_trials, rankable, worst_validity
@@ -11,25 +12,21 @@ from httpdyno.judge.wording import NAMED_AT_MOST, change_text, comparison_text, 
 from httpdyno.model import Cell, Column, ColumnKind, Comparison, Difference, Metric, Note, Outcome, Table, Trial
 from httpdyno.stats import FEWEST_BLOCKS, median
 
-__all__ = ["Compared", "ComparedRow", "Side", "compared", "row_of"]
-
 _DIGITS: Final = 4
 """Significant digits of a printed value: enough for the quotient to match the printed change."""
 _DIGITS_KEPT: Final = 6
-
 _LEVEL_NOTE: Final = (
     "change: the quotient of the two values, geometric means over {of}, with its {level:g} % interval;"
     " verdicts are corrected for their number (Holm)"
 )
+_number = partial(Column, kind=ColumnKind.NUMBER, shown=False)
 _HIDDEN: Final = (
-    Column("change_percent", ColumnKind.NUMBER, "%", "the change from the baseline", shown=False),
-    Column("change_percent_low", ColumnKind.NUMBER, "%", "lower end of its interval", shown=False),
-    Column("change_percent_high", ColumnKind.NUMBER, "%", "upper end of its interval", shown=False),
-    Column("level", ColumnKind.NUMBER, description="confidence of the interval", shown=False),
-    Column("p", ColumnKind.NUMBER, description="chance of such a difference between equals", shown=False),
-    Column(
-        "p_adjusted", ColumnKind.NUMBER, description="the same, corrected for the number of comparisons", shown=False
-    ),
+    _number("change_percent", unit="%", description="the change from the baseline"),
+    _number("change_percent_low", unit="%", description="lower end of its interval"),
+    _number("change_percent_high", unit="%", description="upper end of its interval"),
+    _number("level", description="confidence of the interval"),
+    _number("p", description="chance of such a difference between equals"),
+    _number("p_adjusted", description="the same, corrected for the number of comparisons"),
     Column("difference", description="better, worse or undecided", shown=False),
     Column("broken", description="the thresholds that the change is beyond", shown=False),
 )
@@ -60,19 +57,20 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRow:
-    """One row: the two sides, their values and the verdict."""
+    """One row: the two sides, and their comparison."""
 
     label: str
     """Name in messages."""
     names: tuple[Cell, ...]
     metric: Metric
-    values: tuple[float | None, float | None]
-    """Of baseline and subject: the geometric means whose quotient is the ratio; medians where there is no ratio."""
-    verdict: str
+    baseline: Side | None
+    subject: Side
     comparison: Comparison | None = None
     """None without a baseline."""
+    reason: str = ""
+    """Verdict without a comparison."""
     broken: tuple[Threshold, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: Sequence[str] = ()
     sides: tuple[str, str] = ("", "")
     """Names of subject and baseline in a sentence; empty without a baseline."""
 
@@ -82,9 +80,28 @@ class ComparedRow:
         return self.comparison is not None and self.comparison.p is not None
 
     @property
-    def difference_shown(self) -> bool:
-        """Whether the two sides differ after the correction."""
-        return self.comparison is not None and self.comparison.difference is not Difference.UNDECIDED
+    def values(self) -> tuple[float | None, float | None]:
+        """Baseline and subject: geometric means, whose quotient is the ratio; medians if there is no ratio."""
+        of = self.comparison
+        if of is not None and of.baseline_mean is not None and of.subject_mean is not None:
+            return of.baseline_mean, of.subject_mean
+        return self.baseline.value(self.metric) if self.baseline else None, self.subject.value(self.metric)
+
+    @property
+    def verdict(self) -> str:
+        """The difference in words, or the reason why it is not judged."""
+        comparison = self.comparison
+        if comparison is None:
+            return self.reason
+        if comparison.p is not None:
+            return difference_text(comparison, self.metric)
+        doubts = [f"{side.name}: {side.caveat}" for side in (self.baseline, self.subject) if side and side.caveat]
+        if doubts:
+            return f"not judged, {', '.join(doubts)}"
+        if comparison.blocks >= FEWEST_BLOCKS:
+            return "not judged, a value of 0 has no ratio"
+        unit = ("common block" if comparison.paired else "trial") + ("" if comparison.blocks == 1 else "s")
+        return f"not judged, {comparison.blocks} {unit} of {FEWEST_BLOCKS} or more"
 
     def sentence(self, *, interval: bool = True) -> str:
         """Put the comparison into words: ``a is slower than b: right_per_s -9.2 % (95 %: -11.4 to -7.1 %)``."""
@@ -96,6 +113,25 @@ class ComparedRow:
     def failures(self) -> tuple[str, ...]:
         """The broken thresholds, each in one line with the change."""
         return tuple(f"{self.sentence()}, beyond {threshold.text!r}" for threshold in self.broken)
+
+    def cells(self, digits: int) -> tuple[Cell, ...]:
+        """Return the row of the table; values have so many significant digits."""
+        comparison, ratio = self.comparison, self.comparison.ratio if self.comparison else None
+        percents = [(bound - 1) * 100 for bound in (ratio.estimate, ratio.low, ratio.high)] if ratio else [None] * 3
+        return (
+            *self.names,
+            self.metric.name,
+            *(None if value is None else _significant(value, digits) for value in self.values),
+            self.metric.column.unit,
+            change_text(ratio) if ratio else None,
+            self.verdict,
+            *percents,
+            ratio.level if ratio else None,
+            comparison.p if comparison else None,
+            comparison.p_adjusted if comparison else None,
+            comparison.difference.value if comparison else None,
+            "; ".join(threshold.text for threshold in self.broken) or None,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,36 +152,10 @@ class Compared:
     """The answer in words: the first printed line."""
 
 
-def row_of(
-    label: str,
-    names: tuple[Cell, ...],
-    metric: Metric,
-    baseline: Side,
-    subject: Side,
-    comparison: Comparison,
-    thresholds: Sequence[Threshold],
-    notes: Sequence[str] = (),
-    sides: tuple[str, str] | None = None,
-) -> ComparedRow:
-    """Return the row of a comparison of two existing sides; ``sides`` are their names in a sentence."""
-    of_metric = [threshold for threshold in thresholds if threshold.metric.name == metric.name]
-    return ComparedRow(
-        label,
-        names,
-        metric,
-        _values(comparison, metric, baseline, subject),
-        _verdict(comparison, metric, baseline, subject),
-        comparison,
-        tuple(threshold for threshold in of_metric if threshold.passed_by(comparison)),
-        tuple(notes),
-        sides or (subject.name, baseline.name),
-    )
-
-
-def _values(comparison: Comparison, metric: Metric, baseline: Side, subject: Side) -> tuple[float | None, float | None]:
-    if comparison.baseline_mean is not None and comparison.subject_mean is not None:
-        return comparison.baseline_mean, comparison.subject_mean
-    return baseline.value(metric), subject.value(metric)
+def broken_by(comparison: Comparison, thresholds: Sequence[Threshold]) -> tuple[Threshold, ...]:
+    """Return the thresholds of the comparison's metric that it breaks."""
+    of_metric = (threshold for threshold in thresholds if threshold.metric.name == comparison.metric)
+    return tuple(threshold for threshold in of_metric if threshold.passed_by(comparison))
 
 
 def compared(
@@ -161,19 +171,15 @@ def compared(
     ``notes`` are of all rows.
     """
     verdict = _verdict_on_all(rows, thresholds)
-    metrics = list(dict.fromkeys(row.metric.name for row in rows))
+    metrics = dict.fromkeys(row.metric.name for row in rows)
     of_metrics = [[row for row in rows if row.metric.name == metric] for metric in metrics] or [[]]
     of_all = (*notes, *_level_notes(rows))
+    # The verdict is above the first view, the notes of all of them below the last one.
+    views = [_table(names, values, some, (), _DIGITS) for some in of_metrics[:-1]]
+    views.append(_table(names, values, of_metrics[-1], of_all, _DIGITS))
     return Compared(
         _table(names, values, rows, of_all, _DIGITS_KEPT),
-        # The verdict stands above the first one, the notes of all of them below the last one.
-        views=tuple(
-            replace(
-                _table(names, values, some, of_all if some is of_metrics[-1] else (), _DIGITS),
-                title=verdict if some is of_metrics[0] else "",
-            )
-            for some in of_metrics
-        ),
+        views=(replace(views[0], title=verdict), *views[1:]),
         judged=frozenset(row.metric.name for row in rows if row.judged),
         failures=tuple(failure for row in rows for failure in row.failures),
         unjudged=tuple(row.sentence() for row in rows if not row.judged),
@@ -192,7 +198,7 @@ def _verdict_on_all(rows: Sequence[ComparedRow], thresholds: Sequence[Threshold]
     kept = f"; no threshold is broken ({some_of([repr(one.text) for one in thresholds])})" if thresholds else ""
     if len(judged) == 1:
         return judged[0].sentence() + kept
-    shown = [row for row in judged if row.difference_shown]
+    shown = [row for row in judged if row.comparison and row.comparison.difference is not Difference.UNDECIDED]
     metrics = some_of(list(dict.fromkeys(row.metric.name for row in judged)))
     if not shown:
         return f"no difference shown in {len(judged)} comparisons by {metrics}{kept}"
@@ -211,17 +217,11 @@ def _joined(sentences: Sequence[str]) -> str:
 def _table(
     names: Sequence[Column], values: tuple[str, str], rows: Sequence[ComparedRow], notes: Sequence[str], digits: int
 ) -> Table:
-    of_rows = [Note(note, index) for index, row in enumerate(rows) for note in (*row.notes, *_passing(row))]
-    cells = tuple(_cells(row, digits) for row in rows)
-    return Table(_columns(names, values, rows), cells, notes=(*of_rows, *map(Note, notes)))
-
-
-def _columns(names: Sequence[Column], values: tuple[str, str], rows: Sequence[ComparedRow]) -> tuple[Column, ...]:
     metrics = {row.metric.name: row.metric.column for row in rows}
     kinds = {column.kind for column in metrics.values()} & _WITH_UNITS
     kind = kinds.pop() if len(metrics) == 1 and kinds else ColumnKind.NUMBER
-    return (
-        # A name that no row has is not shown: the condition, where there is one only.
+    columns = (
+        # A name that no row has is hidden: the condition, if there is only one.
         *(
             replace(column, shown=any(row.names[place] for row in rows) or not rows)
             for place, column in enumerate(names)
@@ -233,39 +233,12 @@ def _columns(names: Sequence[Column], values: tuple[str, str], rows: Sequence[Co
         Column("verdict", description="better, worse or undecided; or the reason why it is not judged"),
         *_HIDDEN,
     )
-
-
-def _verdict(comparison: Comparison, metric: Metric, baseline: Side, subject: Side) -> str:
-    if comparison.p is not None:
-        return difference_text(comparison, metric)
-    doubts = [f"{side.name}: {side.caveat}" for side in (baseline, subject) if side.caveat]
-    if doubts:
-        return f"not judged, {', '.join(doubts)}"
-    if comparison.blocks < FEWEST_BLOCKS:
-        unit = ("block" if comparison.paired else "trial") + ("" if comparison.blocks == 1 else "s")
-        counted = f"{comparison.blocks} common {unit}" if comparison.paired else f"{comparison.blocks} {unit}"
-        return f"not judged, {counted} of {FEWEST_BLOCKS} or more"
-    return "not judged, a value of 0 has no ratio"
-
-
-def _cells(row: ComparedRow, digits: int) -> tuple[Cell, ...]:
-    comparison = row.comparison
-    ratio = comparison.ratio if comparison else None
-    percents = [(bound - 1) * 100 for bound in (ratio.estimate, ratio.low, ratio.high)] if ratio else [None] * 3
-    return (
-        *row.names,
-        row.metric.name,
-        *(None if value is None else _significant(value, digits) for value in row.values),
-        row.metric.column.unit,
-        change_text(ratio) if ratio else None,
-        row.verdict,
-        *percents,
-        ratio.level if ratio else None,
-        comparison.p if comparison else None,
-        comparison.p_adjusted if comparison else None,
-        comparison.difference.value if comparison else None,
-        "; ".join(threshold.text for threshold in row.broken) or None,
+    of_rows = (
+        Note(note, index)
+        for index, row in enumerate(rows)
+        for note in (*row.notes, *(f"FAILED {threshold.text}" for threshold in row.broken))
     )
+    return Table(columns, tuple(row.cells(digits) for row in rows), notes=(*of_rows, *map(Note, notes)))
 
 
 def _significant(value: float, digits: int) -> float:
@@ -273,14 +246,9 @@ def _significant(value: float, digits: int) -> float:
     return float(f"{value:.{digits}g}") if abs(value) < 10**digits else float(round(value))
 
 
-def _passing(row: ComparedRow) -> list[str]:
-    return [f"FAILED {threshold.text}" for threshold in row.broken]
-
-
 def _level_notes(rows: Sequence[ComparedRow]) -> list[str]:
-    found = {
-        (row.comparison.ratio.level, row.comparison.paired) for row in rows if row.comparison and row.comparison.ratio
-    }
+    comparisons = (row.comparison for row in rows if row.comparison)
+    found = {(comparison.ratio.level, comparison.paired) for comparison in comparisons if comparison.ratio}
     return [
         _LEVEL_NOTE.format(level=100 * level, of="the blocks of both" if paired else "the trials of either run")
         for level, paired in sorted(found)

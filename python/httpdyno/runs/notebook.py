@@ -1,7 +1,6 @@
 """A run for notebooks: its records as frames, and the table, ranking and comparisons of the commands."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Final
@@ -12,30 +11,21 @@ from httpdyno.experiments.definition import Presentation
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import rank, rank_note
 from httpdyno.judge.comparison import find_rankable
-from httpdyno.model import ColumnKind, Metric, Ranking, Table, Trial
+from httpdyno.model import ColumnKind, Metric, Table, Trial
+from httpdyno.report.sections.reservation import table_reservations
 from httpdyno.runs.comparison import compare_two_runs, compare_within_run
-from httpdyno.runs.showing import reserved_table
 from httpdyno.store import Manifest, Run, find_run, open_run
 
-__all__ = ["LoadedRun", "load_run"]
-
+_NUMBER, _INTEGER, _TEXT = pl.Float64(), pl.Int64(), pl.String()
 _TYPES: Final[dict[ColumnKind, pl.DataType]] = {
-    ColumnKind.TEXT: pl.String(),
-    ColumnKind.INTEGER: pl.Int64(),
+    ColumnKind.TEXT: _TEXT,
+    ColumnKind.INTEGER: _INTEGER,
     ColumnKind.BOOLEAN: pl.Boolean(),
 }
-_NUMBER: Final = pl.Float64()
 _STANDING: Final[dict[str, pl.DataType]] = {
-    "rank": pl.Int64(),
-    "rank_note": pl.String(),
-    "subject": pl.String(),
-    "median": pl.Float64(),
-    "low": pl.Float64(),
-    "high": pl.Float64(),
-    "level": pl.Float64(),
-    "best": pl.Int64(),
-    "worst": pl.Int64(),
-    "condition": pl.String(),
+    **{"rank": _INTEGER, "rank_note": _TEXT, "subject": _TEXT},
+    **dict.fromkeys(("median", "low", "high", "level"), _NUMBER),
+    **{"best": _INTEGER, "worst": _INTEGER, "condition": _TEXT},
 }
 _FOR_PEOPLE: Final = ("change", "broken")
 """Redundant columns of a comparison."""
@@ -106,13 +96,12 @@ class LoadedRun:
 
         ``outcome`` and ``validity`` say whether they count.
         """
-        records = self.records
-        columns: dict[str, pl.Series] = {}
-        for metric in self._presentation.metrics:
-            values = [metric.figure(trial) for trial in records]
-            columns[metric.name] = pl.Series(metric.name, values, pl.Float64(), strict=False)
-        names = self.trials.sort("trial").select("trial", "block", "condition", "subject", "outcome", "validity")
-        return names.with_columns(**columns)
+        records, names = self.records, ("trial", "block", "condition", "subject", "outcome", "validity")
+        figures = (
+            pl.Series(metric.name, [metric.figure(trial) for trial in records], pl.Float64(), strict=False)
+            for metric in self._presentation.metrics
+        )
+        return self.trials.sort("trial").select(names).with_columns(*figures)
 
     def ranking(self, metric: str | None = None) -> pl.DataFrame:
         """Rank the valid subjects: a row each, the best first, grouped by condition.
@@ -133,8 +122,13 @@ class LoadedRun:
         InvalidValue
             If it has no direction.
         """
-        by = self._metric(metric)
-        rows = [row for condition, ranking in self._rankings(by) for row in _standings(condition, ranking)]
+        by, records, rows = self._metric(metric), self.records, []
+        for condition in dict.fromkeys(trial.condition for trial in records):
+            for standing in rank([trial for trial in records if trial.condition == condition], by).standings:
+                value = standing.value
+                interval = (value.estimate, value.low, value.high, value.level) if value else (None,) * 4
+                names = (standing.rank, rank_note(standing), standing.subject)
+                rows.append((*names, *interval, standing.best, standing.worst, condition))
         return pl.DataFrame(rows, schema=_STANDING, orient="row")
 
     def comparisons(self, metric: str | None = None, *, baseline: str | None = None) -> pl.DataFrame:
@@ -201,33 +195,19 @@ class LoadedRun:
 
     @property
     def _table(self) -> Table:
-        return reserved_table(self.manifest, self.records)
+        records = self.records
+        table = self._presentation.table(records)
+        return replace(table, notes=(*table.notes, *table_reservations(self.manifest, records)))
 
     def _metric(self, name: str | None) -> Metric:
-        of = self._presentation
-        return of.ranking_metric if name is None else find_rankable(of.metrics, name)
-
-    def _rankings(self, metric: Metric) -> list[tuple[str, Ranking]]:
-        records = self.records
-        conditions = dict.fromkeys(trial.condition for trial in records)
-        return [
-            (condition, rank([trial for trial in records if trial.condition == condition], metric))
-            for condition in conditions
-        ]
+        presentation = self._presentation
+        return presentation.ranking_metric if name is None else find_rankable(presentation.metrics, name)
 
 
 def load_run(run: str | PathLike[str], *, runs: str | PathLike[str] = "runs") -> LoadedRun:
     """Read a run; ``httpdyno.load_run`` is this function, and documents it."""
     opened = open_run(find_run(str(Path(run)), Path(runs)))
     return LoadedRun(opened.folder, opened.manifest, opened.trials, opened.ceilings)
-
-
-def _standings(condition: str, ranking: Ranking) -> Iterable[tuple[object, ...]]:
-    for standing in ranking.standings:
-        value = standing.value
-        interval = (value.estimate, value.low, value.high, value.level) if value else (None,) * 4
-        of = (standing.rank, rank_note(standing), standing.subject)
-        yield *of, *interval, standing.best, standing.worst, condition
 
 
 def _frame(table: Table) -> pl.DataFrame:

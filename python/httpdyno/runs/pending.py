@@ -1,11 +1,10 @@
 """A run that is being made: its parts, its finished trials, and its writer."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import polars as pl
@@ -32,73 +31,39 @@ from httpdyno.store import (
 from httpdyno.subjects.build import BuildOutcome, build_place
 from httpdyno.urls.source import UrlFile
 
-__all__ = ["PendingRun", "begin_run", "describe_subject"]
 
-
+@dataclass(slots=True)
 class PendingRun:
-    """A run that is being made; use it as a context that ends the writing, whatever happens.
+    """A run that is being made, by ``begin_run`` or ``resume_run``; a context that ends the writing in any case."""
 
-    Attributes
-    ----------
-    experiment : Experiment
-        The experiment of the run.
-    subjects : tuple of Subject
-        The subjects to measure.
-    plan : Plan
-        All trials, those that are finished included.
-    urls : ScratchFile | None
-        The list of every subject; None: each condition has a list of its own.
-    place : Place
-        Engine, CPUs and cache of the run.
-    writer : RunWriter | None
-        Keeps the run; None: it is not kept.
-    trials : list of Trial
-        The finished trials; each new trial is added when it ends.
-    ceiling : Trial | None
-        The trial that measured the web's ceiling; None: not measured yet.
-    """
+    experiment: Experiment
+    plan: Plan
+    """All trials, finished ones included."""
+    subjects: Sequence[Subject]
+    urls: ScratchFile | None
+    """List of every subject; None: each condition has a list of its own."""
+    place: Place
+    writer: RunWriter | None
+    """None: the run is not kept."""
+    trials: list[Trial] = field(default_factory=list)
+    """Finished trials."""
+    ceiling: Trial | None = None
+    """Trial that measured the web's ceiling; None: not measured yet."""
+    announced: bool = False
+    """Whether the folder of the run was printed: then it stays in any case."""
+    write_if_stopped: Callable[[], RunWriter] | None = None
+    """Makes the folder of a run that is not kept, if it is stopped within a trial."""
+    _open: bool = field(init=False)
+    _builds: Mapping[str, BuildOutcome] = field(default_factory=dict, init=False)
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        plan: Plan,
-        subjects: Sequence[Subject],
-        urls: ScratchFile | None,
-        place: Place,
-        writer: RunWriter | None,
-        finished: Sequence[Trial] = (),
-        *,
-        ceiling: Trial | None = None,
-        announced: bool = False,
-        write_if_stopped: Callable[[], RunWriter] | None = None,
-    ) -> None:
-        """Use ``begin_run`` or ``resume_run``.
-
-        ``announced`` means that the folder of the run was printed: then it stays in any case.
-        ``write_if_stopped`` makes the folder of a run that is not kept, unless it is stopped within a trial.
-        """
-        self.experiment = experiment
-        self.subjects = tuple(subjects)
-        self.plan = plan
-        self.urls = urls
-        self.place = place
-        self.writer = writer
-        self.trials = list(finished)
-        self.ceiling = ceiling
-        self._open = writer is not None
-        self._announced = announced
-        self._write_if_stopped = write_if_stopped
-        self._builds: Mapping[str, BuildOutcome] = {}
+    def __post_init__(self) -> None:
+        """Begin the writing."""
+        self._open = self.writer is not None
 
     @property
     def live(self) -> bool:
         """Whether it sends to the real internet."""
         return any(condition.live for condition in self.experiment.conditions())
-
-    @property
-    def kept_if_stopped(self) -> bool:
-        """Whether a stopped trial's finished requests are kept."""
-        return self._write_if_stopped is not None
 
     @property
     def folder(self) -> Path | None:
@@ -123,21 +88,28 @@ class PendingRun:
         self._builds = builds
         if self.writer is None:
             return
-        cache = self.place.cache
+        cache, folder = self.place.cache, self.writer.folder
         versions = tuple(describe_subject(outcome.subject, cache, outcome) for outcome in builds.values())
-        self._check_unchanged(self.writer, versions)
+        then = {subject.id: subject for subject in self.writer.manifest.subjects}
+        for now in versions:
+            if self.settled and (change := next(subject_differences(then[now.id], now), None)):
+                raise NotResumable(f"{folder}: {now.id}: {change.changed}; begin a new run")
+        if trial := self.plan.unplanned(self.trials):
+            raise NotResumable(
+                f"{folder}: trial {trial.trial + 1} does not match the plan of its settings; begin a new run"
+            )
         self.writer.describe(replace(self.writer.manifest, subjects=versions))
 
     def keep(self, judged: JudgedTrial) -> None:
         """Keep a finished trial, which was or will be added to ``trials``, or is the ceiling.
 
-        If it cannot be written, the trials before it are kept all the same.
+        If it cannot be written, the earlier trials are kept.
         """
         if judged.trial.purpose is Purpose.CEILING:
             self.ceiling = judged.trial
         stopped = judged.trial.outcome is Outcome.INTERRUPTED and judged.trial.summary
-        if self._write_if_stopped and stopped and stopped.urls:
-            self.writer, self._open = self._write_if_stopped(), True
+        if self.write_if_stopped and stopped and stopped.urls:
+            self.writer, self._open = self.write_if_stopped(), True
             self.settle(self._builds)
         if self.writer:
             self.writer.add(judged.trial, judged.samples if judged.samples.width else None)
@@ -150,7 +122,7 @@ class PendingRun:
         self.trials.append(own)
 
     def made(self) -> Run | None:
-        """Return the run with its finished trials; None when it is not kept."""
+        """Return the run with its finished trials, from memory; None if it is not kept."""
         if self.writer is None:
             return None
         trials = sorted(self.trials, key=lambda trial: trial.trial)
@@ -178,25 +150,12 @@ class PendingRun:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.writer and self._open and not self.settled and not self._announced:
-            # Only its options would be lost, and the command line has them.
+    def __exit__(self, *error: object) -> None:
+        if self.writer and self._open and not self.settled and not self.announced:
+            # Only its options are lost, and the command line has them.
             self._open = False
             self.writer.discard()
         self.close(whole=False)
-
-    def _check_unchanged(self, writer: RunWriter, versions: Sequence[SubjectVersion]) -> None:
-        then = {subject.id: subject for subject in writer.manifest.subjects}
-        for now in versions:
-            if self.settled and (change := next(subject_differences(then[now.id], now), None)):
-                raise NotResumable(f"{writer.folder}: {now.id}: {change.changed}; begin a new run")
-        if trial := self.plan.unplanned(self.trials):
-            number = trial.trial + 1
-            raise NotResumable(
-                f"{writer.folder}: trial {number} does not match the plan of its settings; begin a new run"
-            )
 
 
 def begin_run(
@@ -216,7 +175,34 @@ def begin_run(
     plan, started_at = experiment.plan(subjects), datetime.now(UTC)
 
     def write(runs: Path) -> RunWriter:
-        return _begin_writing(experiment, plan, subjects, urls, place, runs, started_at)
+        manifest = Manifest(
+            experiment=experiment.name,
+            command=place.command,
+            version=httpdyno.__version__,
+            started_at=started_at,
+            machine=describe_machine(),
+            trials_planned=plan.most,
+            git=describe_git(Path(httpdyno.__file__).parent),
+            webs=tuple(experiment.webs()),
+            subjects=tuple(describe_subject(subject) for subject in subjects),
+            settings={
+                **experiment.settings(),
+                **plan.settings,
+                "subject_cpus": place.pinning.subject_cpus,
+                "engine_cpus": place.pinning.engine_cpus,
+                "artifacts": place.artifacts,
+            },
+            engine=place.engine.identity(),
+            urls=urls.identity() if urls else None,
+        )
+        writer = RunWriter.create(runs, manifest)
+        if urls and urls.kept:
+            try:
+                keep_list(writer.folder, urls.file.path)
+            except BaseException:
+                writer.discard()
+                raise
+        return writer
 
     return PendingRun(
         experiment,
@@ -227,45 +213,6 @@ def begin_run(
         write(place.runs) if place.runs else None,
         write_if_stopped=partial(write, runs_if_stopped) if runs_if_stopped else None,
     )
-
-
-def _begin_writing(
-    experiment: Experiment,
-    plan: Plan,
-    subjects: Sequence[Subject],
-    urls: UrlFile | None,
-    place: Place,
-    runs: Path,
-    started_at: datetime,
-) -> RunWriter:
-    manifest = Manifest(
-        experiment=experiment.name,
-        command=place.command,
-        version=httpdyno.__version__,
-        started_at=started_at,
-        machine=describe_machine(),
-        trials_planned=plan.most,
-        git=describe_git(Path(httpdyno.__file__).parent),
-        webs=tuple(experiment.webs()),
-        subjects=tuple(describe_subject(subject) for subject in subjects),
-        settings={
-            **experiment.settings(),
-            **plan.settings,
-            "subject_cpus": place.pinning.subject_cpus,
-            "engine_cpus": place.pinning.engine_cpus,
-            "artifacts": place.artifacts,
-        },
-        engine=place.engine.identity(),
-        urls=urls.identity() if urls else None,
-    )
-    writer = RunWriter.create(runs, manifest)
-    if urls and urls.kept:
-        try:
-            keep_list(writer.folder, urls.file.path)
-        except BaseException:
-            writer.discard()
-            raise
-    return writer
 
 
 def describe_subject(

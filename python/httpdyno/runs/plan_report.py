@@ -1,11 +1,13 @@
 """Plan of a load for the clients of a run: a table, its answer in words, and the command that checks it."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from pydantic import TypeAdapter
 
 import httpdyno
 from httpdyno.errors import NothingMeasured, UsageError
@@ -24,11 +26,19 @@ from httpdyno.judge.machine_plan import (
     plan_machines,
 )
 from httpdyno.judge.rankable import grouped
-from httpdyno.model import Column, ColumnKind, Note, Table, Trial, Validity, format_exact, format_rate, format_size
+from httpdyno.model import (
+    Cell,
+    Column,
+    ColumnKind,
+    Note,
+    Table,
+    Validity,
+    format_exact,
+    format_rate,
+    format_size,
+)
 from httpdyno.report.sections.tables import subject_names
 from httpdyno.store import Run, open_run, read_manifest, run_folders
-
-__all__ = ["PlanSource", "default_source", "example_source", "example_text", "plan_table", "source_of_run"]
 
 _EXAMPLE: Final = Path(httpdyno.__file__).parent / "data" / "example-run.json"
 _MIB: Final = 2**20
@@ -38,17 +48,6 @@ _ALIKE_SIZES: Final = 0.1
 _MUCH_LESS_BUSY: Final = 0.5
 _NEARLY_FULL: Final = 0.8
 _INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
-_SHOWN: Final = (
-    Column("client"),
-    # Quantities are texts with their interval, but right-aligned, like numbers.
-    Column("cores", _DECIMAL),
-    Column("machines", _INTEGER),
-    Column("in_flight", _INTEGER),
-    Column("memory_mib", _INTEGER),
-    Column("gbit_per_s", _DECIMAL),
-    Column("sockets", _INTEGER, dispensable=True),
-    Column("limit"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +72,22 @@ class PlanSource:
     shipped: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """One row: the plan of a client, and the load that checks it."""
+
+    source: PlanSource
+    load: Load
+    client: PlannedClient
+    plan: MachinePlan
+    check: Check
+
+    @property
+    def confidence(self) -> float | None:
+        """Confidence of the intervals, 0 to 1."""
+        return self.plan.cores.interval.level if self.plan.cores.interval else None
+
+
 def source_of_run(run: Run) -> PlanSource:
     """Return the figures of the clients of a run.
 
@@ -94,7 +109,8 @@ def source_of_run(run: Run) -> PlanSource:
             " httpdyno bench CLIENT"
         )
     for (_, subject), own in grouped(trials).items():
-        figures = [found for trial in _counting(own) if (found := answer_figures(trial))]
+        counting = placing_trials(own) or counting_trials(own)
+        figures = [found for trial in counting if (found := answer_figures(trial))]
         of_subject.setdefault(subject, []).extend(figures)
         verdict = verdict_of(own, disturbed=bool(placing_trials(own)))
         if verdicts.get(subject, Validity.VALID.value) == Validity.VALID.value:
@@ -108,7 +124,9 @@ def source_of_run(run: Run) -> PlanSource:
             f"{run.folder}: no trial has CPU time, bytes and times of right answers; plan from a run of:"
             " httpdyno bench CLIENT"
         )
-    return PlanSource(str(run.folder), _origin(run), clients)
+    webs = ", ".join(web.name for web in run.manifest.webs)
+    origin = (run.manifest.started_at.date().isoformat(), run.manifest.machine.cpu, webs and f"web {webs}")
+    return PlanSource(str(run.folder), ", ".join(filter(None, origin)), clients)
 
 
 def default_source(runs: Path, experiment: str) -> PlanSource:
@@ -125,22 +143,8 @@ def default_source(runs: Path, experiment: str) -> PlanSource:
 def example_source() -> PlanSource:
     """Return the figures of the run that ships with httpdyno."""
     kept = json.loads(_EXAMPLE.read_text(encoding="utf-8"))
-    clients = tuple(
-        PlannedClient(**{**client, "trials": tuple(AnswerFigures(**trial) for trial in client["trials"])})
-        for client in kept["clients"]
-    )
+    clients = TypeAdapter(tuple[PlannedClient, ...]).validate_python(kept["clients"])
     return PlanSource("the shipped example run", kept["origin"], clients, shipped=True)
-
-
-def example_text(source: PlanSource, command: Sequence[str]) -> str:
-    """Write the figures of a run as ``example_source`` reads them."""
-    kept = {
-        "about": "Figures that `httpdyno plan` uses where no run is named; written by scripts/write-plan-example",
-        "command": " ".join(command),
-        "origin": source.origin,
-        "clients": [asdict(client) for client in source.clients],
-    }
-    return json.dumps(kept, indent=1) + "\n"
 
 
 def plan_table(
@@ -159,44 +163,34 @@ def plan_table(
     peak : float
         Load at its peak over its mean, already part of ``load``.
     """
-    planned = [(client, plan_machines(client.trials, load, machine)) for client in source.clients if client.trials]
-    planned.sort(key=lambda pair: (pair[1].cores.value, pair[0].subject))
+    planned = []
+    for client in source.clients:
+        if client.trials:
+            plan = plan_machines(client.trials, load, machine)
+            planned.append(_Planned(source, load, client, plan, check_of(plan, load, client.trials[0].cpus)))
+    planned.sort(key=lambda row: (row.plan.cores.value, row.client.subject))
     if for_programs:
-        rows = [_full_row(source, client, plan, load) for client, plan in planned]
-        columns = tuple(Column(name, kind, unit, description) for name, kind, unit, description in _FULL)
-        return Table(columns, tuple(tuple(row[column.name] for column in columns) for row in rows))
+        columns = tuple(Column(name, kind, unit, text) for name, kind, unit, text, _ in _FULL)
+        return Table(columns, tuple(tuple(column[-1](row) for column in _FULL) for row in planned))
     return Table(
-        _SHOWN,
-        tuple(_shown_row(client, plan) for client, plan in planned),
-        title=_answer(planned, rate, load, machine, peak),
-        notes=tuple(map(Note, _notes(source, planned, load, machine))),
+        tuple(column for column, _ in _SHOWN),
+        tuple(tuple(read(row) for _, read in _SHOWN) for row in planned),
+        title=_answer(planned, rate, machine, peak),
+        notes=tuple(map(Note, _notes(planned, machine))),
     )
 
 
-def _counting(trials: Sequence[Trial]) -> Sequence[Trial]:
-    return placing_trials(trials) or counting_trials(trials)
-
-
-def _origin(run: Run) -> str:
-    manifest = run.manifest
-    webs = ", ".join(web.name for web in manifest.webs)
-    date = manifest.started_at.date().isoformat()
-    return ", ".join(part for part in (date, manifest.machine.cpu, webs and f"web {webs}") if part)
-
-
-def _answer(
-    planned: Sequence[tuple[PlannedClient, MachinePlan]], rate: str, load: Load, machine: Machine, peak: float
-) -> str:
-    (first, plan), *others = planned
-    at_peak = "" if peak == 1 else f" at {peak:g} times the mean"
+def _answer(planned: Sequence[_Planned], rate: str, machine: Machine, peak: float) -> str:
+    first, *others = planned
+    plan, at_peak = first.plan, "" if peak == 1 else f" at {peak:g} times the mean"
     answer = (
-        f"{rate} is {_number(load.rate_per_s)} answers a second{at_peak}. {first.client} needs "
+        f"{rate} is {_number(first.load.rate_per_s)} answers a second{at_peak}. {first.client.client} needs "
         f"{_range(plan.cores)} cores, {_number(plan.in_flight.value)} requests in flight and "
         f"{_number(plan.bits_per_s.value / _GIGABIT)} Gbit/s: {_machines(plan)} of {machine.cores} cores, limited by "
         f"{plan.limit.value} ({100 * plan.used_share:.0f} % used)."
     )
     if others:
-        last, most = others[-1]
+        last, most = others[-1].client, others[-1].plan
         answer += f" {last.client} needs most: {_range(most.cores)} cores, {_machines(most)}."
     return answer
 
@@ -211,132 +205,84 @@ def _machine_range(plan: MachinePlan) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def _notes(
-    source: PlanSource, planned: Sequence[tuple[PlannedClient, MachinePlan]], load: Load, machine: Machine
-) -> list[str]:
-    client, plan = planned[0]
-    per_machine = f"{machine.cores} cores, {format_size(machine.memory_bytes)}, " + format_rate(
-        round(machine.bandwidth_bits_per_s)
-    )
+def _notes(planned: Sequence[_Planned], machine: Machine) -> Iterator[str]:
+    """Yield the notes on all rows, and on the figures and the plan of the first one."""
+    first = planned[0]
+    source, load, plan, check = first.source, first.load, first.plan, first.check
     own = "; measure your own: httpdyno bench CLIENT" if source.shipped else ""
-    notes = [f"figures: {source.run} ({source.origin}){own}", _model(plan, load)]
-    notes.append(f"a machine: {per_machine}; limit: what runs out first; no reserve is included (--peak 2 doubles)")
-    notes += _interval_note(planned)
-    notes += _size_note(planned, load)
-    notes += _full_note(plan)
-    notes += _busy_note(client, plan)
-    notes += _doubt_notes(source, client)
-    check = check_of(plan, load, client.trials[0].cpus)
-    notes.append(f"check with {_share_text(check)} of one machine's load: {_command(client.subject, check)}")
-    return notes
-
-
-def _model(plan: MachinePlan, load: Load) -> str:
-    """Describe the planned answer: its size, its time, its round trips."""
-    text = f"an answer: {format_size(plan.answer_bytes.value)} received in {_number(plan.answer_ms.value)} ms"
+    yield f"figures: {source.run} ({source.origin}){own}"
+    answer = f"an answer: {format_size(plan.answer_bytes.value)} received in {_number(plan.answer_ms.value)} ms"
     if load.round_trip_ms:
         trips = f"{_number(plan.round_trips.value)} round trips of {load.round_trip_ms:g} ms"
-        text += f", {trips} (new connections included) on top of the measured time"
-    return f"{text}; in flight = rate x time (Little's law)"
+        answer += f", {trips} (new connections included) on top of the measured time"
+    yield f"{answer}; in flight = rate x time (Little's law)"
+    bandwidth = format_rate(round(machine.bandwidth_bits_per_s))
+    yield (
+        f"a machine: {machine.cores} cores, {format_size(machine.memory_bytes)}, {bandwidth};"
+        " limit: what runs out first; no reserve is included (--peak 2 doubles)"
+    )
+    counts = [row.plan.trials for row in planned]
+    levels = [row.plan.cores.interval.level for row in planned if row.plan.cores.interval]
+    if levels:
+        trials = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
+        yield f"±: interval of the median of {trials} trials; confidence {100 * min(levels):.0f} % or more"
+    else:
+        yield "one trial each: no intervals; repeat with: httpdyno bench --repeat 3"
+    yield from _warnings(planned)
+    yield from _doubts(source, first.client)
+    part = round(1 / check.share)
+    share = "a tenth" if part == 10 else f"1/{part}"
+    yield f"check with {share} of one machine's load: {_command(first.client.subject, check)}"
 
 
-def _interval_note(planned: Sequence[tuple[PlannedClient, MachinePlan]]) -> list[str]:
-    counts = [plan.trials for _, plan in planned]
-    levels = [plan.cores.interval.level for _, plan in planned if plan.cores.interval]
-    if not levels:
-        return ["one trial each: no intervals; repeat with: httpdyno bench --repeat 3"]
-    trials = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
-    return [f"±: interval of the median of {trials} trials; confidence {100 * min(levels):.0f} % or more"]
-
-
-def _size_note(planned: Sequence[tuple[PlannedClient, MachinePlan]], load: Load) -> list[str]:
-    """Warn where cores are planned with the CPU time of answers of another size."""
-    sizes = [Estimate.of([trial.received_bytes for trial in client.trials]).value for client, _ in planned]
-    if load.answer_bytes is None or any(covers_several_sizes(client.trials) for client, _ in planned):
-        return []
-    if all(abs(load.answer_bytes / size - 1) <= _ALIKE_SIZES for size in sizes):
-        return []
-    return [
-        f"cores: CPU time of the measured answers ({format_size(min(sizes))}); --bytes changes the bandwidth alone. "
-        "For CPU time over size, plan from: httpdyno capacity CLIENT --size 0,50KiB,...,200KiB"
-    ]
-
-
-def _full_note(plan: MachinePlan) -> list[str]:
-    """Warn where the bandwidth is nearly used up: answers then queue, which the plan does not model."""
+def _warnings(planned: Sequence[_Planned]) -> Iterator[str]:
+    """Warn where the plan extrapolates: to other sizes of answers, a full link, or processes that are less busy."""
+    client, plan, size = planned[0].client, planned[0].plan, planned[0].load.answer_bytes
+    sizes = [Estimate.of([trial.received_bytes for trial in row.client.trials]).value for row in planned]
+    over_size = any(covers_several_sizes(row.client.trials) for row in planned)
+    if size is not None and not over_size and any(abs(size / other - 1) > _ALIKE_SIZES for other in sizes):
+        yield (
+            f"cores: CPU time of the measured answers ({format_size(min(sizes))}); --bytes changes the bandwidth alone."
+            " For CPU time over size, plan from: httpdyno capacity CLIENT --size 0,50KiB,...,200KiB"
+        )
     share = plan.shares[Resource.BANDWIDTH].value / plan.machines
-    if share <= _NEARLY_FULL:
-        return []
-    return [f"bandwidth: {100 * share:.0f} % used; above 80 % answers queue, and in_flight is a lower bound"]
-
-
-def _busy_note(client: PlannedClient, plan: MachinePlan) -> list[str]:
-    """Warn where the planned processes are much less busy than the measured one: each answer then costs more."""
+    if share > _NEARLY_FULL:
+        yield f"bandwidth: {100 * share:.0f} % used; above 80 % answers queue, and in_flight is a lower bound"
     shares = [trial.busy_share for trial in client.trials if trial.busy_share is not None]
-    if not shares:
-        return []
-    measured = Estimate.of(shares).value
-    planned = plan.cores.value / (plan.processes.value * client.trials[0].cpus)
-    if planned >= _MUCH_LESS_BUSY * measured:
-        return []
-    return [
-        f"cores: the measured process of {client.client} was {100 * measured:.0f} % busy, the planned one is "
-        f"{100 * planned:.1g} %: an answer then costs more CPU time, up to several times as much"
-    ]
+    measured = Estimate.of(shares).value if shares else 0.0
+    busy = plan.cores.value / (plan.processes.value * client.trials[0].cpus)
+    if busy < _MUCH_LESS_BUSY * measured:
+        yield (
+            f"cores: the measured process of {client.client} was {100 * measured:.0f} % busy, the planned one is "
+            f"{100 * busy:.1g} %: an answer then costs more CPU time, up to several times as much"
+        )
 
 
-def _doubt_notes(source: PlanSource, first: PlannedClient) -> list[str]:
-    notes = []
+def _doubts(source: PlanSource, first: PlannedClient) -> Iterator[str]:
     shares = [trial.ok_share for trial in first.trials if trial.ok_share is not None]
     if shares and min(shares) < 0.99:
         pages = Estimate.of(shares).value
-        notes.append(
+        yield (
             f"answers: {100 * pages:.0f} % have content (2xx), the others are errors, as on the web; for a number of "
             f"pages plan {_number(1 / pages)} times as many"
         )
-    doubtful = [f"{client.client} ({client.verdict})" for client in source.clients if _doubtful(client)]
+    trusted = {"", Validity.VALID.value}
+    doubtful = [client for client in source.clients if client.trials and client.verdict not in trusted]
     if doubtful:
-        notes.append(f"not VALID: {', '.join(doubtful)}")
+        yield f"not VALID: {', '.join(f'{client.client} ({client.verdict})' for client in doubtful)}"
     without = [client.client for client in source.clients if not client.trials]
     if without:
-        notes.append(f"not planned, for lack of figures: {', '.join(without)}")
-    return notes
-
-
-def _doubtful(client: PlannedClient) -> bool:
-    return bool(client.trials) and client.verdict not in {"", Validity.VALID.value}
-
-
-def _share_text(check: Check) -> str:
-    part = round(1 / check.share)
-    return "a tenth" if part == 10 else f"1/{part}"
+        yield f"not planned, for lack of figures: {', '.join(without)}"
 
 
 def _command(subject: str, check: Check) -> str:
     """Write a check as the command that makes it."""
-    rps = float(f"{check.rate_per_s:.3g}")
+    rps, size = float(f"{check.rate_per_s:.3g}"), check.size_bytes
     words = ["httpdyno capacity", subject, "--rps", format_exact(max(rps, 0.01)).removesuffix(".0")]
-    words += ["--size", _size_text(check.size_bytes)]
+    words += ["--size", f"{round(size / 1024)}KiB" if size >= 10 * 1024 else str(size)]
     words += ["--delay", f"{check.delay_ms}ms"] if check.delay_ms else []
     words += ["--rtt", f"{check.round_trip_ms:g}ms"] if check.round_trip_ms else []
     return " ".join([*words, "--concurrency", str(check.concurrency)])
-
-
-def _size_text(size_bytes: int) -> str:
-    return f"{round(size_bytes / 1024)}KiB" if size_bytes >= 10 * 1024 else str(size_bytes)
-
-
-def _shown_row(client: PlannedClient, plan: MachinePlan) -> tuple[str, ...]:
-    return (
-        client.client,
-        _spread(plan.cores),
-        _machine_range(plan),
-        _spread(plan.in_flight),
-        _spread(plan.memory_bytes, _MIB),
-        _spread(plan.bits_per_s, _GIGABIT),
-        _number(plan.sockets.value),
-        plan.limit.value,
-    )
 
 
 def _spread(estimate: Estimate, unit: float = 1.0) -> str:
@@ -361,63 +307,62 @@ def _number(value: float) -> str:
     return f"{value:.3g}"
 
 
+_SHOWN: Final[tuple[tuple[Column, Callable[[_Planned], str]], ...]] = (
+    (Column("client"), lambda row: row.client.client),
+    # Quantities are texts with their interval, but right-aligned, like numbers.
+    (Column("cores", _DECIMAL), lambda row: _spread(row.plan.cores)),
+    (Column("machines", _INTEGER), lambda row: _machine_range(row.plan)),
+    (Column("in_flight", _INTEGER), lambda row: _spread(row.plan.in_flight)),
+    (Column("memory_mib", _INTEGER), lambda row: _spread(row.plan.memory_bytes, _MIB)),
+    (Column("gbit_per_s", _DECIMAL), lambda row: _spread(row.plan.bits_per_s, _GIGABIT)),
+    (Column("sockets", _INTEGER, dispensable=True), lambda row: _number(row.plan.sockets.value)),
+    (Column("limit"), lambda row: row.plan.limit.value),
+)
 _TEXT: Final = ColumnKind.TEXT
 _NUMBER: Final = ColumnKind.NUMBER
-_QUANTITIES: Final[tuple[tuple[str, str, str, Callable[[MachinePlan], Estimate], float], ...]] = (
-    ("cores", "", "cores that this load keeps busy", lambda plan: plan.cores, 1.0),
-    ("in_flight", "", "requests in flight", lambda plan: plan.in_flight, 1.0),
-    ("processes", "", "processes like the measured one", lambda plan: plan.processes, 1.0),
-    ("memory_mib", "MiB", "memory of these processes", lambda plan: plan.memory_bytes, _MIB),
-    ("gbit_per_s", "Gbit/s", "received", lambda plan: plan.bits_per_s, _GIGABIT),
-    ("sockets", "", "open, or closed less than 60 s ago", lambda plan: plan.sockets, 1.0),
-    ("connections_per_s", "1/s", "connections opened", lambda plan: plan.connections_per_s, 1.0),
-    ("answer_ms", "ms", "time of an answer, the distance included", lambda plan: plan.answer_ms, 1.0),
-    ("answer_bytes", "bytes", "received for an answer", lambda plan: plan.answer_bytes, 1.0),
-    ("round_trips", "", "round trips of an answer", lambda plan: plan.round_trips, 1.0),
-)
-_FULL: Final = (
-    ("subject", _TEXT, "", "the client's id"),
-    ("client", _TEXT, "", "language and library"),
-    ("rate_per_s", _NUMBER, "1/s", "answers a second, at the peak"),
-    ("machines", _INTEGER, "", "machines that the scarcest resource asks for"),
-    ("machines_low", _INTEGER, "", "for the lower ends of the intervals"),
-    ("machines_high", _INTEGER, "", "for the upper ends of the intervals"),
-    ("limit", _TEXT, "", "resource that runs out first"),
-    *((f"{resource.value.lower()}_share", _NUMBER, "", "machines it alone asks for") for resource in Resource),
-    *(
-        (name + end, _NUMBER, unit, description)
-        for name, unit, description, _, _ in _QUANTITIES
-        for end in ("", "_low", "_high")
-    ),
-    ("confidence", _NUMBER, "", "of the intervals, 0 to 1"),
-    ("trials", _INTEGER, "", "trials that the figures come from"),
-    ("verdict", _TEXT, "", "whether these trials can be trusted"),
-    ("check_share", _NUMBER, "", "share of one machine's load that the check asks for"),
-    ("check", _TEXT, "", "command that checks the plan"),
-    ("figures", _TEXT, "", "run that the figures come from"),
-)
+_Full = tuple[str, ColumnKind, str, str, Callable[[_Planned], Cell]]
+"""A column of the plan for programs: name, kind, unit, description, and the function that reads its value."""
 
 
-def _full_row(source: PlanSource, client: PlannedClient, plan: MachinePlan, load: Load) -> Mapping[str, Any]:
-    check = check_of(plan, load, client.trials[0].cpus)
-    row: dict[str, Any] = {
-        "subject": client.subject,
-        "client": client.client,
-        "rate_per_s": load.rate_per_s,
-        "machines": plan.machines,
-        "machines_low": plan.machines_low,
-        "machines_high": plan.machines_high,
-        "limit": plan.limit.value,
-        "confidence": plan.cores.interval.level if plan.cores.interval else None,
-        "trials": plan.trials,
-        "verdict": client.verdict,
-        "check_share": check.share,
-        "check": _command(client.subject, check),
-        "figures": f"{source.run} ({source.origin})",
-    }
-    row |= {f"{resource.value.lower()}_share": share.value for resource, share in plan.shares.items()}
-    for name, _, _, read, unit in _QUANTITIES:
-        estimate = read(plan)
-        ends = (None, None) if estimate.interval is None else (estimate.low / unit, estimate.high / unit)
-        row |= {name: estimate.value / unit, f"{name}_low": ends[0], f"{name}_high": ends[1]}
-    return row
+def _quantity(
+    name: str, unit: str, text: str, of: Callable[[MachinePlan], Estimate], scale: float = 1.0
+) -> list[_Full]:
+    """Return the columns of a quantity and of the two ends of its interval; ``scale`` is the size of its unit."""
+    return [
+        (name, _NUMBER, unit, text, lambda row: of(row.plan).value / scale),
+        (f"{name}_low", _NUMBER, unit, text, lambda row: of(row.plan).low / scale if of(row.plan).interval else None),
+        (f"{name}_high", _NUMBER, unit, text, lambda row: of(row.plan).high / scale if of(row.plan).interval else None),
+    ]
+
+
+def _share(resource: Resource) -> _Full:
+    name = f"{resource.value.lower()}_share"
+    return name, _NUMBER, "", "machines it alone asks for", lambda row: row.plan.shares[resource].value
+
+
+_FULL: Final[tuple[_Full, ...]] = (
+    ("subject", _TEXT, "", "the client's id", lambda row: row.client.subject),
+    ("client", _TEXT, "", "language and library", lambda row: row.client.client),
+    ("rate_per_s", _NUMBER, "1/s", "answers a second, at the peak", lambda row: row.load.rate_per_s),
+    ("machines", _INTEGER, "", "machines that the scarcest resource asks for", lambda row: row.plan.machines),
+    ("machines_low", _INTEGER, "", "for the lower ends of the intervals", lambda row: row.plan.machines_low),
+    ("machines_high", _INTEGER, "", "for the upper ends of the intervals", lambda row: row.plan.machines_high),
+    ("limit", _TEXT, "", "resource that runs out first", lambda row: row.plan.limit.value),
+    *map(_share, Resource),
+    *_quantity("cores", "", "cores that this load keeps busy", lambda plan: plan.cores),
+    *_quantity("in_flight", "", "requests in flight", lambda plan: plan.in_flight),
+    *_quantity("processes", "", "processes like the measured one", lambda plan: plan.processes),
+    *_quantity("memory_mib", "MiB", "memory of these processes", lambda plan: plan.memory_bytes, _MIB),
+    *_quantity("gbit_per_s", "Gbit/s", "received", lambda plan: plan.bits_per_s, _GIGABIT),
+    *_quantity("sockets", "", "open, or closed less than 60 s ago", lambda plan: plan.sockets),
+    *_quantity("connections_per_s", "1/s", "connections opened", lambda plan: plan.connections_per_s),
+    *_quantity("answer_ms", "ms", "time of an answer, the distance included", lambda plan: plan.answer_ms),
+    *_quantity("answer_bytes", "bytes", "received for an answer", lambda plan: plan.answer_bytes),
+    *_quantity("round_trips", "", "round trips of an answer", lambda plan: plan.round_trips),
+    ("confidence", _NUMBER, "", "of the intervals, 0 to 1", lambda row: row.confidence),
+    ("trials", _INTEGER, "", "trials that the figures come from", lambda row: row.plan.trials),
+    ("verdict", _TEXT, "", "whether these trials can be trusted", lambda row: row.client.verdict),
+    ("check_share", _NUMBER, "", "share of one machine's load that the check asks for", lambda row: row.check.share),
+    ("check", _TEXT, "", "command that checks the plan", lambda row: _command(row.client.subject, row.check)),
+    ("figures", _TEXT, "", "run that the figures come from", lambda row: f"{row.source.run} ({row.source.origin})"),
+)

@@ -5,7 +5,6 @@ from typing import Final
 
 import polars as pl
 
-from httpdyno.experiments.definition import Presentation
 from httpdyno.experiments.registry import definition_of, experiment_names, figure_columns
 from httpdyno.model import FORMER_NAMES, CaseResult, Column, Field, Sample, Table, Trial, schema
 from httpdyno.store import Run
@@ -14,17 +13,11 @@ from httpdyno.store.reader import polars_types
 
 _Compute = Callable[[Trial], str | float | None]
 _CURRENT: Final = {former: name for name, former in FORMER_NAMES.items()}
-_COLUMNS: Final = (
-    Column("table"),
-    Column("column"),
-    Column("type"),
-    Column("unit"),
-    Column("meaning"),
-)
-_Row = tuple[str, str, str, str, str]
-_RUN: Final = "name of the run's folder"
+_Row = tuple[str, str, str, str]
+"""Column, type, unit, meaning."""
+_RUN: Final = ("run", "text", "", "name of the run's folder")
 _OF_A_RUN: Final = {
-    "run": _RUN,
+    "run": _RUN[-1],
     "experiment": "such as bench",
     "state": "running, complete or partial",
     "started_at": "in UTC",
@@ -42,20 +35,8 @@ _OF_A_RUN: Final = {
     "sysctls": "settings of the kernel: name, value",
     "webs": "name, seed, digest",
     "subjects": "id, language, method, version, unavailable",
-    **dict.fromkeys(
-        (
-            "system",
-            "kernel",
-            "architecture",
-            "cpu",
-            "cpus",
-            "memory_bytes",
-            "virtualisation",
-            "governor",
-            "clock_source",
-        ),
-        "of the machine",
-    ),
+    **dict.fromkeys(("system", "kernel", "architecture", "cpu", "cpus"), "of the machine"),
+    **dict.fromkeys(("memory_bytes", "virtualisation", "governor", "clock_source"), "of the machine"),
 }
 
 
@@ -73,77 +54,62 @@ def trial_figures() -> ComputedFigures:
     return ComputedFigures(types, _values)
 
 
-def figure_descriptions() -> dict[str, tuple[Column, tuple[str, ...]]]:
-    """Return the figures by name, each with its column and the experiments whose trials have it."""
-    found: dict[str, tuple[Column, tuple[str, ...]]] = {}
-    for name in experiment_names():
-        presentation = definition_of(name).presentation
-        columns = (*(metric.column for metric in presentation.metrics), *(column for column, _ in presentation.words))
-        for column in columns:
-            first, experiments = found.get(column.name, (column, ()))
-            found[column.name] = first, (*experiments, name)
-    return found
-
-
 def _values(experiment: str, trials: Sequence[Trial], name: str) -> list[str | float | None]:
     """Compute one figure of each trial; None where the trials of the experiment do not have it."""
-    computations = _computations(definition_of(experiment).presentation) if experiment in experiment_names() else {}
+    computations: dict[str, _Compute] = {}
+    if experiment in experiment_names():
+        presentation = definition_of(experiment).presentation
+        computations = {metric.name: metric.figure for metric in presentation.metrics}
+        computations |= {column.name: word for column, word in presentation.words}
     compute = computations.get(name) or computations.get(_CURRENT.get(name, name))
     return [compute(trial) if compute else None for trial in trials]
 
 
-def _computations(presentation: Presentation) -> dict[str, _Compute]:
-    computations: dict[str, _Compute] = {metric.name: metric.figure for metric in presentation.metrics}
-    return computations | {column.name: word for column, word in presentation.words}
-
-
 def columns_table(runs: Mapping[str, Run]) -> Table:
     """List each column of each table: the table ``runs`` has the settings of all runs."""
-    return Table(
-        _COLUMNS,
-        (
-            *_of_runs(runs),
-            *_of_trials("trials"),
-            *_of_trials("ceilings"),
-            ("samples", "run", "text", "", _RUN),
-            *_of_records("samples", schema(Sample)),
-            *_of_cases(),
-        ),
-    )
+    of_trials = list(_of_trials())
+    of_case = [field for field in schema(Trial) if field.name in TRIAL_OF_CASE]
+    tables: Mapping[str, Iterable[_Row]] = {
+        "runs": _of_runs(runs),
+        "trials": (_RUN, *of_trials),
+        "ceilings": (_RUN, *of_trials),
+        "samples": (_RUN, *_of_records(schema(Sample))),
+        "cases": (_RUN, *_of_records([*of_case, *schema(CaseResult)])),
+    }
+    columns = tuple(map(Column, ("table", "column", "type", "unit", "meaning")))
+    return Table(columns, tuple((table, *row) for table, rows in tables.items() for row in rows))
 
 
 def _of_runs(runs: Mapping[str, Run]) -> Iterator[_Row]:
     types = dict(runs_frame(runs).schema) if runs else RUN_COLUMNS
     for name, type_ in types.items():
         meaning = f"option of the run's command: {name.removeprefix(SETTING)}" if name.startswith(SETTING) else ""
-        yield "runs", name, _type_name(type_), "", _OF_A_RUN.get(name, meaning)
+        yield name, _type_name(type_), "", _OF_A_RUN.get(name, meaning)
 
 
-def _of_cases() -> Iterator[_Row]:
-    yield "cases", "run", "text", "", _RUN
-    own = [field for field in schema(Trial) if field.name in TRIAL_OF_CASE]
-    yield from _of_records("cases", [*own, *schema(CaseResult)])
-
-
-def _of_trials(table: str) -> Iterator[_Row]:
+def _of_trials() -> Iterator[_Row]:
+    """Describe the columns of trials; the figures that tables print come first."""
+    figures: dict[str, tuple[Column, list[str]]] = {}
+    for experiment in experiment_names():
+        presentation = definition_of(experiment).presentation
+        columns = (*(metric.column for metric in presentation.metrics), *(column for column, _ in presentation.words))
+        for column in columns:
+            figures.setdefault(column.name, (column, []))[1].append(experiment)
     records = {field.name: field for field in (*schema(Trial), *figure_columns().values())}
-    yield table, "run", "text", "", _RUN
-    # The figures that tables print come first.
-    for name, (column, experiments) in figure_descriptions().items():
-        kind = "text" if column.kind == "text" else "number"
-        field = records.pop(name, None)
-        if field is not None:
-            yield table, name, _type_name(polars_types([field])[name]), field.unit, field.description
+    for name, (column, experiments) in figures.items():
+        if field := records.pop(name, None):
+            yield from _of_records([field])
         else:
             of = f"of {', '.join(experiments)}"
-            yield table, name, kind, column.unit, f"{column.description} ({of})" if column.description else of
-    yield from _of_records(table, records.values())
+            meaning = f"{column.description} ({of})" if column.description else of
+            yield name, "text" if column.kind == "text" else "number", column.unit, meaning
+    yield from _of_records(list(records.values()))
 
 
-def _of_records(table: str, fields: Iterable[Field]) -> Iterator[_Row]:
-    types = polars_types(fields := tuple(fields))
+def _of_records(fields: Sequence[Field]) -> Iterator[_Row]:
+    types = polars_types(fields)
     for field in fields:
-        yield table, field.name, _type_name(types[field.name]), field.unit, field.description
+        yield field.name, _type_name(types[field.name]), field.unit, field.description
 
 
 def _type_name(type_: pl.DataType) -> str:

@@ -13,13 +13,12 @@ from httpdyno.experiments.registry import definition_of, restore_experiment
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.place import Place
 from httpdyno.lab.room import Pinning
-from httpdyno.model import LIVE, Outcome, Subject
+from httpdyno.model import LIVE, Outcome, Subject, SubjectKind
 from httpdyno.runs.pending import PendingRun, describe_subject
 from httpdyno.store import (
     Manifest,
     RunWriter,
     SubjectVersion,
-    WebIdentity,
     describe_machine,
     differences,
     open_run,
@@ -28,8 +27,6 @@ from httpdyno.store import (
 )
 from httpdyno.subjects.catalogue import read_subject
 from httpdyno.urls.source import UrlFile, urls_of_run
-
-__all__ = ["Resumed", "resume_run"]
 
 
 class Resumed(NamedTuple):
@@ -48,20 +45,12 @@ def resume_run(folder: Path, place: Place, *, inherited: int | None = None) -> R
     something has changed: new trials would not be comparable with the finished ones.
     """
     writer = RunWriter.reopen(folder, inherited)
+    manifest, settings = writer.manifest, writer.manifest.settings
     with ExitStack() as failed:
         failed.callback(writer.lock.release)
-        resumed = _reopened(writer, place)
-        failed.pop_all()
-        return resumed
-
-
-def _reopened(writer: RunWriter, place: Place) -> Resumed:
-    manifest = writer.manifest
-    settings = manifest.settings
-    _check_surroundings(writer.folder, manifest, place.engine)
-    subjects = _subjects(writer.folder, manifest.subjects, place.cache)
-    there = open_run(writer.folder)
-    with ExitStack() as failed:
+        _check_surroundings(writer.folder, manifest, place.engine)
+        subjects = _subjects(writer.folder, manifest.subjects, place.cache)
+        there = open_run(writer.folder)
         urls = None
         if manifest.urls is not None:
             urls = failed.enter_context(urls_of_run(writer.folder, place.engine, manifest.webs[0], manifest.urls))
@@ -72,11 +61,10 @@ def _reopened(writer: RunWriter, place: Place) -> Resumed:
         place = replace(place, pinning=pinning, runs=writer.folder.parent, command=manifest.command, artifacts=kept)
         # A trial that was stopped in the middle is run again.
         finished = [trial for trial in there.records() if trial.outcome is not Outcome.INTERRUPTED]
-        ceiling = there.ceiling()
-        plan = experiment.plan(subjects)
+        plan, ceiling = experiment.plan(subjects), there.ceiling()
         run = PendingRun(experiment, plan, subjects, file, place, writer, finished, ceiling=ceiling, announced=True)
         if run.settled and not writer.lock.inherited:
-            # Else it was begun, or reopened, by the process that has handed it over to this one.
+            # Otherwise the process that handed the run over to this one has begun or reopened it.
             resumed_at = (*manifest.resumed_at, datetime.now(UTC))
             writer.describe(replace(manifest, resumed_at=resumed_at, ended_at=None))
         failed.pop_all()
@@ -85,20 +73,21 @@ def _reopened(writer: RunWriter, place: Place) -> Resumed:
 
 def _check_surroundings(folder: Path, manifest: Manifest, engine: Engine) -> None:
     judging = definition_of(manifest.experiment).judging
-    if not (manifest.webs or not judging.asks_web) or manifest.engine is None:
+    # Clients and tools send requests to a web or a peer, servers do not.
+    if not (manifest.webs or SubjectKind.SERVER in judging.trials) or manifest.engine is None:
         raise NotResumable(f"{folder} was made by a version of httpdyno that could not resume runs; begin a new run")
     now = replace(manifest, version=httpdyno.__version__, engine=engine.identity(), machine=describe_machine())
     change = next(differences(manifest, now), None)
     if change is None:
         # Checked last: another engine may not have the web.
-        change = next(web_differences(manifest.webs, [_as_now(web, engine) for web in manifest.webs]), None)
+        webs = [
+            web if web.name == LIVE else replace(web, digest=engine.web(web.name, seed=web.seed).digest)
+            for web in manifest.webs
+        ]
+        change = next(web_differences(manifest.webs, webs), None)
     if change:
         of_machine = "the run began on another machine: " if change.part == "machine" else ""
         raise NotResumable(f"{folder}: {of_machine}{change.changed}; begin a new run")
-
-
-def _as_now(web: WebIdentity, engine: Engine) -> WebIdentity:
-    return web if web.name == LIVE else replace(web, digest=engine.web(web.name, seed=web.seed).digest)
 
 
 def _subjects(folder: Path, recorded: Sequence[SubjectVersion], cache: Path) -> list[Subject]:

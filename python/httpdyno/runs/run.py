@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from httpdyno.errors import Interrupted, SubjectUnavailable
+from httpdyno.experiments.definition import Judging
 from httpdyno.experiments.participants import restored_companions
 from httpdyno.experiments.plan import ListedPlan, Plan, total_s
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import Ceiling, Circumstances, JudgedTrial, ceiling_of
-from httpdyno.judge.validity import Rule
 from httpdyno.judge.validity.stretch import LEAST_TURNS
 from httpdyno.lab.cool_down import LONGEST_S, CoolDown, Pause
-from httpdyno.lab.executor import LocalExecutor, TrialKind, judge_trial
+from httpdyno.lab.executor import LocalExecutor, judge_trial
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.machine_use import busiest, read_processes, take_snapshot
 from httpdyno.lab.observer import Observer
@@ -23,9 +23,9 @@ from httpdyno.lab.planned_time import OVERHEAD_S, guess_s
 from httpdyno.lab.proof import prove_all
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.trial_files import NotRun
-from httpdyno.model import CEILING_TRIAL, Condition, Outcome, Purpose, Subject, SubjectKind, Trial, TrialPlan
+from httpdyno.model import CEILING_TRIAL, Condition, Outcome, Purpose, Subject, Trial, TrialPlan
 from httpdyno.runs.artifacts import ArtifactKeeper
-from httpdyno.runs.estimate import Forecast, Key, earlier_durations
+from httpdyno.runs.estimate import Forecast, earlier_durations
 from httpdyno.runs.pending import PendingRun
 from httpdyno.stats import median
 from httpdyno.store import Run
@@ -65,15 +65,11 @@ def not_speaking(subjects: Iterable[Subject], conditions: Iterable[Condition]) -
     for subject in subjects:
         lacking = [version for version in asked if version not in subject.capabilities.http]
         if lacking and not subject.unavailable:
-            error = SubjectUnavailable(_reason(subject, lacking[0]))
-            refused[subject.id] = BuildOutcome(subject, error=error)
+            has = " and ".join(subject.capabilities.http)
+            claims = f"it claims HTTP/{has} alone" if has else "its subject.toml claims no version"
+            reason = f"{subject.id}: not measured: it cannot be set to HTTP/{lacking[0]}: {claims}"
+            refused[subject.id] = BuildOutcome(subject, error=SubjectUnavailable(reason))
     return refused
-
-
-def _reason(subject: Subject, version: str) -> str:
-    has = " and ".join(subject.capabilities.http)
-    claims = f"it claims HTTP/{has} alone" if has else "its subject.toml claims no version"
-    return f"{subject.id}: not measured: it cannot be set to HTTP/{version}: {claims}"
 
 
 class RunObserver(Observer, Protocol):
@@ -158,14 +154,13 @@ def measure(
     keeper = None if run.folder is None else ArtifactKeeper(run.folder, place.artifacts)
     executor = LocalExecutor(
         *(place.engine, place.pinning, stop, observer, {**asking, **builds}, built_companions, run.urls),
-        keep_stopped=run.kept_if_stopped,
+        keep_stopped=run.write_if_stopped is not None,
         keep_truth=keeper.truth if keeper else lambda _: None,
     )
-    judging = definition_of(run.experiment.name).judging
-    runner = TrialRunner(executor, judging.trials, judging.rules, keeper)
+    runner = TrialRunner(executor, definition_of(run.experiment.name).judging, keeper)
     first = _asks_ceiling(run, asking, runner)
     coming = [*first, *run.plan.left(run.trials)]
-    forecast = Forecast(_earlier(run), lambda one: _foresee_s(one, executor, search=run.plan.open), clock)
+    forecast = _forecast(run, executor, clock)
     first_s = total_s(first, forecast.expected_s)
     left_s = run.plan.left_s(run.trials, forecast.expected_s)
     observer.planned(
@@ -175,7 +170,7 @@ def measure(
         at_most=run.plan.open,
         blocks=_blocks_of_several(run.plan),
     )
-    cool_down = _cool_down(place.pinning, observer, stop, _patience_s(coming)) if len(coming) > 1 else None
+    cool_down = _cool_down(place.pinning, observer, stop, coming) if len(coming) > 1 else None
 
     def keep(judged: JudgedTrial) -> None:
         run.keep(judged)
@@ -203,10 +198,8 @@ class TrialRunner:
     """Runner of the trials of a run: executes them one by one, and judges each once."""
 
     executor: LocalExecutor
-    kinds: Mapping[SubjectKind, TrialKind]
-    """How the trials of each kind of subject are executed and judged."""
-    rules: Sequence[Rule]
-    """Rules of validity of the experiment."""
+    judging: Judging
+    """Trials of each kind of subject, and the rules of validity of the experiment."""
     keeper: ArtifactKeeper | None = None
     """Keeper of the trials' artifacts; None: they are not kept."""
     ceiling: Ceiling | None = None
@@ -214,7 +207,7 @@ class TrialRunner:
 
     def run(self, planned: TrialPlan, pause: Pause | None = None) -> JudgedTrial:
         """Execute a trial and judge it; ``pause`` is the cool-down before it."""
-        kind = self.kinds[planned.subject.kind]
+        kind = self.judging.trials[planned.subject.kind]
         before = read_processes()
         left = self.executor.execute(planned, kind)
         with nullcontext() if isinstance(left, NotRun) else left:
@@ -224,28 +217,25 @@ class TrialRunner:
                 other_programs=busiest(before, read_processes(), own=os.getpid()),
                 ceiling=self.ceiling,
             )
-            judged = judge_trial(planned, left, kind, circumstances, rules=self.rules)
+            judged = judge_trial(planned, left, kind, circumstances, rules=self.judging.rules)
             if self.keeper and not isinstance(left, NotRun):
                 # Before its record: every recorded trial then has its artifacts.
                 self.keeper.keep(planned, left, circumstances, judged.trial)
         if planned.purpose is Purpose.CEILING:
             self.learn(judged.trial, planned.condition)
-            # Its record has the rate: a million samples of the fetcher would only fill the disk.
-            return replace(judged, samples=judged.samples.clear())
         return judged
 
     def learn(self, trial: Trial, condition: Condition) -> None:
         """Learn the ceiling from the trial that measured it."""
         planned = self.executor.planned_time(condition)
         per_s = planned and condition.concurrency and planned.per_s(condition.concurrency)
-        self.ceiling = ceiling_of(trial, self.rules, planned_per_s=per_s or None)
+        self.ceiling = ceiling_of(trial, self.judging.rules, planned_per_s=per_s or None)
 
 
 def foreseen_s(run: PendingRun, stop: Interruption) -> float | None:
     """Return the seconds that the trials of a run will take if all subjects can be built; None if unknown."""
     executor = LocalExecutor(run.place.engine, run.place.pinning, stop, urls=run.urls)
-    forecast = Forecast(_earlier(run), lambda one: _foresee_s(one, executor, search=run.plan.open), time.monotonic)
-    return run.plan.left_s(run.trials, forecast.expected_s)
+    return run.plan.left_s(run.trials, _forecast(run, executor, time.monotonic).expected_s)
 
 
 def run_trials(
@@ -313,33 +303,32 @@ def _asks_ceiling(run: PendingRun, asking: Mapping[str, BuildOutcome], runner: T
     return ()
 
 
-def _earlier(run: PendingRun) -> dict[Key, float]:
-    return earlier_durations(run.folder.parent, run.manifest) if run.folder and run.manifest else {}
+def _forecast(run: PendingRun, executor: LocalExecutor, clock: Callable[[], float]) -> Forecast:
+    """Return the forecast of a run, which begins now."""
+    earlier_s = earlier_durations(run.folder.parent, run.manifest) if run.folder and run.manifest else {}
+
+    def guess_without_earlier_s(planned: TrialPlan) -> float | None:
+        condition = planned.condition
+        outcome = executor.builds.get(planned.subject.id)
+        if outcome is not None and outcome.build is None:
+            return 0.0
+        if condition.foreseen_s is not None:
+            return condition.foreseen_s + OVERHEAD_S
+        if run.plan.open:
+            # The list of a search is longer than any of its trials.
+            return condition.deadline_s + OVERHEAD_S
+        time_in_web = executor.planned_time(condition)
+        return None if time_in_web is None else guess_s(planned, time_in_web)
+
+    return Forecast(earlier_s, guess_without_earlier_s, clock)
 
 
-def _foresee_s(planned: TrialPlan, executor: LocalExecutor, *, search: bool) -> float | None:
-    """Estimate the seconds of a trial without an earlier one; None if unknown."""
-    condition = planned.condition
-    outcome = executor.builds.get(planned.subject.id)
-    if outcome is not None and outcome.build is None:
-        return 0.0
-    if condition.foreseen_s is not None:
-        return condition.foreseen_s + OVERHEAD_S
-    if search:
-        # The list of a search is longer than any of its trials.
-        return condition.deadline_s + OVERHEAD_S
-    return None if (time_in_web := executor.planned_time(condition)) is None else guess_s(planned, time_in_web)
-
-
-def _cool_down(pinning: Pinning, observer: RunObserver, stop: Interruption, longest_s: float) -> CoolDown:
+def _cool_down(pinning: Pinning, observer: RunObserver, stop: Interruption, coming: Sequence[TrialPlan]) -> CoolDown:
+    """Return the cool-down between trials: a quarter of their duration at most, if known."""
+    foreseen = [plan.condition.foreseen_s for plan in coming]
+    usual_s = median([seconds for seconds in foreseen if seconds is not None])
+    longest_s = LONGEST_S if usual_s is None or None in foreseen else min(LONGEST_S, usual_s / _COOLED_BY)
     cpus = pinning.cpus(os.sched_getaffinity(0))
     return CoolDown(
         lambda: take_snapshot(cpus), longest_s=longest_s, stop=lambda: stop.requested, tell=observer.cooling_down
     )
-
-
-def _patience_s(coming: Sequence[TrialPlan]) -> float:
-    """Return the longest cool-down in seconds: a quarter of the trials' duration, if known."""
-    foreseen = [plan.condition.foreseen_s for plan in coming]
-    usual = median([seconds for seconds in foreseen if seconds is not None])
-    return LONGEST_S if usual is None or None in foreseen else min(LONGEST_S, usual / _COOLED_BY)

@@ -10,26 +10,22 @@ import polars as pl
 from httpdyno.errors import UnknownName, UnreadableRun, suggestion
 from httpdyno.experiments.definition import Definition, Presentation, PresetRun
 from httpdyno.experiments.experiment import Setting
-from httpdyno.experiments.published import preset_of, run_beside
+from httpdyno.experiments.published import compare_run, preset_of
 from httpdyno.experiments.registry import definition_of
-from httpdyno.experiments.report import usual_report
+from httpdyno.experiments.report import usual_headline, usual_report
 from httpdyno.judge import marked_ranks
 from httpdyno.model import Note, Report, Table, Trial, current_name
-from httpdyno.published import PublishedTable
 from httpdyno.report.cell import note_lines
 from httpdyno.report.sections.headline import bound_notes
 from httpdyno.report.sections.reservation import table_reservations
 from httpdyno.report.sections.tables import rows_apart, subject_names, wrong_answers, wrong_notes
-from httpdyno.store import Manifest, Run
+from httpdyno.store import Run
 
-_CSV: Final = "csv"
 _PLAIN: Final = "plain"
-_ALL: Final = "all"
-_PUBLISHED: Final = "published"
 _MOST_NOTES: Final = 5
 """Most lines below a table that has to fit one screen, the line of hidden columns included."""
 _NOTE_WIDTH: Final = 100
-_FOR_PROGRAMS: Final = frozenset({_CSV, "json"})
+_FOR_PROGRAMS: Final = frozenset({"csv", "json"})
 
 
 def read_by_programs(format_name: str) -> bool:
@@ -59,23 +55,16 @@ def tables_of(
         return (_chosen(presentation, presentation.table(trials), columns),)
     if read_by_programs(format_name):
         return (presentation.table(trials),)
-    views = presentation.views
-    tables = views(trials, settings) if views else (_answered(presentation, trials),)
-    return tuple(map(_title_as_note, tables)) if format_name == _PLAIN else tables
-
-
-def _answered(presentation: Presentation, trials: Sequence[Trial]) -> Table:
-    # This import loads charts and pages, which most commands do not need.
-    from httpdyno.experiments.report import usual_headline
-
-    table = presentation.table(trials)
-    return table.answering(usual_headline(presentation, trials, table))
-
-
-def _title_as_note(table: Table) -> Table:
-    """Move the title, which plain text does not print, to the notes."""
-    answer, *_ = table.title.splitlines() or [""]
-    return replace(table, notes=(Note(answer), *table.notes)) if answer else table
+    if presentation.views:
+        tables = presentation.views(trials, settings)
+    else:
+        table = presentation.table(trials)
+        tables = (table.answering(usual_headline(presentation, trials, table)),)
+    if format_name != _PLAIN:
+        return tables
+    # Plain text does not print titles.
+    answers = ((table, table.title.partition("\n")[0]) for table in tables)
+    return tuple(replace(table, notes=(Note(answer), *table.notes)) if answer else table for table, answer in answers)
 
 
 def shown_tables(
@@ -96,29 +85,29 @@ def shown_tables(
     reasons for subjects of the preset that do not exist here.
     """
     definition, trials = definition_of(run.manifest.experiment).for_run(run.manifest.settings), run.records()
+    presentation = definition.presentation
     tables = tables_of(definition, trials, run.manifest.settings, format_name, columns)
     published = preset_of(run.manifest)
     if published is not None and (columns is None or read_by_programs(format_name)):
-        tables = _preset_tables(run, definition, trials, tables, published, absent or {}, format_name)
+        for_programs, table = read_by_programs(format_name), presentation.table(trials)
+        comparison = compare_run(run, definition, published, for_programs=for_programs)
+        of = PresetRun(run, trials, table, tables, published, comparison, absent or {})
+        if for_programs:
+            tables = presentation.preset_rows(of, format_name)
+        else:
+            tables = presentation.preset_views(of) if presentation.preset_views else (*tables, comparison)
     notes = table_reservations(run.manifest, trials)
-    presentation = definition.presentation
-    if presentation.brief and columns is None and published is None and not read_by_programs(format_name):
+    if read_by_programs(format_name):
+        return reserved(tables, notes, format_name)
+    names = subject_names(trials, ())
+    wrong = wrong_notes(wrong_answers(trials, names, run.samples()))
+    if presentation.brief and columns is None and published is None:
         if not verbose:
-            wrong = wrong_notes(wrong_answers(trials, subject_names(trials, ()), run.samples()))
             return tuple(_briefly(table, (*notes, *wrong[:1])) for table in tables)
         notes = (*map(Note, note_lines(presentation.table(trials))), *notes)
-    if not read_by_programs(format_name):
-        names = subject_names(trials, ())
-        ranks = presentation.ranked_by is not None and presentation.tabulate is None
-        bounds = bound_notes(trials, presentation.ranking_metric, names) if ranks else ()
-        notes = (*bounds, *wrong_notes(wrong_answers(trials, names, run.samples())), *notes)
-    return reserved(tables, notes, format_name)
-
-
-def reserved_table(manifest: Manifest, trials: Sequence[Trial]) -> Table:
-    """Return the table of a run's experiment, with the run's reservations added to its notes."""
-    table = definition_of(manifest.experiment).presentation.for_run(manifest.settings).table(trials)
-    return replace(table, notes=(*table.notes, *table_reservations(manifest, trials)))
+    ranks = presentation.ranked_by is not None and presentation.tabulate is None
+    bounds = bound_notes(trials, presentation.ranking_metric, names) if ranks else ()
+    return reserved(tables, (*bounds, *wrong, *notes), format_name)
 
 
 def reserved(tables: tuple[Table, ...], notes: Sequence[Note], format_name: str) -> tuple[Table, ...]:
@@ -127,8 +116,11 @@ def reserved(tables: tuple[Table, ...], notes: Sequence[Note], format_name: str)
     Rows for people have distinct names; rows for programs have ids.
     """
     if read_by_programs(format_name):
-        return _at_each_row(tables, notes)
-    return _below(tuple(marked_ranks(rows_apart(table)) for table in tables), notes)
+        at_rows = [[Note(note.text, row) for row in range(len(table.rows)) for note in notes] for table in tables]
+        return tuple(replace(table, notes=(*table.notes, *own)) for table, own in zip(tables, at_rows, strict=True))
+    *others, last = (marked_ranks(rows_apart(table)) for table in tables)
+    said = {note for table in (*others, last) for note in table.notes}
+    return (*others, replace(last, notes=(*last.notes, *(note for note in notes if note not in said))))
 
 
 def _briefly(table: Table, notes: Sequence[Note]) -> Table:
@@ -143,52 +135,19 @@ def _briefly(table: Table, notes: Sequence[Note]) -> Table:
     return replace(table, notes=tuple(every))
 
 
-def _preset_tables(
-    run: Run,
-    definition: Definition,
-    trials: Sequence[Trial],
-    views: tuple[Table, ...],
-    published: PublishedTable,
-    absent: Mapping[str, str],
-    format_name: str,
-) -> tuple[Table, ...]:
-    for_programs = read_by_programs(format_name)
-    comparison = run_beside(run, definition, published, for_programs=for_programs)
-    presentation = definition.presentation
-    of = PresetRun(run, trials, presentation.table(trials), views, published, comparison, absent)
-    if for_programs:
-        return presentation.preset_rows(of, format_name)
-    return presentation.preset_views(of) if presentation.preset_views else (*views, comparison)
-
-
 def _chosen(presentation: Presentation, table: Table, columns: str) -> Table:
     """Return a table with the requested columns, in that order, all of them shown."""
     known = [column.name for column in table.columns]
-    names = {_ALL: known, _PUBLISHED: list(presentation.published_columns) or None}.get(columns)
+    names = {"all": known, "published": list(presentation.published_columns)}.get(columns)
     names = names or [name.strip() for name in columns.split(",") if name.strip()]
     if not names:
-        raise UnknownName(f"--columns: none is named; known are: {', '.join(known)}")
+        raise UnknownName(f"--columns: no column is given; choose from: {', '.join(known)}")
     names = [current_name(name, known) for name in names]
     for name in names:
         if name not in known:
             raise UnknownName(f"--columns: there is no column {name!r}; {suggestion(name, known)}")
     chosen = table.select(dict.fromkeys(names))
     return replace(chosen, columns=tuple(replace(column, shown=True) for column in chosen.columns))
-
-
-def _below(tables: tuple[Table, ...], notes: Sequence[Note]) -> tuple[Table, ...]:
-    said = {note for table in tables for note in table.notes}
-    *others, last = tables
-    return (*others, replace(last, notes=(*last.notes, *(note for note in notes if note not in said))))
-
-
-def _at_each_row(tables: tuple[Table, ...], notes: Sequence[Note]) -> tuple[Table, ...]:
-    return tuple(
-        replace(
-            table, notes=(*table.notes, *(Note(note.text, row) for row in range(len(table.rows)) for note in notes))
-        )
-        for table in tables
-    )
 
 
 def build_report(run: Run, definition: Definition) -> Report:

@@ -2,7 +2,7 @@
 
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Final
 from httpdyno.errors import UnreadableRun
 from httpdyno.model import Cell, Column, ColumnKind, Table, format_size
 from httpdyno.storage import storage_errors
-from httpdyno.store import Run, holder_of, open_run, run_folders
+from httpdyno.store import holder_of, open_run, run_folders
 from httpdyno.store.folder import PINNED, RunLock, foreign_folders, started_at
 
 RUN_COLUMNS: Final = (
@@ -39,26 +39,26 @@ def runs_table(folder: Path) -> tuple[Table, tuple[str, ...]]:
     complaints: list[str] = []
     for path in (*run_folders(folder), *foreign_folders(folder)):
         try:
-            rows.append(_row(open_run(path)))
+            run = open_run(path)
         except UnreadableRun as error:
             complaints.append(error.line)
+            continue
+        manifest = run.manifest
+        # A run that has just ended may still hold its lock.
+        holder = None if manifest.state == "complete" else holder_of(run.folder)
+        rows.append(
+            (
+                run.folder.name,
+                manifest.experiment,
+                manifest.state if holder is None else "running",
+                len(run.trials),
+                manifest.trials_planned,
+                True if (run.folder / PINNED).exists() else None,
+                None if holder is None else holder.process,
+                shlex.join(manifest.command),
+            )
+        )
     return Table(RUN_COLUMNS, tuple(rows)), tuple(complaints)
-
-
-def _row(run: Run) -> tuple[Cell, ...]:
-    manifest = run.manifest
-    # A run that has just ended may still hold its lock.
-    holder = None if manifest.state == "complete" else holder_of(run.folder)
-    return (
-        run.folder.name,
-        manifest.experiment,
-        manifest.state if holder is None else "running",
-        len(run.trials),
-        manifest.trials_planned,
-        True if (run.folder / PINNED).exists() else None,
-        None if holder is None else holder.process,
-        shlex.join(manifest.command),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,28 +98,24 @@ def stored_runs(folder: Path, *, only: str | None = None) -> tuple[KeptRun, ...]
     )
 
 
-def beyond(runs: Sequence[KeptRun], limits: Limits, *, now: datetime) -> tuple[tuple[KeptRun, str], ...]:
+def beyond(runs: Sequence[KeptRun], limits: Limits, *, now: datetime) -> list[tuple[KeptRun, str]]:
     """Return the runs that are beyond a limit, the newest first, each with the limit in words.
 
     Kept runs (``KeptRun.stays``) do not count. A run that does not fit takes all older ones with it.
     """
-    return tuple(_beyond(sorted(runs, key=lambda run: run.started_at, reverse=True), limits, now))
-
-
-def _beyond(newest_first: Sequence[KeptRun], limits: Limits, now: datetime) -> Iterator[tuple[KeptRun, str]]:
+    gone: list[tuple[KeptRun, str]] = []
     kept, used, full = 0, 0, False
-    for run in newest_first:
-        if run.stays:
-            continue
+    for run in sorted((run for run in runs if not run.stays), key=lambda run: run.started_at, reverse=True):
         full = full or (limits.size_bytes is not None and used + run.size_bytes > limits.size_bytes)
         if limits.older is not None and now - run.started_at > limits.older:
-            yield run, f"started {(now - run.started_at).days:,} days ago"
+            gone.append((run, f"started {(now - run.started_at).days:,} days ago"))
         elif limits.keep is not None and kept >= limits.keep:
-            yield run, f"not one of the newest {limits.keep:,}"
+            gone.append((run, f"not one of the newest {limits.keep:,}"))
         elif full and limits.size_bytes is not None:
-            yield run, f"does not fit into {format_size(limits.size_bytes)} with the newer ones"
+            gone.append((run, f"does not fit into {format_size(limits.size_bytes)} with the newer ones"))
         else:
             kept, used = kept + 1, used + run.size_bytes
+    return gone
 
 
 def pruning_table(gone: Sequence[tuple[KeptRun, str]]) -> Table:

@@ -4,7 +4,7 @@ from httpdyno.stats.boundary import Check
 from httpdyno.stats.frontier import ColumnBoundary, ColumnCheck, FrontierSearch
 from httpdyno.stats.multiple_comparisons import adjust_all_pairs, all_pairs_p, compare_all_pairs, holm
 from httpdyno.stats.optimum_search import Conclusion, Observation, OptimumSearch, Point, Standing
-from httpdyno.stats.ratio import FEWEST_BLOCKS, Effect, paired_effect, unpaired_effect, unpaired_ratio_interval
+from httpdyno.stats.ratio import FEWEST_BLOCKS, Effect, LogRatio, paired_effect, unpaired_effect
 from httpdyno.stats.scalability import NotEnoughPoints, ScalabilityLaw, fit_scalability
 from httpdyno.stats.summary import (
     BoolArray,

@@ -4,27 +4,25 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from httpdyno.errors import InvalidValue
 from httpdyno.stats.boundary import Check, holding_chances, likelihood
 from httpdyno.stats.summary import FloatArray
 
 _PLACES: Final = 4
-"""Places between two loads at which the boundary may lie: one next to a load tells of trials that go either way."""
+"""Places between two loads at which the boundary may lie; next to a load, trials may go either way."""
 _END: Final = 0.1
-"""The chance that everything holds in a column of which nothing is known yet, and that nothing does."""
+"""Chance that everything holds in a column without trials, and chance that nothing does."""
 _STAYS: Final = (0.1, 0.5, 0.9, 0.99)
-"""How often the boundary is the same in the next column; unknown, so all are equally likely beforehand."""
+"""Chances that the boundary stays in the next column; unknown, so all are equally likely at first."""
 _WIDTHS: Final = (0.003, 0.03)
-"""How wide the stretch may be in which trials go one way or the other: standard deviations of the logarithm."""
+"""Possible widths of the stretch in which trials go either way: standard deviations of the logarithm."""
 _WIDTH_CHANCES: Final = (0.95, 0.05)
 _LAPSE: Final = 0.005
-"""The chance that a trial which left no doubt goes the wrong way: those that were disturbed say so and are in doubt."""
+"""Chance that a trial without doubt goes the wrong way; disturbed trials have doubt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,108 +34,65 @@ class ColumnCheck:
     check: Check
 
 
-@dataclass(frozen=True)
-class Staircase:
-    """A hidden Markov chain over the columns, from the easiest to the hardest; its state is the place of the boundary.
+def _places(loads: Sequence[float]) -> FloatArray:
+    """Return where the boundary may lie, as logarithms: as many places below and above all loads as between two."""
+    logs = np.log(np.asarray(loads))
+    first, last = (logs[1] - logs[0], logs[-1] - logs[-2]) if len(logs) > 1 else (math.log(2), math.log(2))
+    edges = np.concatenate(([logs[0] - first], logs, [logs[-1] + last]))
+    shares = (np.arange(_PLACES) + 0.5) / _PLACES
+    inside = edges[:-1, np.newaxis] + np.diff(edges)[:, np.newaxis] * shares
+    return np.asarray(inside.reshape(-1), dtype=np.float64)
 
+
+def _chances(places: FloatArray, columns: int, rise: float, seen: Sequence[ColumnCheck]) -> FloatArray:
+    """Return the chance of each width and place in each column: shape (columns, widths, places), 1 in each column.
+
+    A hidden Markov chain over the columns, from the easiest to the hardest; its state is the place of the boundary.
     From one column to the next the boundary stays where it is, or falls to any lower place; that it rises has a small
-    chance, so that trials can say it. How often it stays and how sharp the boundary is are the same for all columns and
-    learned with it.
+    chance (``rise``), so that trials can say it. How often it stays and how sharp the boundary is are the same for all
+    columns and learned with it.
 
     References
     ----------
     Rabiner, A tutorial on hidden Markov models, Proceedings of the IEEE 77 (1989), section III: forward and backward.
     """
+    checks = ([one.check for one in seen if one.column == column] for column in range(columns))
+    likely = np.stack([likelihood(places, of, widths=_WIDTHS, lapse=_LAPSE) for of in checks])
+    count = len(places)
+    # Transition weights from each place: to the same one, to each lower and to each higher one.
+    stays = np.asarray(_STAYS)[:, np.newaxis, np.newaxis]
+    stay, fall = (1 - rise) * stays, (1 - rise) * (1 - stays)
+    above = np.arange(count)[::-1]
+    lower, higher = 1 / (np.arange(count) + 1.0), np.divide(rise, above, out=np.zeros(count), where=above > 0)
 
-    loads: tuple[float, ...]
-    """That can be tried, ascending, each above 0."""
-    columns: int
-    rise: float
-    """The chance that the boundary is higher in the next, harder column."""
+    beforehand = np.full(count, (1 - 2 * _END) / count)
+    beforehand[:_PLACES] += _END / _PLACES
+    beforehand[-_PLACES:] += _END / _PLACES
+    widths = np.asarray(_WIDTH_CHANCES)[:, np.newaxis]
+    here = _normal(np.broadcast_to(beforehand * widths * likely[0], (len(_STAYS), *likely[0].shape)))
+    forward = [here]
+    for column in range(1, columns):
+        falling, rising = here * lower, here * higher
+        from_above = np.cumsum(falling[..., ::-1], axis=-1)[..., ::-1]
+        from_below = np.cumsum(rising, axis=-1) - rising
+        here = _normal((stay * here + fall * from_above + from_below) * likely[column])
+        forward.append(here)
 
-    @cached_property
-    def places(self) -> FloatArray:
-        """Where the boundary may lie, as logarithms: as many places below and above all loads as between two."""
-        loads = np.log(np.asarray(self.loads))
-        first, last = (loads[1] - loads[0], loads[-1] - loads[-2]) if len(loads) > 1 else (math.log(2), math.log(2))
-        edges = np.concatenate(([loads[0] - first], loads, [loads[-1] + last]))
-        shares = (np.arange(_PLACES) + 0.5) / _PLACES
-        inside = edges[:-1, np.newaxis] + np.diff(edges)[:, np.newaxis] * shares
-        return np.asarray(inside.reshape(-1), dtype=np.float64)
-
-    @cached_property
-    def holding(self) -> FloatArray:
-        """Chance that a trial holds, of shape (widths, loads, places)."""
-        each = [holding_chances(self.places, load, widths=_WIDTHS) for load in self.loads]
-        return np.asarray(_LAPSE + (1 - 2 * _LAPSE) * np.stack(each, axis=1), dtype=np.float64)
-
-    def chances(self, seen: Sequence[ColumnCheck]) -> FloatArray:
-        """Return the chance of each width and place, in each column.
-
-        Returns
-        -------
-        FloatArray
-            Shape (columns, widths, places); each column sums to 1.
-        """
-        likely = np.stack(
-            [
-                likelihood(
-                    self.places, [one.check for one in seen if one.column == column], widths=_WIDTHS, lapse=_LAPSE
-                )
-                for column in range(self.columns)
-            ]
-        )
-        forward = self._forward(likely)
-        backward = np.ones_like(forward[0])
-        chances = [_normal(forward[-1])]
-        for column in reversed(range(self.columns - 1)):
-            backward = self._back(likely[column + 1] * backward)
-            backward /= backward.max()
-            chances.append(_normal(forward[column] * backward))
-        return np.asarray(np.stack(chances[::-1]).sum(axis=1), dtype=np.float64)
-
-    def cells(self, chances: FloatArray) -> FloatArray:
-        """Return the chance that the lowest n loads hold and no others, for each n; shape (columns, loads + 1)."""
-        each = chances.sum(axis=1).reshape(self.columns, len(self.loads) + 1, _PLACES)
-        return np.asarray(each.sum(axis=2), dtype=np.float64)
-
-    @property
-    def _beforehand(self) -> FloatArray:
-        count = len(self.places)
-        chances = np.full(count, (1 - 2 * _END) / count)
-        chances[:_PLACES] += _END / _PLACES
-        chances[-_PLACES:] += _END / _PLACES
-        return chances
-
-    @cached_property
-    def _weights(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Transition weights from each place: to the same one, to each lower and to each higher one."""
-        stays = np.asarray(_STAYS)[:, np.newaxis, np.newaxis]
-        above = np.arange(len(self.places))[::-1]
-        return (
-            (1 - self.rise) * stays,
-            (1 - self.rise) * (1 - stays),
-            1 / (np.arange(len(self.places)) + 1.0),
-            np.divide(self.rise, above, out=np.zeros(len(above)), where=above > 0),
-        )
-
-    def _forward(self, likely: FloatArray) -> list[FloatArray]:
-        stay, fall, lower, higher = self._weights
-        widths = np.asarray(_WIDTH_CHANCES)[:, np.newaxis]
-        here = _normal(np.broadcast_to(self._beforehand * widths * likely[0], (len(_STAYS), *likely[0].shape)))
-        chances = [here]
-        for column in range(1, self.columns):
-            falling, rising = here * lower, here * higher
-            from_above = np.cumsum(falling[..., ::-1], axis=-1)[..., ::-1]
-            from_below = np.cumsum(rising, axis=-1) - rising
-            here = _normal((stay * here + fall * from_above + from_below) * likely[column])
-            chances.append(here)
-        return chances
-
-    def _back(self, ahead: FloatArray) -> FloatArray:
-        stay, fall, lower, higher = self._weights
+    backward = np.ones_like(here)
+    chances = [_normal(here)]
+    for column in reversed(range(columns - 1)):
+        ahead = likely[column + 1] * backward
         up_to = np.cumsum(ahead, axis=-1)
-        return np.asarray(stay * ahead + fall * lower * up_to + higher * (up_to[..., -1:] - up_to))
+        backward = stay * ahead + fall * lower * up_to + higher * (up_to[..., -1:] - up_to)
+        backward /= backward.max()
+        chances.append(_normal(forward[column] * backward))
+    return np.asarray(np.stack(chances[::-1]).sum(axis=1), dtype=np.float64)
+
+
+def _cells(chances: FloatArray) -> FloatArray:
+    """Return the chance that the lowest n loads hold and no others, for each n; shape (columns, loads + 1)."""
+    of_places = chances.sum(axis=1)
+    return np.asarray(of_places.reshape(len(of_places), -1, _PLACES).sum(axis=2), dtype=np.float64)
 
 
 def _normal(chances: FloatArray) -> FloatArray:
@@ -145,22 +100,22 @@ def _normal(chances: FloatArray) -> FloatArray:
 
 
 _SURE: Final = 0.9
-"""Hysteresis: a load holds from this chance on, and fails from this chance on; what lies between is tried again."""
+"""Chance from which a load holds or fails; loads in between are tried again."""
 _REPEATS: Final = 5
-"""Trials of one point at most: where it goes either way even then, that is what there is to say."""
+"""Most trials of one point."""
 _NOTHING: Final = 1e-3
-"""A trial that is expected to tell less, in nats, is not made."""
+"""Least expected information of a trial, in nats."""
 _CONFIRMED: Final = 2
-"""How many more trials must say so than not, before an answer that contradicts others is believed."""
+"""Majority of trials that confirms a contradicting result."""
 _NO_VOTE: Final = 0.4
-"""A trial in so much doubt says nothing against others."""
+"""Chance of error from which a trial does not count against others."""
 _PATIENCE: Final = 3
-"""Trials in so much doubt that a point gets before the walk goes on without it."""
+"""Trials with so much doubt before the walk leaves a point."""
 _CERTAIN: Final = 3
-"""What needs no trial counts like so many that agree."""
+"""Weight of a known result, in agreeing trials."""
 _RISE: Final = 0.0005
 _RISE_UNTRUSTED: Final = 0.2
-"""The chance that the boundary is higher in a harder column, where the order of columns is in doubt or was refuted."""
+"""Chance that the boundary is higher in a harder column, if the order of columns is uncertain or refuted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +136,6 @@ class ColumnBoundary:
     """The highest load that surely holds; None: of none that is sure."""
     fails_from: float | None
     """The lowest load that surely fails; None: of none that is sure."""
-    level: float
-    """The chance that the boundary lies between those two."""
-    trials: int
-    """Made in this column: others may have been of more use."""
     doubtful: bool
     """Whether a load lies between those that certainly hold and those that certainly fail."""
 
@@ -220,7 +171,7 @@ class FrontierSearch:
     """
 
     loads: tuple[float, ...]
-    """That can be tried."""
+    """Loads to try."""
     columns: int
     """Column 0 is the easiest, the last one the hardest."""
     budget: int
@@ -228,7 +179,7 @@ class FrontierSearch:
     trusted: bool = True
     """Whether the order of the columns is beyond doubt; if not, a column is not judged by its neighbours alone."""
     known: tuple[ColumnCheck, ...] = ()
-    """What needs no trial to be known; it counts as if it had been seen, but not in the budget."""
+    """Results that need no trial; they do not count in the budget."""
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for a range that cannot be searched."""
@@ -246,26 +197,23 @@ class FrontierSearch:
         planned = self._walk(seen) or self._dispute(seen)
         if planned is not None:
             return planned
-        staircase = self._staircase(seen)
-        chances = staircase.chances(seen)
-        if staircase.cells(chances).max(axis=1).min() >= _SURE:
+        chances = self._chances(seen)
+        if _cells(chances).max(axis=1).min() >= _SURE:
             return None
-        gain = _information(staircase, chances)
+        gain = self._information(chances)
         for step, trials in _trials(seen).items():
             if trials >= _REPEATS:
-                gain[step.column, self._index(step.load)] = 0
+                gain[step.column, self.loads.index(step.load)] = 0
         for one in self.known:
-            gain[one.column, self._index(one.check.load)] = 0
+            gain[one.column, self.loads.index(one.check.load)] = 0
         column, load = divmod(int(gain.argmax()), len(self.loads))
         return FrontierStep(column, self.loads[load]) if gain[column, load] > _NOTHING else None
 
     def conclude(self, seen: Sequence[ColumnCheck]) -> tuple[ColumnBoundary, ...]:
         """Return the boundary of each column, at any time of the search."""
-        tried = Counter(one.column for one in seen)
         seen = self._with_known(seen)
-        staircase = self._staircase(seen)
-        cells = staircase.cells(staircase.chances(seen))
-        return tuple(self._boundary(column, cells[column], seen, tried[column]) for column in range(self.columns))
+        cells, votes = _cells(self._chances(seen)), _votes(seen)
+        return tuple(self._boundary(column, cells[column], votes) for column in range(self.columns))
 
     def exhausted(self, seen: Sequence[ColumnCheck]) -> bool:
         """Return whether the budget ended the search."""
@@ -277,15 +225,24 @@ class FrontierSearch:
         Of each pair of columns only the loads that are the furthest apart.
         """
         votes = _votes(self._with_known(seen))
-        sure = {step: majority for step, majority in votes.items() if abs(majority) >= _CONFIRMED}
-        return _contradictions(sure)
+        return _contradictions({step: majority for step, majority in votes.items() if abs(majority) >= _CONFIRMED})
 
     def _with_known(self, seen: Sequence[ColumnCheck]) -> list[ColumnCheck]:
         return [*self.known * _CERTAIN, *seen]
 
-    def _staircase(self, seen: Sequence[ColumnCheck]) -> Staircase:
+    def _chances(self, seen: Sequence[ColumnCheck]) -> FloatArray:
         consistent = self.trusted and not self.contradictions(seen)
-        return Staircase(self.loads, self.columns, _RISE if consistent else _RISE_UNTRUSTED)
+        return _chances(_places(self.loads), self.columns, _RISE if consistent else _RISE_UNTRUSTED, seen)
+
+    def _information(self, chances: FloatArray) -> FloatArray:
+        """Return the expected information of a trial at each point, in nats; shape (columns, loads)."""
+        places = _places(self.loads)
+        held = np.stack([holding_chances(places, load, widths=_WIDTHS) for load in self.loads], axis=1)
+        holding = _LAPSE + (1 - 2 * _LAPSE) * held
+        expected = np.einsum("cwp,wlp->cl", chances, holding)
+        gain = _entropy(expected) - np.einsum("cwp,wlp->cl", chances, _entropy(holding))
+        # Rounded, so that equals are equal on every machine: the first of them is taken.
+        return np.asarray(np.round(gain, 9), dtype=np.float64)
 
     def _dispute(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
         """Return a repeat of a contradicting trial, until one of the two changes or both are confirmed."""
@@ -297,15 +254,12 @@ class FrontierSearch:
         unsure = [step for step in sides if abs(votes[step]) < _CONFIRMED and trials[step] < _REPEATS]
         return min(unsure, key=lambda step: trials[step], default=None)
 
-    def _index(self, load: float) -> int:
-        return min(range(len(self.loads)), key=lambda index: abs(self.loads[index] - load))
-
     def _walk(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
         """Return the next point along the staircase; None when each point was tried or follows from one that was."""
         open_ = np.ones((self.columns, len(self.loads)), dtype=np.bool_)
         trials = _trials(seen)
         for one in seen:
-            load = self._index(one.check.load)
+            load = self.loads.index(one.check.load)
             if one.check.error_chance >= _NO_VOTE and trials[FrontierStep(one.column, one.check.load)] < _PATIENCE:
                 continue
             if one.check.held:
@@ -316,18 +270,20 @@ class FrontierSearch:
             return None
         column = int(np.flatnonzero(open_.any(axis=1))[-1])
         load = int(np.flatnonzero(open_[column])[0])
-        up, along = _stride(open_, column, load)
-        return (
-            FrontierStep(column, self.loads[load + up])
-            if up >= along
-            else FrontierStep(column - along, self.loads[load])
-        )
+        # Where there are many more loads than columns, the boundary climbs several of them from one column to the next:
+        # the loads that are left in a column are divided by the columns that have yet to share them. Likewise the other
+        # way.
+        loads, columns = np.flatnonzero(open_[column]), np.flatnonzero(open_[:, load])
+        up = (len(loads) - 1) // (int(open_[: column + 1, loads[-1]].sum()) + 1)
+        along = (len(columns) - 1) // (int(open_[columns[0], load:].sum()) + 1)
+        if up >= along:
+            return FrontierStep(column, self.loads[load + up])
+        return FrontierStep(column - along, self.loads[load])
 
-    def _boundary(self, column: int, cells: FloatArray, seen: Sequence[ColumnCheck], trials: int) -> ColumnBoundary:
+    def _boundary(self, column: int, cells: FloatArray, votes: Mapping[FrontierStep, int]) -> ColumnBoundary:
         """Return the boundary of a column from its chances, limited to loads that trials cover."""
-        votes = _votes(seen)
-        held = [self._index(at.load) + 1 for at, majority in votes.items() if majority > 0 and at.column >= column]
-        failed = [self._index(at.load) for at, majority in votes.items() if majority < 0 and at.column <= column]
+        held = [self.loads.index(at.load) + 1 for at, majority in votes.items() if majority > 0 and at.column >= column]
+        failed = [self.loads.index(at.load) for at, majority in votes.items() if majority < 0 and at.column <= column]
         seen_to_hold, seen_to_fail = max(held, default=0), min(failed, default=len(self.loads))
         low = high = int(cells.argmax())
         holds = min(low, seen_to_hold)
@@ -341,19 +297,8 @@ class FrontierSearch:
             held=self.loads[holds - 1] if holds else None,
             holds_up_to=self.loads[low - 1] if low else None,
             fails_from=self.loads[high] if high < len(self.loads) else None,
-            level=min(float(cells[low : high + 1].sum()), math.nextafter(1, 0)),
-            trials=trials,
             doubtful=high > low,
         )
-
-
-def _information(staircase: Staircase, chances: FloatArray) -> FloatArray:
-    """Return the expected information of a trial at each point, in nats; shape (columns, loads)."""
-    holding = staircase.holding
-    expected = np.einsum("cwp,wlp->cl", chances, holding)
-    gain = _entropy(expected) - np.einsum("cwp,wlp->cl", chances, _entropy(holding))
-    # Rounded, so that equals are equal on every machine: the first of them is taken.
-    return np.asarray(np.round(gain, 9), dtype=np.float64)
 
 
 def _trials(seen: Sequence[ColumnCheck]) -> Counter[FrontierStep]:
@@ -384,16 +329,3 @@ def _contradictions(votes: Mapping[FrontierStep, int]) -> tuple[Contradiction, .
 def _entropy(chance: FloatArray) -> FloatArray:
     """Entropy of an answer that is yes with a chance between 0 and 1, in nats."""
     return np.asarray(-(chance * np.log(chance) + (1 - chance) * np.log1p(-chance)), dtype=np.float64)
-
-
-def _stride(open_: NDArray[np.bool_], column: int, load: int) -> tuple[int, int]:
-    """Return the stride of the walk, up the loads or along the columns.
-
-    Where there are many more loads than columns, the boundary climbs several of them from one column to the next, and
-    the loads that are left in a column are divided by the columns that have yet to share them; likewise the other way.
-    """
-    loads = np.flatnonzero(open_[column])
-    columns = np.flatnonzero(open_[:, load])
-    sharing_loads = int(open_[: column + 1, loads[-1]].sum())
-    sharing_columns = int(open_[columns[0], load:].sum())
-    return (len(loads) - 1) // (sharing_loads + 1), (len(columns) - 1) // (sharing_columns + 1)

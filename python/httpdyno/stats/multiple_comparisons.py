@@ -86,7 +86,7 @@ def all_pairs_p(logs: FloatArray, own_p: FloatArray) -> FloatArray:
     differences = usable[..., first, :] - usable[..., second, :]
     blocks = np.isfinite(differences).sum(axis=-1)
     means = _mean(differences)
-    own_variances = _sum((differences - means[..., None]) ** 2) / np.maximum(blocks - 1, 1)
+    own_variances = np.nansum((differences - means[..., None]) ** 2, axis=-1) / np.maximum(blocks - 1, 1)
     one, other = variances[..., first], variances[..., second]
     variance = np.maximum(one + other, own_variances)
 
@@ -114,7 +114,7 @@ def adjust_all_pairs(p_values: FloatArray, order: Int64Array) -> FloatArray:
     Parameters
     ----------
     p_values : shape (..., k (k - 1) / 2)
-        In the order of ``itertools.combinations``, k at least 2; the last axis is one family. NaN is no part of it.
+        In the order of ``itertools.combinations``, k at least 2; the last axis is one family. NaN is not a part of it.
     order : shape (..., k)
         The numbers of the subjects, from one end to the other.
 
@@ -181,7 +181,7 @@ def _subject_variances(logs: FloatArray) -> tuple[FloatArray, Int64Array]:
     centred = logs - _mean(logs - levels)[..., None]
     left = centred - _median_of_others(centred)
     freedoms = np.isfinite(left).sum(axis=-1) - 1
-    squares = _sum((left - _mean(left)[..., None]) ** 2)
+    squares = np.nansum((left - _mean(left)[..., None]) ** 2, axis=-1)
     return squares / np.maximum(freedoms, 1), freedoms
 
 
@@ -221,12 +221,8 @@ def _order(logs: FloatArray) -> Int64Array:
 
 
 def _mean(values: FloatArray) -> FloatArray:
-    """Mean over the blocks that have a value; 0 without any."""
-    return np.asarray(_sum(values) / np.maximum(np.isfinite(values).sum(axis=-1), 1), dtype=np.float64)
-
-
-def _sum(values: FloatArray) -> FloatArray:
-    return np.asarray(np.where(np.isfinite(values), values, 0.0).sum(axis=-1), dtype=np.float64)
+    """Return the mean over the blocks that have a value; 0 without any."""
+    return np.asarray(np.nansum(values, axis=-1) / np.maximum(np.isfinite(values).sum(axis=-1), 1), dtype=np.float64)
 
 
 def holm(p_values: npt.ArrayLike) -> FloatArray:

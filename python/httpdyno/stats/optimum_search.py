@@ -8,8 +8,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -155,82 +153,57 @@ def faults_raised(faults: int, answers: int, baseline_faults: int, baseline_answ
     return float(hypergeom.sf(faults - 1, everything, wrong, answers)) < _RAISED_P
 
 
-@dataclass(frozen=True)
-class Observed:
-    """Observations by their loads. Some properties need at least one working load.
+class _Observed:
+    """Observations by load; the curve, the best load and the chosen one need at least one working load.
 
     The values of loads that work are read through a concave curve on logarithmic scales, which takes much of the noise
     off: throughput over concurrency rises, bends and may fall, but does not rise again.
     """
 
-    by_load: dict[int, tuple[Observation, ...]]
-    """In the order of the loads."""
-    working: tuple[int, ...]
-    """Loads that neither break nor raise faults over those below."""
-    ceiling: int | None
-    """The lowest load that does in each of its trials, above all that do not."""
-    least_tie: float
-    """The share of the best by which a load may always fall short and be as good."""
-
-    @classmethod
-    def of(cls, seen: Iterable[Observation], *, least_tie: float) -> "Observed":
-        """Sort observations by their loads, and find the working loads."""
-        groups: dict[int, list[Observation]] = {}
+    def __init__(self, seen: Iterable[Observation], least_tie: float) -> None:
+        self.least_tie = least_tie
+        self.by_load: dict[int, list[Observation]] = {}
         for observation in sorted(seen, key=lambda one: one.load):
-            groups.setdefault(observation.load, []).append(observation)
-        working: list[int] = []
+            self.by_load.setdefault(observation.load, []).append(observation)
+        self.loads = list(self.by_load)
+        self.working: list[int] = []
+        """Loads that neither break nor raise faults over those below."""
         bounds: list[int] = []
         faults = answers = 0
-        for load, here in groups.items():
+        for load, here in self.by_load.items():
             more, of = sum(one.faults for one in here), sum(one.answers for one in here)
             if any(one.broken for one in here) or faults_raised(more, of, faults, answers):
                 if all(one.broken or faults_raised(one.faults, one.answers, faults, answers) for one in here):
                     bounds.append(load)
                 continue
-            working.append(load)
+            self.working.append(load)
             faults, answers = faults + more, answers + of
-        # What fails while higher loads do not was disturbed: it cannot be had, but it is no bound for the others.
-        above = [load for load in bounds if working and load > working[-1]]
-        by_load = {load: tuple(here) for load, here in groups.items()}
-        return cls(by_load, tuple(working), min(above, default=None), least_tie)
+        # A load that fails while higher ones do not was disturbed: it does not work, but does not bound the others.
+        above = [load for load in bounds if self.working and load > self.working[-1]]
+        self.ceiling = min(above, default=None)
+        if self.working:
+            self._fit()
+            self.best = max(self.working, key=lambda load: (round(self.heights[load], 9), -load))
+            self.chosen = next(load for load in self.working if self.as_good(load))
 
-    @property
-    def loads(self) -> tuple[int, ...]:
-        """All loads that were tried, ascending."""
-        return tuple(self.by_load)
+    def _fit(self) -> None:
+        """Fit the curve: its logarithmic heights at working loads, and the spread of values around it, with a prior."""
+        kept = [one for load in self.working for one in self.by_load[load]]
+        x, y, weights = np.array([(math.log(one.load), math.log(one.value), one.weight) for one in kept]).T
+        curve = fit_concave(x, y, weights, steepest=1.0)
+        freedom = max(len(kept) - curve.pieces - 1, 0)
+        squares = curve.residual + _SUPPOSED_FREEDOM * _SUPPOSED_SPREAD**2
+        self.heights = {load: curve.at(math.log(load)) for load in self.working}
+        self.spread = math.sqrt(squares / (freedom + _SUPPOSED_FREEDOM))
 
     def trials(self, load: int) -> int:
-        """Count the trials of a load."""
         return len(self.by_load[load])
 
-    @cached_property
-    def heights(self) -> dict[int, float]:
-        """The logarithm of the curve's value at each working load."""
-        return self._curve[0]
-
-    @cached_property
-    def spread(self) -> float:
-        """Standard deviation of the logarithm of a value around the curve, with a prior."""
-        return self._curve[1]
-
-    @cached_property
-    def best(self) -> int:
-        """The smallest working load at which the curve is highest."""
-        return max(self.working, key=lambda load: (round(self.heights[load], 9), -load))
-
-    @cached_property
-    def chosen(self) -> int:
-        """The smallest working load that is as good as the best."""
-        return next(load for load in self.working if self.as_good(load))
-
     def as_good(self, load: int) -> bool:
-        """Whether a working load is at most a tie below the best."""
-        return load == self.best or self.heights[load] >= self.heights[self.best] + math.log1p(-self.tie(load))
-
-    def tie(self, load: int) -> float:
-        """Return the share by which a load may be below the best: one standard error, within limits."""
+        """Whether a working load is below the best by at most one standard error, within limits."""
         error = self.spread * math.sqrt(1 / self.trials(load) + 1 / self.trials(self.best))
-        return min(max(self.least_tie, error), max(_TIE_AT_MOST, self.least_tie))
+        tie = min(max(self.least_tie, error), max(_TIE_AT_MOST, self.least_tie))
+        return load == self.best or self.heights[load] >= self.heights[self.best] + math.log1p(-tie)
 
     def slope(self, below: int, above: int) -> float:
         """Return the slope of the curve between two working loads: 1 where twice the load has twice the value."""
@@ -255,24 +228,26 @@ class Observed:
         half = two_sided_quantile(_LEVEL, freedom) * math.sqrt(variance / len(logs[load]))
         return Interval(math.exp(middle), math.exp(middle - half), math.exp(min(middle + half, 700.0)), _LEVEL)
 
-    @cached_property
-    def _curve(self) -> tuple[dict[int, float], float]:
-        kept = [one for load in self.working for one in self.by_load[load]]
-        x, y, weights = (
-            np.array(values, dtype=np.float64)
-            for values in zip(*((math.log(one.load), math.log(one.value), one.weight) for one in kept), strict=True)
-        )
-        curve = fit_concave(x, y, weights, steepest=1.0)
-        freedom = max(len(kept) - curve.pieces - 1, 0)
-        squares = curve.residual + _SUPPOSED_FREEDOM * _SUPPOSED_SPREAD**2
-        heights = {load: curve.at(math.log(load)) for load in self.working}
-        return heights, math.sqrt(squares / (freedom + _SUPPOSED_FREEDOM))
-
     def neighbours(self, load: int) -> tuple[int | None, int | None]:
         """Return the loads next to one that was tried, working or not; None at the ends."""
-        pairs = list(pairwise(self.loads))
-        below = next((one for one, other in pairs if other == load), None)
-        return below, next((other for one, other in pairs if one == load), None)
+        padded = [None, *self.loads, None]
+        place = padded.index(load)
+        return padded[place - 1], padded[place + 1]
+
+    def point(self, load: int) -> "Point":
+        here = self.by_load[load]
+        broken = any(one.broken for one in here)
+        value = 0.0 if broken else math.exp(float(np.mean(np.log([one.value for one in here]))))
+        if broken:
+            standing = Standing.FAILED
+        elif load not in self.working:
+            standing = Standing.RAISES_FAULTS
+        elif load == self.chosen:
+            standing = Standing.CHOSEN
+        else:
+            standing = Standing.TIE if self.as_good(load) else Standing.WORSE
+        answers, faults = sum(one.answers for one in here), sum(one.faults for one in here)
+        return Point(load, len(here), value, self.interval(load), answers, faults, standing)
 
 
 _LADDER: Final = 4
@@ -388,7 +363,7 @@ class OptimumSearch:
             return None
         if not seen:
             return Step(max(self.low, round(self.start / _BELOW_START)), Reason.FIRST)
-        known = Observed.of(seen, least_tie=self.tie)
+        known = _Observed(seen, self.tie)
         if not known.working:
             return self._look_around(known)
         left = self.budget - len(seen)
@@ -396,17 +371,17 @@ class OptimumSearch:
 
     def conclude(self, seen: Sequence[Observation]) -> Conclusion:
         """Return the conclusion of the observations, at any time of the search."""
-        known = Observed.of(seen, least_tie=self.tie)
-        return Conclusion(tuple(_point(known, load) for load in known.loads), known.chosen if known.working else None)
+        known = _Observed(seen, self.tie)
+        return Conclusion(tuple(map(known.point, known.loads)), known.chosen if known.working else None)
 
-    def _look_around(self, known: Observed) -> Step | None:
+    def _look_around(self, known: _Observed) -> Step | None:
         """Return the next load while none works: below, then above, up to the load that is known to work."""
         lowest, highest = known.loads[0], known.loads[-1]
         if lowest > self.low:
             return Step(self._below(lowest), Reason.LOWER)
         return Step(min(self._above(highest), self.start), Reason.HIGHER) if highest < self.start else None
 
-    def _climb(self, known: Observed) -> Step | None:
+    def _climb(self, known: _Observed) -> Step | None:
         lowest, top = known.working[0], known.working[-1]
         if len(known.loads) > 1 and known.chosen == lowest == known.loads[0] and lowest > self.low:
             return Step(self._below(lowest), Reason.LOWER)
@@ -419,10 +394,14 @@ class OptimumSearch:
             return Step(highest, Reason.CHANCE) if once else None
         return Step(self._above(highest), Reason.HIGHER) if highest < self.high else None
 
-    def _narrow(self, known: Observed) -> Step | None:
+    def _narrow(self, known: _Observed) -> Step | None:
         below, above = known.neighbours(known.chosen)
         sides = [(below, known.chosen)] if below else []
-        if above and (not below or below not in known.working or self._may_rise(known, below, above)):
+        # Continued with its slope at the chosen load, the curve must rise clearly half-way to the next.
+        if above and (
+            below not in known.working
+            or known.slope(below, known.chosen) * math.log(above / known.chosen) / 2 > self.tie
+        ):
             sides.insert(0, (known.chosen, above))
         wide = [(low, high) for low, high in sides if high > low * _GAP and high - low > 1]
         if not wide:
@@ -430,12 +409,7 @@ class OptimumSearch:
         low, high = max(wide, key=lambda side: side[1] / side[0])
         return Step(round(math.sqrt(low * high)), Reason.BETWEEN)
 
-    def _may_rise(self, known: Observed, below: int, above: int) -> bool:
-        """Return whether the curve, continued with its slope at the chosen load, rises clearly half-way to the next."""
-        rise = known.slope(below, known.chosen) * math.log(above / known.chosen) / 2
-        return rise > self.tie
-
-    def _repeat(self, known: Observed) -> Step | None:
+    def _repeat(self, known: _Observed) -> Step | None:
         wanted = {known.chosen: _REPEATS}
         for load in (known.best, *known.neighbours(known.chosen)):
             if load in known.working:
@@ -456,28 +430,3 @@ class OptimumSearch:
         while rung <= load * _GAP:
             rung *= _LADDER
         return min(max(round(rung), load + 1), self.high)
-
-
-def _point(known: Observed, load: int) -> Point:
-    here = known.by_load[load]
-    broken = any(one.broken for one in here)
-    value = 0.0 if broken else math.exp(float(np.mean(np.log([one.value for one in here]))))
-    return Point(
-        load,
-        len(here),
-        value,
-        known.interval(load),
-        sum(one.answers for one in here),
-        sum(one.faults for one in here),
-        _standing(known, load, broken=broken),
-    )
-
-
-def _standing(known: Observed, load: int, *, broken: bool) -> Standing:
-    if broken:
-        return Standing.FAILED
-    if load not in known.working:
-        return Standing.RAISES_FAULTS
-    if load == known.chosen:
-        return Standing.CHOSEN
-    return Standing.TIE if known.as_good(load) else Standing.WORSE

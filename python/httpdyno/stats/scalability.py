@@ -44,7 +44,8 @@ class ScalabilityLaw:
 
     def throughput(self, concurrency: float) -> float:
         """Return X(N)."""
-        return float(_law(np.array([concurrency]), self.rate, self.contention, self.coherency)[0])
+        n, sigma, kappa = concurrency, self.contention, self.coherency
+        return self.rate * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
 
     @property
     def peak(self) -> float | None:
@@ -63,13 +64,12 @@ class ScalabilityLaw:
             return None
         if self._gain(1.0) <= 1 / 2:
             return 1.0
-        low, high = 1.0, 2.0
+        high = 2.0
         while self._gain(high) > 1 / 2:
-            low, high = high, 2 * high
-        for _ in range(60):  # halvings: as far as a float goes
-            middle = (low + high) / 2
-            low, high = (middle, high) if self._gain(middle) > 1 / 2 else (low, middle)
-        return high
+            high *= 2
+        from scipy.optimize import brentq
+
+        return float(brentq(lambda n: self._gain(n) - 1 / 2, high / 2, high, xtol=1e-12))
 
     def _gain(self, concurrency: float) -> float:
         """dX/dN as a share of lambda."""
@@ -110,38 +110,29 @@ def fit_scalability(concurrency: Sequence[float], throughput: Sequence[float]) -
     return ScalabilityLaw(rate, sigma, kappa, math.sqrt(squares / len(n)))
 
 
-def _law(n: FloatArray, rate: float, sigma: float, kappa: float) -> FloatArray:
-    return rate * n / (1 + sigma * (n - 1) + kappa * n * (n - 1))
-
-
 def _fit(n: FloatArray, x: FloatArray, free: tuple[bool, bool]) -> tuple[tuple[float, float, float], float]:
-    """Fit lambda and those of sigma and kappa that are free; give all three and the sum of squares."""
+    """Fit lambda and those of sigma and kappa that are free; return all three and the sum of squares."""
     from scipy.optimize import least_squares
 
-    # Of any sigma and kappa the best lambda is known: the geometric mean of what they leave of the throughput.
-    logs = np.log(x / n)
-    places = [place for place, wanted in enumerate(free) if wanted]
-
-    def spread(values: FloatArray) -> FloatArray:
-        full = np.zeros(2)
-        full[places] = values
-        # Kappa is a thousand times smaller than sigma where both matter as much.
-        return np.asarray(logs + np.log1p(full[0] * (n - 1) + full[1] / 1000 * n * (n - 1)), dtype=np.float64)
+    # For any sigma and kappa the best lambda is known: the geometric mean of what they leave of the throughput.
+    logs, places = np.log(x / n), np.flatnonzero(free)
+    # Kappa is a thousand times smaller than sigma where both matter as much.
+    terms, upper = np.array([n - 1, n * (n - 1) / 1000])[places], np.array([1.0, np.inf])[places]
+    starts = np.array([(sigma, kappa * 1000) for sigma, kappa in _STARTS])[:, places]
 
     def misses(values: FloatArray) -> FloatArray:
-        left = spread(values)
+        left = logs + np.log1p(values @ terms)
         return np.asarray(left - left.mean(), dtype=np.float64)
 
-    best, squares = np.zeros(len(places)), math.inf
-    for start in _STARTS if places else (_STARTS[0],):
-        first = np.array([(start[0], start[1] * 1000)[place] for place in places])
-        if places:
-            upper = np.array([(1.0, np.inf)[place] for place in places])
-            found = least_squares(misses, np.clip(first, 1e-9, upper), bounds=(0, upper), xtol=1e-12, ftol=1e-12)
-            first = found.x
-        sum_of_squares = float(np.sum(misses(first) ** 2))
-        if sum_of_squares < squares:
-            best, squares = first, sum_of_squares
-    full = np.zeros(2)
-    full[places] = best
-    return (math.exp(float(spread(best).mean())), float(full[0]), float(full[1]) / 1000), squares
+    def squares(values: FloatArray) -> float:
+        return float(np.sum(misses(values) ** 2))
+
+    def search(start: FloatArray) -> FloatArray:
+        first = np.clip(start, 1e-9, upper)
+        return least_squares(misses, first, bounds=(0, upper), xtol=1e-12, ftol=1e-12).x
+
+    found = map(search, starts) if len(places) else [np.zeros(0)]
+    best = min(found, key=squares)
+    sigma, kappa = np.bincount(places, best, minlength=2)
+    rate = math.exp(float((logs + np.log1p(best @ terms)).mean()))
+    return (rate, float(sigma), float(kappa) / 1000), squares(best)

@@ -86,7 +86,8 @@ def drift_interval(values: FloatArray, *, level: float = 0.99) -> Interval | Non
     """
     if len(values) < FEWEST_VALUES or not np.mean(values) > 0:
         return None
-    batches = _batches(values)
+    size = len(values) // FEWEST_VALUES
+    batches = values[len(values) % size :].reshape(-1, size).mean(axis=1)
     third = len(batches) // 3
     first, last = batches[:third], batches[-third:]
     rest = [_detrend(first), _detrend(last)]
@@ -98,12 +99,6 @@ def drift_interval(values: FloatArray, *, level: float = 0.99) -> Interval | Non
     reach = error * two_sided_quantile(level, max(freedom / growth, _FEWEST_FREEDOM))
     difference, mean = float(last.mean() - first.mean()), float(batches.mean())
     return Interval(difference / mean, (difference - reach) / mean, (difference + reach) / mean, level)
-
-
-def _batches(values: FloatArray) -> FloatArray:
-    size = len(values) // FEWEST_VALUES
-    count = len(values) // size
-    return np.asarray(values[len(values) - count * size :].reshape(count, size).mean(axis=1))
 
 
 def _detrend(values: FloatArray) -> FloatArray:

@@ -1,7 +1,9 @@
 """Summaries of a few values: percentiles, medians and their intervals, Student's t; and the types of arrays."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -132,16 +134,10 @@ def median_interval(values: FloatArray, *, level: float = 0.95) -> Interval | No
 
 def _depth(count: int, level: float) -> tuple[int, float]:
     """Return how many values from either end the bounds are, and the level that they attain."""
-    ways, outside, everything = 1, 1, 2**count
-    depth, attained = 1, 1 - 2 / everything
-    for below in range(1, count // 2):
-        ways = ways * (count - below + 1) // below
-        outside += ways
-        inside = 1 - 2 * outside / everything
-        if inside < level:
-            break
-        depth, attained = below + 1, inside
-    return depth, attained
+    outside = accumulate(math.comb(count, below) for below in range(max(count // 2, 1)))
+    attained = [1 - 2 * ways / 2**count for ways in outside]
+    depth = max(sum(inside >= level for inside in attained), 1)
+    return depth, attained[depth - 1]
 
 
 # scipy is imported where it is used: it takes longer to load than the commands that need no statistics may take in all.

@@ -5,10 +5,10 @@ import os
 import secrets
 import shutil
 import zlib
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO, Final
+from typing import IO, BinaryIO
 
 from httpdyno.errors import UnreadableRun
 from httpdyno.storage import storage_errors
@@ -28,22 +28,22 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
 
     Until then it has no name, where the file system can do that: a kill leaves nothing behind.
     """
-    unnamed = _open_unnamed(path.parent)
     named = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    if unnamed is None:
-        with _removed_on_failure(named):
-            with named.open("xb") as file:
-                write(file)
-            named.replace(path)
-        return
-    with os.fdopen(unnamed, "wb") as file:
-        write(file)
-        file.flush()
-        target = named if path.exists() else path
-        _link(file.fileno(), target)
-    if target is not path:
-        with _removed_on_failure(named):
-            named.replace(path)
+    try:
+        unnamed = _open_unnamed(path.parent)
+        with named.open("xb") if unnamed is None else os.fdopen(unnamed, "wb") as file:
+            write(file)
+            file.flush()
+            if unnamed is not None:
+                new = not path.exists()
+                _link(unnamed, path if new else named)
+                if new:
+                    return
+        named.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            named.unlink()
+        raise
 
 
 def _open_unnamed(folder: Path) -> int | None:
@@ -65,28 +65,20 @@ def _link(descriptor: int, path: Path) -> None:
         os.close(folder)
 
 
-@contextmanager
-def _removed_on_failure(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
-        with suppress(OSError):
-            path.unlink()
-        raise
+def compressed(source: Path) -> Callable[[IO[bytes]], None]:
+    """Return a function that writes the content of a file compressed, for ``write_whole``."""
 
+    def write(file: IO[bytes]) -> None:
+        with source.open("rb") as text, gzip.GzipFile(fileobj=file, mode="wb", compresslevel=1, mtime=0) as kept:
+            shutil.copyfileobj(text, kept)
 
-_FASTEST: Final = 1
+    return write
 
 
 def keep_list(folder: Path, urls: Path) -> None:
     """Keep a list in the folder of a run."""
-
-    def compress(file: IO[bytes]) -> None:
-        with urls.open("rb") as lines, gzip.GzipFile(fileobj=file, mode="wb", compresslevel=_FASTEST, mtime=0) as kept:
-            shutil.copyfileobj(lines, kept)
-
     with storing(folder):
-        write_whole(folder / URLS, compress)
+        write_whole(folder / URLS, compressed(urls))
 
 
 def has_list(folder: Path) -> bool:
@@ -98,19 +90,13 @@ def restore_list(folder: Path, into: IO[bytes]) -> None:
     """Write the list that is kept in the folder of a run."""
     path = folder / URLS
     try:
-        kept = gzip.open(path, "rb")  # noqa: SIM115  # closed below; only opening it means that it is missing
-    except OSError as error:
-        raise UnreadableRun(f"{path}: the list of URLs cannot be read: {error.strerror}") from error
-    with kept:
-        while piece := _next_piece(path, kept):
-            with storage_errors("preparing the list of URLs: cannot write"):
-                into.write(piece)
+        with gzip.open(path, "rb") as kept:
+            while piece := kept.read(1 << 20):
+                with storage_errors("preparing the list of URLs: cannot write"):
+                    into.write(piece)
+    except (OSError, EOFError, zlib.error) as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise UnreadableRun(f"{path}: the list of URLs cannot be read: {error.strerror}") from error
+        raise UnreadableRun(f"{path}: the list of URLs is damaged; the run cannot be resumed") from error
     with storage_errors("preparing the list of URLs: cannot write"):
         into.flush()
-
-
-def _next_piece(path: Path, kept: gzip.GzipFile) -> bytes:
-    try:
-        return kept.read(1 << 20)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UnreadableRun(f"{path}: the list of URLs is damaged; the run cannot be resumed") from error

@@ -8,7 +8,7 @@ import re
 import secrets
 import shutil
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,19 +36,14 @@ OUTPUT: Final = "output.txt"
 """What a run in the background printed."""
 
 
-def trial_part(number: int | str) -> str:
-    """Name the file of one trial's record; ``*`` for all."""
-    return f"trial-{number:>06}.parquet" if number != "*" else "trial-*.parquet"
+RECORD_FILES: Final = (SAMPLES, FIGURES, TRIALS)
+PART_KINDS: Final = ("samples", "figures", "trial")
+"""Both in the order in which they are written: where the trials are, everything else is there too."""
 
 
-def figure_part(number: int | str) -> str:
-    """Name the file of one trial's figures; ``*`` for all."""
-    return f"figures-{number:>06}.parquet" if number != "*" else "figures-*.parquet"
-
-
-def sample_part(number: int | str) -> str:
-    """Name the file of one trial's samples; ``*`` for all."""
-    return f"samples-{number:>06}.parquet" if number != "*" else "samples-*.parquet"
+def part_of(kind: str, number: int | None = None) -> str:
+    """Name the file of one of ``PART_KINDS`` of one trial; without a number, a pattern for all trials."""
+    return f"{PARTS}/{kind}-{'*' if number is None else f'{number:06}'}.parquet"
 
 
 def artifacts_of(number: int) -> str:
@@ -72,14 +67,8 @@ class Holder:
 class RunLock:
     """Holds the lock of one run, until ``release`` or the death of the process.
 
-    Attributes
-    ----------
-    descriptor : int
-        Of the lock's file; a process that is started with it holds the lock as well.
-    folder : Path
-        Of the run; the caller that renames it updates this.
-    inherited : bool
-        Whether another process held it before and handed it over.
+    A process that is started with its ``descriptor`` holds it as well, and has ``inherited`` it. A caller that renames
+    the ``folder`` of the run updates it.
     """
 
     def __init__(self, folder: Path, descriptor: int, *, inherited: bool = False) -> None:
@@ -93,19 +82,18 @@ class RunLock:
     def take(cls, folder: Path) -> "RunLock | None":
         """Acquire the lock of the run in a folder; None when another process holds it."""
         path = folder / LOCK
-        descriptor = None
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            if _lock(descriptor):
-                return cls(folder, descriptor)
-        except OSError as error:
-            if descriptor is not None:
-                os.close(descriptor)
-            raise StorageFailed(
-                f"{path}: cannot be locked: {error.strerror}; choose another folder with --out DIR"
-            ) from error
-        os.close(descriptor)
-        return None
+        with ExitStack() as failed:
+            try:
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                failed.callback(os.close, descriptor)
+                if not _lock(descriptor):
+                    return None
+                lock = cls(folder, descriptor)
+            except OSError as error:
+                cure = "choose another folder with --out DIR"
+                raise StorageFailed(f"{path}: cannot be locked: {error.strerror}; {cure}") from error
+            failed.pop_all()
+        return lock
 
     @classmethod
     def inherit(cls, folder: Path, descriptor: int) -> "RunLock | None":
@@ -113,9 +101,8 @@ class RunLock:
 
         From then on the descriptor leads nowhere: a process that is started with it must not hold the lock.
         """
-        path = folder / LOCK
         try:
-            same = os.path.samestat(os.fstat(descriptor), path.stat())
+            same = os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat())
             writable = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
             # Locking what is held with this very descriptor changes nothing; what is not held is taken.
             if not (same and writable and _lock(descriptor)):
@@ -185,10 +172,11 @@ def create_staging(root: Path, name: str) -> Path:
     """Create a hidden folder below ``root``, and ``root`` itself; remove staging folders that killed processes left."""
     root.mkdir(parents=True, exist_ok=True)
     with suppress(OSError):  # a folder that may be written, but not listed
-        for left in root.iterdir():
-            if _STAGING.fullmatch(left.name) and _is_abandoned(left):
-                shutil.rmtree(left, ignore_errors=True)
-    staging = _staging_path(root, name)
+        for left in (path for path in root.iterdir() if _STAGING.fullmatch(path.name)):
+            with suppress(OSError):  # published, or removed by another process
+                if time.time() - left.stat().st_mtime > _ABANDONED_S and holder_of(left) is None:
+                    shutil.rmtree(left, ignore_errors=True)
+    staging = root / f".{name}.{secrets.token_hex(4)}"
     staging.mkdir()
     return staging
 
@@ -198,7 +186,7 @@ def publish(staging: Path, wanted: Path) -> Path:
     for attempt in range(1, _NAMES_TRIED):
         folder = wanted if attempt == 1 else wanted.with_name(f"{wanted.name}-{attempt}")
         try:
-            # An empty folder of that name would be replaced: it is no run.
+            # An empty folder of that name would be replaced: it is not a run.
             return staging.rename(folder)
         except OSError as error:
             if error.errno not in _TAKEN:
@@ -208,22 +196,10 @@ def publish(staging: Path, wanted: Path) -> Path:
 
 def discard_run(folder: Path) -> None:
     """Remove the folder of a run; leave it complete, with its manifest, when it cannot be renamed."""
-    staging = _staging_path(folder.parent, folder.name)
+    staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
     with suppress(OSError):
         folder.rename(staging)
         shutil.rmtree(staging, ignore_errors=True)
-
-
-def _staging_path(root: Path, name: str) -> Path:
-    return root / f".{name}.{secrets.token_hex(4)}"
-
-
-def _is_abandoned(folder: Path) -> bool:
-    try:
-        age_s = time.time() - folder.stat().st_mtime
-    except OSError:
-        return False
-    return age_s > _ABANDONED_S and holder_of(folder) is None
 
 
 RELATIVE_NAMES: Final = ("latest", "previous")
@@ -249,17 +225,20 @@ def find_run(name: str, runs: Path) -> Path:
         if name and path.is_dir():
             return path
         if name and path.exists():
-            raise UnreadableRun(f"{path} is no run of httpdyno: a run is a folder; see: httpdyno runs")
-    raise UnknownName(
-        f"{name[:200]!r}: there is no such run, neither as a folder nor below {runs}; {_known_runs(folders)}"
-    )
+            raise UnreadableRun(f"{path} is not a run of httpdyno: a run is a folder; see: httpdyno runs")
+    hint = "make one with: httpdyno bench"
+    if folders:
+        more = len(folders) - _NAMED_AT_MOST
+        hint = f"choose from: {', '.join(folder.name for folder in folders[:_NAMED_AT_MOST])}"
+        hint += f" and {more} more (httpdyno runs)" if more > 0 else ""
+    raise UnknownName(f"{name[:200]!r}: there is no such run, neither as a folder nor below {runs}; {hint}")
 
 
 def run_folders(runs: Path) -> tuple[Path, ...]:
     """List the folders of runs below a folder, the latest start first.
 
-    A folder without ``manifest.json`` is no run, nor is a hidden one. A damaged run is listed in its place: the latest
-    run that is damaged is still the latest. A folder that does not exist has no runs.
+    Folders without ``manifest.json`` and hidden folders are not runs. A damaged run keeps its place, also as the
+    latest one. A folder that does not exist has no runs.
     """
     found = [path for path in _folders(runs) if (path / MANIFEST).is_file()]
     return tuple(sorted(found, key=lambda path: (started_at(path), path.name), reverse=True))
@@ -280,25 +259,13 @@ def _folders(runs: Path) -> list[Path]:
 
 def started_at(folder: Path) -> datetime:
     """Return when a run was started: by its manifest, since people rename folders, or else by its name."""
-    try:
+
+    def from_manifest() -> str:
         # The time alone, without the whole manifest's validation: also one of a newer version has it.
-        return _time(json.loads((folder / MANIFEST).read_bytes())["started_at"])
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        pass
-    try:
-        return _time(folder.name.partition("-")[0])
-    except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
+        return str(json.loads((folder / MANIFEST).read_bytes())["started_at"])
 
-
-def _time(text: str) -> datetime:
-    time = datetime.fromisoformat(text)
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
-def _known_runs(folders: tuple[Path, ...]) -> str:
-    if not folders:
-        return "make one with: httpdyno bench"
-    names = ", ".join(folder.name for folder in folders[:_NAMED_AT_MOST])
-    more = len(folders) - _NAMED_AT_MOST
-    return f"known are: {names}" + (f" and {more} more (httpdyno runs)" if more > 0 else "")
+    for read in (from_manifest, lambda: folder.name.partition("-")[0]):
+        with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+            time = datetime.fromisoformat(read())
+            return time if time.tzinfo else time.replace(tzinfo=UTC)
+    return datetime.min.replace(tzinfo=UTC)

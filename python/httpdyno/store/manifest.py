@@ -125,7 +125,6 @@ class Manifest:
 
 @cache
 def _adapter() -> TypeAdapter[Manifest]:
-
     return TypeAdapter(Manifest)
 
 
@@ -142,7 +141,7 @@ def manifest_from_json(text: bytes, *, where: str) -> Manifest:
         raise UnreadableRun(f"{where}: manifest.json is damaged; {CURE}") from error
     version = values.get("record_version")
     if not isinstance(version, int):
-        raise UnreadableRun(f"{where}: manifest.json has no record_version; this is no run of httpdyno")
+        raise UnreadableRun(f"{where}: manifest.json has no record_version; this is not a run of httpdyno")
     if version > RECORD_VERSION:
         newer = f"records of version {version}, this one reads up to {RECORD_VERSION}"
         raise UnreadableRun(f"{where}: written by a newer httpdyno ({newer}); update httpdyno")
@@ -188,16 +187,18 @@ _GIT_TIMEOUT_S: Final = 10
 
 def describe_machine() -> Machine:
     """Describe the machine from what the kernel shows; never fails, what cannot be read is None."""
-    cpuinfo = _text(Path("/proc/cpuinfo")) or ""
+    lines = (_text(Path("/proc/cpuinfo")) or "").splitlines()
+    # Of the first CPU: later lines of one name are those of the others.
+    cpuinfo = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in reversed(lines))}
     sysctls = {name: _text(Path("/proc/sys", *name.split("."))) for name in _SYSCTLS}
     return Machine(
         system=platform.system(),
         kernel=platform.release(),
         architecture=platform.machine(),
-        cpu=_cpuinfo(cpuinfo, "model name") or _cpuinfo(cpuinfo, "Model"),
+        cpu=cpuinfo.get("model name") or cpuinfo.get("Model"),
         cpus=os.cpu_count(),
-        memory_bytes=_memory_bytes(),
-        virtualisation="hypervisor" if "hypervisor" in (_cpuinfo(cpuinfo, "flags") or "").split() else None,
+        memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        virtualisation="hypervisor" if "hypervisor" in cpuinfo.get("flags", "").split() else None,
         governor=_text(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         clock_source=_text(Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
         sysctls={name: value for name, value in sysctls.items() if value is not None},
@@ -234,21 +235,6 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _cpuinfo(text: str, key: str) -> str | None:
-    for line in text.splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == key:
-            return value.strip()
-    return None
-
-
-def _memory_bytes() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (OSError, ValueError):
-        return None
-
-
 _SAME_MEMORY: Final = 0.01
 """Share by which the memory of one machine may differ from boot to boot: a kernel keeps some for itself."""
 _HARMLESS_SETTINGS: Final = frozenset({"repeat", "quick", "preset", "time_budget_s"})
@@ -272,22 +258,24 @@ class Difference:
     @property
     def changed(self) -> str:
         """Describe the difference between then and now."""
-        return self.sentence or f"{self._what} is {self._value_text(self.now)}, was {self._value_text(self.then)}"
+        what, then, now = self._described
+        return self.sentence or f"{what} is {now}, was {then}"
 
     @property
     def side_by_side(self) -> str:
         """Describe the difference between two runs, A and B."""
-        return self.sentence or f"{self._what}: {self._value_text(self.then)} in A, {self._value_text(self.now)} in B"
+        what, then, now = self._described
+        return self.sentence or f"{what}: {then} in A, {now} in B"
 
     @property
-    def _what(self) -> str:
+    def _described(self) -> tuple[str, str, str]:
         # Names of files and of settings of the kernel are not ours to change.
-        return self.name.replace("_", " ") if self.name.isidentifier() else self.name
-
-    def _value_text(self, value: object) -> str:
-        if value is None or value == "":
-            return "unset" if self.part in {"settings", "trials"} else "not known"
-        return " ".join(str(value).split())
+        what = self.name.replace("_", " ") if self.name.isidentifier() else self.name
+        absent = "unset" if self.part in {"settings", "trials"} else "not known"
+        then, now = (
+            absent if value is None or value == "" else " ".join(str(value).split()) for value in (self.then, self.now)
+        )
+        return what, then, now
 
 
 def differences(then: Manifest, now: Manifest) -> Iterator[Difference]:
@@ -296,9 +284,16 @@ def differences(then: Manifest, now: Manifest) -> Iterator[Difference]:
         yield Difference("instrument", "httpdyno", then.version, now.version)
     if then.engine and now.engine and then.engine.sha256 != now.engine.sha256:
         yield Difference("instrument", "engine", sentence="the engine is another build")
-    yield from _machine(then.machine, now.machine)
+    for name in (one.name for one in fields(Machine)):
+        values = getattr(then.machine, name), getattr(now.machine, name)
+        if name not in {"sysctls", "memory_bytes"} and values[0] != values[1]:
+            yield Difference("machine", name, *values)
+    sizes = then.machine.memory_bytes or 0, now.machine.memory_bytes or 0
+    if abs(sizes[0] - sizes[1]) > _SAME_MEMORY * max(sizes):
+        yield Difference("machine", "memory", *(format_size(size) if size else None for size in sizes))
+    yield from _keys("machine", then.machine.sysctls, now.machine.sysctls)
     yield from web_differences(then.webs, now.webs)
-    yield from _list(then.urls, now.urls)
+    yield from _list_differences(then.urls, now.urls)
     for change in _keys("settings", then.settings, now.settings):
         if change.name not in _HARMLESS_SETTINGS:
             yield change
@@ -323,12 +318,13 @@ def web_differences(then: Sequence[WebIdentity], now: Sequence[WebIdentity]) -> 
 
 def subject_differences(then: SubjectVersion, now: SubjectVersion) -> Iterator[Difference]:
     """List the differences of a subject; a version or hash that is unknown on one side is not compared."""
+    sentence = ""
     if now.unavailable and not then.unavailable:
-        gone = f"it was available, and is not any more: {now.unavailable}"
-        yield Difference("subject", "availability", sentence=gone)
-    if then.unavailable and not now.unavailable:
-        there = f"it was unavailable ({then.unavailable}), and is available now"
-        yield Difference("subject", "availability", sentence=there)
+        sentence = f"it was available, and is not any more: {now.unavailable}"
+    elif then.unavailable and not now.unavailable:
+        sentence = f"it was unavailable ({then.unavailable}), and is available now"
+    if sentence:
+        yield Difference("subject", "availability", sentence=sentence)
     yield from _keys("subject", *({name: digest[:12] for name, digest in of.lockfiles.items()} for of in (then, now)))
     if then.version and now.version and then.version != now.version:
         yield Difference("subject", "version", then.version, now.version)
@@ -337,17 +333,7 @@ def subject_differences(then: SubjectVersion, now: SubjectVersion) -> Iterator[D
         yield Difference("subject", "fingerprint", sentence=rebuilt)
 
 
-def _machine(then: Machine, now: Machine) -> Iterator[Difference]:
-    for name in (one.name for one in fields(Machine)):
-        if name not in {"sysctls", "memory_bytes"} and getattr(then, name) != getattr(now, name):
-            yield Difference("machine", name, getattr(then, name), getattr(now, name))
-    sizes = then.memory_bytes or 0, now.memory_bytes or 0
-    if abs(sizes[0] - sizes[1]) > _SAME_MEMORY * max(sizes):
-        yield Difference("machine", "memory", *(format_size(size) if size else None for size in sizes))
-    yield from _keys("machine", then.sysctls, now.sysctls)
-
-
-def _list(then: UrlList | None, now: UrlList | None) -> Iterator[Difference]:
+def _list_differences(then: UrlList | None, now: UrlList | None) -> Iterator[Difference]:
     if then is None or now is None:
         if then is not now:
             yield Difference("list", "URLs", one_sided=True)

@@ -3,9 +3,9 @@
 import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +16,7 @@ import polars as pl
 from httpdyno.errors import InvalidValue, UnknownName, UnreadableRun, suggestion
 from httpdyno.model import CaseResult, Cases, Sample, Trial, flatten
 from httpdyno.store.folder import holder_of
-from httpdyno.store.manifest import CURE, Manifest
+from httpdyno.store.manifest import CURE
 from httpdyno.store.reader import Run, open_run, polars_schema
 
 SETTING: Final = "setting_"
@@ -74,40 +74,25 @@ def runs_frame(runs: Mapping[str, Run]) -> pl.DataFrame:
 
 def _row(name: str, run: Run) -> dict[str, Any]:
     manifest = run.manifest
-    machine = manifest.machine
+    # A run that has just ended may not have let go of its lock yet.
+    running = manifest.state != "complete" and holder_of(run.folder) is not None
+    own = (manifest, manifest.machine)
+    fields = ("id", "language", "method", "version", "unavailable")
     return {
+        **{column: getattr(of, column) for of in own for column in RUN_COLUMNS if hasattr(of, column)},
         "run": name,
-        "experiment": manifest.experiment,
-        "state": _state(run),
+        "state": "running" if running else manifest.state,
         "started_at": _utc(manifest.started_at),
         "ended_at": _utc(manifest.ended_at),
         "command": shlex.join(manifest.command),
-        "version": manifest.version,
         "engine_version": manifest.engine.version if manifest.engine else None,
-        "record_version": manifest.record_version,
-        "trials_planned": manifest.trials_planned,
         "trials_finished": len(run.trials),
         "git_commit": manifest.git.commit if manifest.git else None,
         "git_modified": manifest.git.modified if manifest.git else None,
-        **{field: getattr(machine, field) for field in ("system", "kernel", "architecture", "cpu", "cpus")},
-        **{field: getattr(machine, field) for field in ("memory_bytes", "virtualisation", "governor", "clock_source")},
         "urls_source": manifest.urls.source if manifest.urls else None,
         "urls": manifest.urls.count if manifest.urls else None,
-        "sysctls": [{"name": key, "value": value} for key, value in machine.sysctls.items()],
-        **_lists(manifest),
-    }
-
-
-def _state(run: Run) -> str:
-    # A run that has just ended may not have let go of its lock yet.
-    running = run.manifest.state != "complete" and holder_of(run.folder) is not None
-    return "running" if running else run.manifest.state
-
-
-def _lists(manifest: Manifest) -> dict[str, list[dict[str, Any]]]:
-    fields = ("id", "language", "method", "version", "unavailable")
-    return {
-        "webs": [{"name": web.name, "seed": web.seed, "digest": web.digest} for web in manifest.webs],
+        "sysctls": [{"name": key, "value": value} for key, value in manifest.machine.sysctls.items()],
+        "webs": [asdict(web) for web in manifest.webs],
         "subjects": [{field: getattr(subject, field) for field in fields} for subject in manifest.subjects],
     }
 
@@ -117,22 +102,16 @@ def _utc(time: datetime | None) -> datetime | None:
 
 
 def _series(name: str, values: Sequence[Any]) -> pl.Series:
-    kinds = {type(value) for value in values if value is not None}
-    if kinds <= {bool} and kinds:
+    known = [value for value in values if value is not None]
+    kinds = set(map(type, known))
+    if known and kinds == {bool}:
         return pl.Series(name, values, pl.Boolean())
-    if kinds <= {int} and kinds and _fit(values):
+    if known and kinds == {int} and all(-(2**63) <= value < 2**63 for value in known):
         return pl.Series(name, values, pl.Int64())
-    if kinds <= {int, float} and kinds:
+    if known and kinds <= {int, float}:
         return pl.Series(name, values, pl.Float64())
-    return pl.Series(name, [None if value is None else _setting_text(value) for value in values], pl.String())
-
-
-def _fit(values: Iterable[int | None]) -> bool:
-    return all(value is None or -(2**63) <= value < 2**63 for value in values)
-
-
-def _setting_text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    texts = (str(value).lower() if isinstance(value, bool) else value for value in values)
+    return pl.Series(name, [None if text is None else str(text) for text in texts], pl.String())
 
 
 Figures = Mapping[str, pl.DataType]
@@ -148,16 +127,7 @@ class ComputedFigures:
     values: Callable[[str, Sequence[Trial], str], Sequence[str | float | None]]
     """Computes the figure of a name for trials of an experiment: ``values(experiment, trials, name)``."""
 
-    def mentioned(self, text: str) -> dict[str, pl.DataType]:
-        """Return the computed columns whose name occurs in a query."""
-        words = set(re.findall(r"\w+", text))
-        return {name: type_ for name, type_ in self.types.items() if name in words}
 
-
-_NO_COMPUTED: Final = ComputedFigures({}, lambda _experiment, trials, _name: [None] * len(trials))
-_Tables = Mapping[str, Callable[[], pl.LazyFrame]]
-
-_RECORDS: Final = {"trials": Trial, "ceilings": Trial, "samples": Sample}
 TABLES: Final = ("runs", "trials", "ceilings", "samples", "cases")
 TRIAL_OF_CASE: Final = ("trial", "experiment", "subject", "version")
 """Columns of a trial that each of its cases has."""
@@ -174,7 +144,6 @@ _NO_COLUMN_IN: Final = re.compile(r"no column named '(?P<name>.*?)' found in tab
 _LIKE: Final = "write it like: select subject, right_per_s from trials"
 _NAMED: Final = 20
 """Of more columns only so many are named: trials have hundreds."""
-_CASES: Final = "cases"
 _TRIALS_ONLY: Final = "block"
 """A column that trials have and no other table."""
 _NO_SQL: Final = "sql parser error: "
@@ -183,24 +152,18 @@ _NO_TABLE: Final = re.compile(r"relation '(?P<name>.*?)' was not found")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Result of a query.
-
-    Attributes
-    ----------
-    columns : dict
-        The types of its columns by their names, in their order.
-    batches : iterator of pl.DataFrame
-        Its rows, piece by piece, so that they need not all fit into memory; can be read once.
-    """
+    """Result of a query."""
 
     columns: dict[str, pl.DataType]
+    """The types of its columns by their names, in their order."""
     batches: Iterator[pl.DataFrame]
+    """Its rows, piece by piece, so that they need not all fit into memory; can be read once."""
 
 
 def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None]) -> dict[str, Run]:
     """Open runs; skip those that cannot be opened.
 
-    ``refused`` gets the error of each folder that is no run, is damaged, or was written by a newer version; it may
+    ``refused`` gets the error of each folder that is not a run, is damaged, or was written by a newer version; it may
     raise it. Runs are by the names of their folders; by their paths where two folders have the same name.
     """
     opened = []
@@ -218,20 +181,21 @@ def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None])
 
 def table_columns(runs: Mapping[str, Run], figures: Figures) -> dict[str, list[str]]:
     """List the columns of each table; ``figures`` as for ``ask``."""
-    with_run = {name: ["run", *_known(record, figures)] for name, record in _RECORDS.items()}
-    for name, frames in (
-        ("trials", [run.trials for run in runs.values()]),
-        ("ceilings", [run.ceilings for run in runs.values()]),
-    ):
-        with_run[name] = list(dict.fromkeys([*with_run[name], *(column for one in frames for column in one.columns)]))
-    return {"runs": runs_frame(runs).columns if runs else list(RUN_COLUMNS), **with_run, "cases": list(CASE_COLUMNS)}
+    trials = ["run", *polars_schema(Trial), *figures]
+    return {
+        "runs": runs_frame(runs).columns if runs else list(RUN_COLUMNS),
+        "trials": list(dict.fromkeys([*trials, *(name for run in runs.values() for name in run.trials.columns)])),
+        "ceilings": list(dict.fromkeys([*trials, *(name for run in runs.values() for name in run.ceilings.columns)])),
+        "samples": ["run", *polars_schema(Sample)],
+        "cases": list(CASE_COLUMNS),
+    }
 
 
 def ask(
     runs: Mapping[str, Run],
     text: str,
     figures: Figures = MappingProxyType({}),
-    computed: ComputedFigures = _NO_COMPUTED,
+    computed: ComputedFigures | None = None,
 ) -> Answer:
     """Run one query on runs, in the SQL of polars; other statements are refused.
 
@@ -244,28 +208,30 @@ def ask(
     if word.lower() not in _READING:
         what = f"{word[:30]!r} begins no query" if word else "there is no query"
         raise InvalidValue(f"query: {what}; {_LIKE}")
-    wanted = replace(computed, types=computed.mentioned(text))
-    tables: _Tables = {
+    known = {**figures, **(computed.types if computed else {})}
+    tables: dict[str, Callable[[], pl.LazyFrame]] = {
         "runs": lambda: runs_frame(runs).lazy(),
-        "trials": lambda: _trials({name: run.trials for name, run in runs.items()}, runs, figures, wanted),
-        "ceilings": lambda: _trials({name: run.ceilings for name, run in runs.items()}, runs, figures, wanted),
-        "samples": lambda: _concatenate({name: run.samples() for name, run in runs.items()}, Sample, {}),
+        "trials": lambda: _trials(runs, {name: run.trials for name, run in runs.items()}, text, figures, computed),
+        "ceilings": lambda: _trials(runs, {name: run.ceilings for name, run in runs.items()}, text, figures, computed),
+        "samples": lambda: _concatenate({name: run.samples() for name, run in runs.items()}, polars_schema(Sample)),
         "cases": lambda: _cases(runs),
     }
-    mentioned = {name: make() for name, make in tables.items() if re.search(rf"\b{name}\b", text, re.IGNORECASE)}
-    with _refusals(runs, {**figures, **computed.types}):
+    with _refusals(runs, known):
         # A frame for each table, so that SHOW TABLES and the message about an unknown one know them all.
-        frames = {name: mentioned.get(name, pl.LazyFrame()) for name in TABLES}
+        frames = {
+            name: make() if re.search(rf"\b{name}\b", text, re.IGNORECASE) else pl.LazyFrame()
+            for name, make in tables.items()
+        }
         answer = pl.SQLContext(frames=frames, eager=False).execute(text)
         columns = dict(answer.collect_schema())
-    return Answer(columns, _batches(answer, runs, {**figures, **computed.types}))
+    return Answer(columns, _batches(answer, runs, known))
 
 
 def _cases(runs: Mapping[str, Run]) -> pl.LazyFrame:
     rows = [
         {"run": name, **{column: getattr(trial, column) for column in TRIAL_OF_CASE}, **flatten(result)}
         for name, run in runs.items()
-        if _CASES in run.trials.columns
+        if "cases" in run.trials.columns
         for trial in run.records()
         if (shown := trial.get(Cases))
         for result in shown.cases
@@ -274,46 +240,37 @@ def _cases(runs: Mapping[str, Run]) -> pl.LazyFrame:
 
 
 def _trials(
-    frames: Mapping[str, pl.DataFrame], runs: Mapping[str, Run], figures: Figures, computed: ComputedFigures
+    runs: Mapping[str, Run],
+    frames: Mapping[str, pl.DataFrame],
+    text: str,
+    figures: Figures,
+    computed: ComputedFigures | None,
 ) -> pl.LazyFrame:
-    """Join the trials of all runs, with the computed figures as the last columns."""
-    types = {name: type_ for name, type_ in computed.types.items() if name not in _known(Trial, figures)}
-    missing = replace(computed, types=types)
-    with_computed = {name: _add_computed(runs[name], frame, missing).lazy() for name, frame in frames.items()}
-    return _concatenate(with_computed, Trial, {**figures, **types})
+    """Join the trials of all runs, with the computed figures that a query mentions as the last columns."""
+    columns = {**polars_schema(Trial), **figures}
+    words = set(re.findall(r"\w+", text)) - columns.keys()
+    types = {name: type_ for name, type_ in computed.types.items() if name in words} if computed else {}
+    with_computed = {}
+    for name, frame in frames.items():
+        lacking = [column for column in types if column not in frame.columns]
+        if computed and lacking and not frame.is_empty():
+            records, experiment = runs[name].restored(frame), runs[name].manifest.experiment
+            frame = frame.sort("trial").with_columns(
+                pl.Series(column, computed.values(experiment, records, column), types[column], strict=False)
+                for column in lacking
+            )
+        with_computed[name] = frame.lazy()
+    return _concatenate(with_computed, {**columns, **types})
 
 
-def _add_computed(run: Run, trials: pl.DataFrame, computed: ComputedFigures) -> pl.DataFrame:
-    names = [name for name in computed.types if name not in trials.columns]
-    if not names or trials.is_empty():
-        return trials
-    records = run.restored(trials)
-    experiment = run.manifest.experiment
-    series = [
-        pl.Series(name, computed.values(experiment, records, name), computed.types[name], strict=False)
-        for name in names
-    ]
-    return trials.sort("trial").with_columns(series)
-
-
-def _concatenate(
-    frames: Mapping[str, pl.LazyFrame], record: type[Trial] | type[Sample], figures: Figures
-) -> pl.LazyFrame:
-    columns = _known(record, figures)
-    none = pl.LazyFrame(schema={"run": pl.String(), **columns})
-    named = [_with_run_name(name, frame, columns) for name, frame in frames.items()]
-    return pl.concat([none, *named], how="diagonal_relaxed") if named else none
-
-
-def _with_run_name(name: str, frame: pl.LazyFrame, columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
-    there = frame.collect_schema().names()
-    own = [pl.col(column).cast(type_) for column, type_ in columns.items() if column in there]
-    return frame.select(pl.lit(name).alias("run"), *own, *(column for column in there if column not in columns))
-
-
-def _known(record: type[Trial] | type[Sample], figures: Figures) -> dict[str, pl.DataType]:
-    """Return the columns that a table has whatever runs there are."""
-    return {**polars_schema(record), **(figures if record is Trial else {})}
+def _concatenate(frames: Mapping[str, pl.LazyFrame], columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+    """Put the rows of all runs below each other: these columns, whatever runs there are, then further ones."""
+    named = [pl.LazyFrame(schema={"run": pl.String(), **columns})]
+    for name, frame in frames.items():
+        there = frame.collect_schema().names()
+        own = [pl.col(column).cast(type_) for column, type_ in columns.items() if column in there]
+        named.append(frame.select(pl.lit(name).alias("run"), *own, *(one for one in there if one not in columns)))
+    return pl.concat(named, how="diagonal_relaxed")
 
 
 def _batches(answer: pl.LazyFrame, runs: Mapping[str, Run], figures: Figures) -> Iterator[pl.DataFrame]:
@@ -322,16 +279,12 @@ def _batches(answer: pl.LazyFrame, runs: Mapping[str, Run], figures: Figures) ->
             yield from answer.collect_batches(lazy=True)
     except InvalidValue:
         # A file that was damaged in its middle is noticed when that is read, and polars does not say which one it is.
-        _require_whole(runs)
+        for run in runs.values():
+            try:
+                run.samples().select(pl.all().null_count()).collect(engine="streaming")
+            except (OSError, pl.exceptions.PolarsError) as error:
+                raise UnreadableRun(f"{run.folder}: the run is damaged: {_first_line(error)}; {CURE}") from error
         raise
-
-
-def _require_whole(runs: Mapping[str, Run]) -> None:
-    for run in runs.values():
-        try:
-            run.samples().select(pl.all().null_count()).collect(engine="streaming")
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise UnreadableRun(f"{run.folder}: the run is damaged: {_first_line(error)}; {CURE}") from error
 
 
 @contextmanager
@@ -353,17 +306,16 @@ def _refusal(message: str, runs: Mapping[str, Run], figures: Figures) -> Invalid
     if match := _NO_COLUMN_IN.search(message):
         known = dict.fromkeys(name for columns in table_columns(runs, figures).values() for name in columns)
         return _unknown("column", match["name"], list(known))
-    said = _first_line(message).rstrip(".")
-    if said.startswith(_NO_SQL):
-        return InvalidValue(f"query: {said.removeprefix(_NO_SQL)}; {_LIKE}")
-    return InvalidValue(f"query: {said}")
+    line = _first_line(message).rstrip(".")
+    hint = f"; {_LIKE}" if line.startswith(_NO_SQL) else ""
+    return InvalidValue(f"query: {line.removeprefix(_NO_SQL)}{hint}")
 
 
 def _unknown(what: str, name: str, known: Sequence[str]) -> UnknownName:
     if not known:
         return UnknownName(f"query: {name[:60]!r} is a column of no table; add from and one of {', '.join(TABLES)}")
     more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
-    hint = suggestion(name.lower(), known, otherwise=f"known are: {', '.join(known[:_NAMED])}{more}")
+    hint = suggestion(name.lower(), known, otherwise=f"choose from: {', '.join(known[:_NAMED])}{more}")
     return UnknownName(f"query: there is no {what} {name[:60]!r}; {hint}")
 
 

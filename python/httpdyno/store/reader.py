@@ -1,7 +1,7 @@
 """Reading of runs, complete or not: their records as columns."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -17,12 +17,11 @@ from httpdyno.store.folder import (
     FIGURES,
     MANIFEST,
     PARTS,
+    RECORD_FILES,
     SAMPLES,
     TRIALS,
-    figure_part,
     holder_of,
-    sample_part,
-    trial_part,
+    part_of,
 )
 from httpdyno.store.manifest import CURE, Manifest, manifest_from_json
 
@@ -80,58 +79,66 @@ def figure_rows(trial: int, figures: Mapping[str, Figure]) -> pl.DataFrame:
 def with_figures(trials: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
     """Join the figures to the trials, a column for each; null where a trial does not have it.
 
-    The trials have the column ``trial``, the figures ``FIGURES_SCHEMA``.
+    The trials have the column ``trial``, the figures ``FIGURES_SCHEMA``. A figure that is whole in one trial may be a
+    decimal number in another.
     """
-    order = figures["figure"].unique(maintain_order=True).to_list()
-    joined = figures.select(pl.col("trial").unique(maintain_order=True))
-    for kind in _KINDS.values():
-        some = figures.filter(pl.col(kind).is_not_null())
-        if some.is_empty():
-            continue
-        columns = some.pivot(on="figure", index="trial", values=kind)
-        if kind == "series":
-            columns = columns.with_columns(
-                # A list within may be empty in the first trials: its type is that of the others.
-                pl.Series(name, [None if text is None else json.loads(text) for text in columns[name]], strict=False)
-                for name in columns.columns[1:]
-            )
-        # A figure may be whole in one trial and a decimal number in another.
-        for name in set(columns.columns[1:]) & set(joined.columns):
-            both = joined.join(columns.select("trial", pl.col(name).alias("_other")), on="trial", how="left")
-            joined = both.with_columns(pl.coalesce(pl.col(name).cast(pl.Float64), "_other").alias(name)).drop("_other")
-            columns = columns.drop(name)
-        joined = joined.join(columns, on="trial", how="left", maintain_order="left")
-    return trials.join(joined.select("trial", *order), on="trial", how="left", maintain_order="left")
+    values: dict[str, dict[int, Figure]] = {}
+    for trial, name, *kinds, series in figures.iter_rows():
+        value = next((value for value in kinds if value is not None), None)
+        values.setdefault(name, {})[trial] = json.loads(series) if value is None else value
+    numbers = trials["trial"].to_list()
+    return trials.with_columns(
+        pl.Series(name, [by_trial.get(number) for number in numbers], strict=False) for name, by_trial in values.items()
+    )
+
+
+def record_frames(trials: Iterable[Trial]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return trials as rows, and their figures as rows with ``FIGURES_SCHEMA``."""
+    records = list(trials)
+    figures = (figure_rows(one.trial, one.figures) for one in records)
+    rows = pl.DataFrame([flatten(one) for one in records], schema=polars_schema(Trial), orient="row")
+    return rows, pl.concat([pl.DataFrame(schema=FIGURES_SCHEMA), *figures])
+
+
+def write_records(
+    folder: Path,
+    trials: Iterable[Trial],
+    samples: pl.DataFrame | None,
+    names: Sequence[str] = RECORD_FILES,
+) -> None:
+    """Write trials, all of their samples, and their figures into files of these names.
+
+    The trials are written last: where they are, everything else is there too.
+    """
+    columns = polars_schema(Sample)
+    rows = pl.DataFrame(schema=columns) if samples is None else samples.select(cast_to(columns))
+    records, figures = record_frames(trials)
+    with storing(folder):
+        for name, frame in zip(names, (rows, figures, records), strict=True):
+            write_whole(folder / name, frame.write_parquet)
+
+
+def cast_to(columns: Mapping[str, pl.DataType]) -> list[pl.Expr]:
+    """Select these columns with their types."""
+    return [pl.col(name).cast(type_) for name, type_ in columns.items()]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run, read from its folder or just made.
-
-    Attributes
-    ----------
-    folder : Path
-        Where it lies.
-    manifest : Manifest
-        What was run; ``manifest.state`` is ``complete`` or ``partial``.
-    trials : pl.DataFrame
-        Those of subjects, with the columns of ``model.Trial`` and one for each figure that one of them has.
-    ceilings : pl.DataFrame
-        The trial that measured the web's ceiling: none, or one.
-    """
+    """A run, read from its folder or just made."""
 
     folder: Path
     manifest: Manifest
+    """What was run; its ``state`` is ``complete`` or ``partial``."""
     trials: pl.DataFrame
+    """Those of subjects, with the columns of ``model.Trial`` and one for each figure that one of them has."""
     ceilings: pl.DataFrame
+    """The trial that measured the web's ceiling: none, or one."""
 
     @classmethod
     def of(cls, folder: Path, manifest: Manifest, trials: Iterable[Trial]) -> Self:
         """Return a run of given trials, the same as reading its folder would return."""
-        records = list(trials)
-        frame = pl.DataFrame([flatten(trial) for trial in records], schema=polars_schema(Trial), orient="row")
-        figures = [figure_rows(trial.trial, trial.figures) for trial in records]
-        return cls(folder, manifest, *_apart(with_figures(frame, pl.concat(figures)) if figures else frame))
+        return cls(folder, manifest, *_apart(with_figures(*record_frames(trials))))
 
     def records(self) -> tuple[Trial, ...]:
         """Return the trials as records, in the order of their numbers."""
@@ -144,16 +151,25 @@ class Run:
     def restored(self, trials: pl.DataFrame) -> tuple[Trial, ...]:
         """Return rows of ``trials`` or ``ceilings`` as records, in the order of their numbers."""
         try:
-            return tuple(_record(row) for row in trials.sort("trial").iter_rows(named=True))
+            # Columns that are not a trial's own are figures.
+            own = {field.name for field in schema(Trial)}
+            return tuple(
+                restore(
+                    Trial,
+                    {**row, "figures": {n: value for n, value in row.items() if n not in own and value is not None}},
+                )
+                for row in trials.sort("trial").iter_rows(named=True)
+            )
         except (TypeError, ValueError) as error:
             raise UnreadableRun(f"{self.folder}: {TRIALS} is damaged: {error}; {CURE}") from error
 
     def samples(self) -> pl.LazyFrame:
         """Return the samples of all trials, with the columns of ``model.Sample``; read when collected."""
-        if maker := _missing_records(self.folder, self.manifest):
+        if maker := _record_maker(self.folder, self.manifest):
             return maker.samples(self.folder).lazy()
-        finished = (self.folder / TRIALS).exists()
-        files = [self.folder / SAMPLES] if finished else _parts(self.folder, self.trials["trial"].to_list())
+        files = [self.folder / SAMPLES]
+        if not (self.folder / TRIALS).exists():
+            files = [self.folder / part_of("samples", trial) for trial in self.trials["trial"].sort()]
         return _scan(self.folder, files, Sample)
 
 
@@ -167,18 +183,13 @@ class RecordMaker(Protocol):
         """Return the samples of all trials, with the columns of ``model.Sample``."""
 
 
-def _missing_records(folder: Path, manifest: Manifest) -> RecordMaker | None:
-    """Return the maker of a run's records where they have to be made from its reports."""
-    recorded = (folder / TRIALS).exists() or (folder / PARTS).exists()
-    return None if recorded else _record_maker(manifest)
+def _record_maker(folder: Path, manifest: Manifest) -> RecordMaker | None:
+    """Return the maker of a run's records, where they have to be made from the reports of another program.
 
-
-def _record_maker(manifest: Manifest) -> RecordMaker | None:
-    """Return ``MAKER`` of the experiment's module ``records``, which makes records from the reports of another program.
-
-    None for an experiment without that module. It is imported by name: experiments lie above the store.
+    It is ``MAKER`` of the experiment's module ``records``, imported by name: experiments lie above the store.
     """
-    if not manifest.experiment.isidentifier():
+    recorded = (folder / TRIALS).exists() or (folder / PARTS).exists()
+    if recorded or not manifest.experiment.isidentifier():
         return None
     try:
         module = import_module(f"httpdyno.experiments.{manifest.experiment}.records")
@@ -187,42 +198,12 @@ def _record_maker(manifest: Manifest) -> RecordMaker | None:
     return cast(RecordMaker, module.MAKER)
 
 
-def _keep_records(folder: Path, manifest: Manifest, maker: RecordMaker) -> bool:
-    """Make the records of a run and write them into its folder; return whether they were written.
-
-    They are not while the run is being made, and where the folder cannot be written.
-    """
-    if holder_of(folder) is not None:
-        return False
-    trials = maker.trials(folder, manifest)
-    if not trials:
-        return False
-    records = pl.DataFrame([flatten(trial) for trial in trials], schema=polars_schema(Trial), orient="row")
-    rows = [figure_rows(trial.trial, trial.figures) for trial in trials]
-    figures = pl.concat([pl.DataFrame(schema=FIGURES_SCHEMA), *rows])
-    samples = maker.samples(folder)
-    with suppress(StorageFailed), storing(folder):
-        # In this order: where trials.parquet is, everything else is there too.
-        write_whole(folder / SAMPLES, samples.write_parquet)
-        write_whole(folder / FIGURES, figures.write_parquet)
-        write_whole(folder / TRIALS, records.write_parquet)
-        return True
-    return False
-
-
-def _record(row: dict[str, Any]) -> Trial:
-    """Make a trial from columns: those that are not its own are figures."""
-    own = {field.name for field in schema(Trial)}
-    figures = {name: value for name, value in row.items() if name not in own and value is not None}
-    return restore(Trial, {**row, "figures": figures})
-
-
 def read_manifest(folder: Path) -> Manifest:
     """Read the manifest of a run, and none of its trials."""
     try:
         text = (folder / MANIFEST).read_bytes()
     except FileNotFoundError as error:
-        what = "is no run of httpdyno: it has no manifest.json" if folder.is_dir() else "does not exist"
+        what = "is not a run of httpdyno: it has no manifest.json" if folder.is_dir() else "does not exist"
         raise UnreadableRun(f"{folder} {what}") from error
     except OSError as error:
         raise UnreadableRun(f"{folder}: manifest.json cannot be read: {error.strerror}") from error
@@ -232,21 +213,29 @@ def read_manifest(folder: Path) -> Manifest:
 def open_run(folder: Path) -> Run:
     """Open the folder of a run, complete or partial, of this record version or an earlier one.
 
-    Raises ``UnreadableRun`` if the folder is no run, is damaged, or was written by a newer version.
+    Raises ``UnreadableRun`` if the folder is not a run, is damaged, or was written by a newer version.
     """
     manifest = read_manifest(folder)
-    maker = _missing_records(folder, manifest)
-    if maker and not _keep_records(folder, manifest, maker):
-        return Run.of(folder, manifest, maker.trials(folder, manifest))
+    if maker := _record_maker(folder, manifest):
+        trials = maker.trials(folder, manifest)
+        written = False
+        if trials and holder_of(folder) is None:
+            with suppress(StorageFailed):  # where the folder cannot be written, they are made each time
+                write_records(folder, trials, maker.samples(folder))
+                written = True
+        if not written:
+            return Run.of(folder, manifest, trials)
     merged = folder / TRIALS
     gathered = manifest.state == "complete" or merged.exists()
-    files = [merged] if gathered else sorted((folder / PARTS).glob(trial_part("*")))
+    files = [merged] if gathered else sorted(folder.glob(part_of("trial")))
     try:
-        trials = _scan(folder, files, Trial, others=True).collect()
-        trials = with_figures(
-            trials, _figures(folder, manifest.record_version, gathered=gathered, trials=trials["trial"].to_list())
-        )
-        return Run(folder, manifest, *_apart(trials))
+        rows = _scan(folder, files, Trial, others=True).collect()
+        if manifest.record_version >= _FIGURES_APART:
+            parts = [folder / part_of("figures", trial) for trial in rows["trial"].sort()]
+            files = [folder / FIGURES] if gathered else parts
+            if files:
+                rows = with_figures(rows, pl.read_parquet(files, schema=FIGURES_SCHEMA))
+        return Run(folder, manifest, *_apart(rows))
     except (OSError, pl.exceptions.PolarsError, UnreadableRun) as error:
         if not gathered and merged.exists():
             # It was completed in this moment, and its parts were cleared away.
@@ -259,18 +248,6 @@ def _apart(trials: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     # Runs that are older than the column have trials of subjects only.
     ceiling = (pl.col("purpose") == Purpose.CEILING.value).fill_null(False)
     return trials.filter(~ceiling), trials.filter(ceiling)
-
-
-def _parts(folder: Path, trials: list[int]) -> list[Path]:
-    return [folder / PARTS / sample_part(trial) for trial in sorted(trials)]
-
-
-def _figures(folder: Path, version: int, *, gathered: bool, trials: list[int]) -> pl.DataFrame:
-    """Read the figures of trials; none of a run of version 1, whose trials have them in columns."""
-    files = [folder / FIGURES] if gathered else [folder / PARTS / figure_part(trial) for trial in sorted(trials)]
-    if version < _FIGURES_APART or not files:
-        return pl.DataFrame(schema=FIGURES_SCHEMA)
-    return pl.read_parquet(files, schema=FIGURES_SCHEMA)
 
 
 def _scan(folder: Path, files: list[Path], record: type[Any], *, others: bool = False) -> pl.LazyFrame:

@@ -1,18 +1,18 @@
 """Concurrencies found by ``tune`` on this machine, in the user's cache: one small file for each."""
 
 import hashlib
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
+
+from pydantic import BaseModel, Field, ValidationError
 
 from httpdyno.storage import storage_errors
 from httpdyno.store.files import write_whole
 from httpdyno.store.manifest import SubjectVersion, WebIdentity, subject_differences, web_differences
 
 _FOLDER: Final = "tuned"
-_VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +48,12 @@ class TunedFor:
             place = (*place, f"http {self.http_version}")
         return f"{self.subject}-{hashlib.sha256(repr(place).encode()).hexdigest()[:16]}.json"
 
-    @property
-    def as_recorded(self) -> tuple[SubjectVersion, WebIdentity]:
-        """The subject and the web as a manifest describes them."""
-        subject = SubjectVersion(self.subject, "", "", fingerprint=self.fingerprint)
-        return subject, WebIdentity(self.web, self.seed, self.web_digest)
-
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
     """A concurrency that was found."""
 
-    concurrency: int
+    concurrency: Annotated[int, Field(ge=1)]
     right_per_s: float
     """Right answers a second that it brought."""
     found_at: datetime
@@ -74,15 +68,20 @@ class NotTuned:
     reason: str
 
 
+class _Kept(BaseModel):
+    """Content of a file."""
+
+    version: int = 1
+    key: TunedFor = Field(alias="for")
+    found: Tuned
+
+
 def keep_tuned(cache: Path, of: TunedFor, found: Tuned) -> Path:
     """Write a found concurrency over an earlier one; return its file."""
     path = cache / _FOLDER / of.file
-    values = {
-        "version": _VERSION,
-        "for": asdict(of),
-        "found": {**asdict(found), "found_at": found.found_at.isoformat()},
-    }
-    content = json.dumps(values, indent=2).encode() + b"\n"
+    content = (
+        _Kept.model_validate({"for": of, "found": found}).model_dump_json(by_alias=True, indent=2).encode() + b"\n"
+    )
     with storage_errors(f"{path}: what was found cannot be kept", folder=cache, cure="make room in the cache"):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, lambda file: file.write(content))
@@ -96,22 +95,12 @@ def find_tuned(cache: Path, of: TunedFor) -> Tuned | NotTuned:
     when there is nothing, it cannot be read, or the subject or the web has changed since.
     """
     try:
-        values = json.loads((cache / _FOLDER / of.file).read_text(encoding="utf-8"))
-        then, found = TunedFor(**values["for"]), values["found"]
-        tuned = Tuned(
-            int(found["concurrency"]),
-            float(found["right_per_s"]),
-            datetime.fromisoformat(found["found_at"]),
-            found["run"],
-        )
+        kept = _Kept.model_validate_json((cache / _FOLDER / of.file).read_bytes())
     except FileNotFoundError:
         return NotTuned("not tuned on this machine for this web")
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValidationError):
         return NotTuned("what was found before cannot be read")
-    if tuned.concurrency < 1:
-        return NotTuned("what was found before cannot be read")
-    (subject, web), (subject_now, web_now) = then.as_recorded, of.as_recorded
-    webs = web_differences([web], [web_now]) if then.seed == of.seed else ()
-    for change in (*subject_differences(subject, subject_now), *webs):
-        return NotTuned(f"{change.changed} since it was tuned")
-    return tuned
+    subjects = (SubjectVersion(one.subject, "", "", fingerprint=one.fingerprint) for one in (kept.key, of))
+    webs = ([WebIdentity(one.web, one.seed, one.web_digest)] for one in (kept.key, of))
+    changes = [*subject_differences(*subjects), *(web_differences(*webs) if kept.key.seed == of.seed else ())]
+    return NotTuned(f"{changes[0].changed} since it was tuned") if changes else kept.found

@@ -11,26 +11,23 @@ from typing import Final
 import polars as pl
 
 from httpdyno.errors import InvalidValue, NotResumable
-from httpdyno.model import Sample, Trial, flatten
+from httpdyno.model import Sample, Trial
 from httpdyno.store.files import storing, write_whole
 from httpdyno.store.folder import (
-    FIGURES,
     MANIFEST,
+    PART_KINDS,
     PARTS,
-    SAMPLES,
-    TRIALS,
+    RECORD_FILES,
     URLS,
     RunLock,
     create_staging,
     discard_run,
-    figure_part,
     holder_of,
+    part_of,
     publish,
-    sample_part,
-    trial_part,
 )
 from httpdyno.store.manifest import Manifest, RunState, manifest_to_json
-from httpdyno.store.reader import FIGURES_SCHEMA, figure_rows, polars_schema, read_manifest
+from httpdyno.store.reader import FIGURES_SCHEMA, cast_to, polars_schema, read_manifest, write_records
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -40,15 +37,6 @@ class RunWriter:
 
     The folder is there, marked ``partial``, from the start; each finished trial is kept at once under ``parts/``. When
     the run is complete, ``close`` gathers them into ``trials.parquet`` and ``samples.parquet``.
-
-    Attributes
-    ----------
-    folder : Path
-        Where the run lies.
-    manifest : Manifest
-        What the run consists of.
-    lock : RunLock
-        Says that the run is being made.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, lock: RunLock) -> None:
@@ -117,15 +105,7 @@ class RunWriter:
 
         If it cannot be written, the trials before it are kept all the same.
         """
-        columns = polars_schema(Sample)
-        rows = pl.DataFrame(schema=columns) if samples is None else samples.select(_cast(columns))
-        record = pl.DataFrame([flatten(trial)], schema=polars_schema(Trial), orient="row")
-        figures = figure_rows(trial.trial, trial.figures)
-        with storing(self.folder):
-            # In this order: a trial that is there has its samples and its figures.
-            write_whole(self.folder / PARTS / sample_part(trial.trial), rows.write_parquet)
-            write_whole(self.folder / PARTS / figure_part(trial.trial), figures.write_parquet)
-            write_whole(self.folder / PARTS / trial_part(trial.trial), record.write_parquet)
+        write_records(self.folder, [trial], samples, [part_of(kind, trial.trial) for kind in PART_KINDS])
 
     def close(self, *, complete: bool, ended_at: datetime) -> Path:
         """Close the run, gather the trials if it is complete, and return its folder.
@@ -139,7 +119,9 @@ class RunWriter:
                 self._gather()
             self.describe(replace(self.manifest, state=state, ended_at=ended_at))
             if complete:
-                self._clear()
+                with storing(self.folder):
+                    shutil.rmtree(self.folder / PARTS, ignore_errors=True)
+                    (self.folder / URLS).unlink(missing_ok=True)
         finally:
             self.lock.release(remove=self.manifest.state == "complete")
         return self.folder
@@ -150,22 +132,17 @@ class RunWriter:
         self.lock.release()
 
     def _gather(self) -> None:
-        parts = self.folder / PARTS
         with storing(self.folder):
             # In this order: where trials.parquet is, everything else is there too, and the parts are not needed.
-            for name, pattern, columns in (
-                (SAMPLES, sample_part("*"), polars_schema(Sample)),
-                (FIGURES, figure_part("*"), FIGURES_SCHEMA),
-                (TRIALS, trial_part("*"), polars_schema(Trial)),
+            for name, kind, columns in zip(
+                RECORD_FILES,
+                PART_KINDS,
+                (polars_schema(Sample), FIGURES_SCHEMA, polars_schema(Trial)),
+                strict=True,
             ):
-                files = sorted(parts.glob(pattern))
-                frame = pl.scan_parquet(files).select(_cast(columns)) if files else pl.LazyFrame(schema=columns)
+                files = sorted(self.folder.glob(part_of(kind)))
+                frame = pl.scan_parquet(files).select(cast_to(columns)) if files else pl.LazyFrame(schema=columns)
                 write_whole(self.folder / name, lambda file, frame=frame: frame.sink_parquet(file))  # type: ignore[misc]
-
-    def _clear(self) -> None:
-        with storing(self.folder):
-            shutil.rmtree(self.folder / PARTS, ignore_errors=True)
-            (self.folder / URLS).unlink(missing_ok=True)
 
 
 def replace_records(folder: Path, trials: Sequence[Trial], samples: pl.DataFrame) -> None:
@@ -178,14 +155,8 @@ def replace_records(folder: Path, trials: Sequence[Trial], samples: pl.DataFrame
     lock = RunLock.take(folder)
     if lock is None:
         raise NotResumable(f"{folder} is in use by another process; try again when that has ended")
-    columns, records = polars_schema(Sample), polars_schema(Trial)
-    rows = pl.DataFrame([flatten(trial) for trial in trials], schema=records, orient="row")
-    figures = pl.concat([pl.DataFrame(schema=FIGURES_SCHEMA), *(figure_rows(one.trial, one.figures) for one in trials)])
     try:
-        with storing(folder):
-            write_whole(folder / SAMPLES, samples.select(_cast(columns)).write_parquet)
-            write_whole(folder / FIGURES, figures.write_parquet)
-            write_whole(folder / TRIALS, rows.write_parquet)
+        write_records(folder, trials, samples)
     finally:
         lock.release(remove=True)
 
@@ -195,7 +166,3 @@ def _resumable(folder: Path) -> Manifest:
     if manifest.state == "complete":
         raise NotResumable(f"{folder} is complete: nothing of it is left to be measured; begin a new run")
     return manifest
-
-
-def _cast(columns: dict[str, pl.DataType]) -> list[pl.Expr]:
-    return [pl.col(name).cast(type_) for name, type_ in columns.items()]

@@ -79,24 +79,19 @@ class BuildPlace:
         """Output of the build."""
         return self.path / "build.log"
 
-    @property
-    def _record(self) -> Path:
-        return self.path / "complete.json"
-
     def record(self) -> BuildRecord | None:
         """Read the record of a complete build; None when there is none, or it is incomplete."""
         try:
-            values = json.loads(self._record.read_text(encoding="utf-8"))
-            return BuildRecord(**values)
+            return BuildRecord(**json.loads((self.path / "complete.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return None
 
     def complete(self, record: BuildRecord) -> None:
         """Mark the build as complete, atomically."""
         shutil.rmtree(self.temporary, ignore_errors=True)
-        written = self._record.with_suffix(".new")
+        written = self.path / "complete.new"
         written.write_text(json.dumps(asdict(record), indent=2) + "\n", encoding="utf-8")
-        written.replace(self._record)
+        written.replace(self.path / "complete.json")
 
     def clear(self) -> None:
         """Remove an earlier build, and create the folder."""

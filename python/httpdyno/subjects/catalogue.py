@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
@@ -89,6 +89,10 @@ class _Definition(_Section):
     known_failure: list[_KnownFailure] = []
 
 
+_SHARED: Final = {"language", "method", "concurrency", "unavailable", "json_parser", "request_ms"}
+"""The keys that a ``Subject`` has, too."""
+
+
 def read_subject(folder: Path) -> Subject:
     """Read the ``subject.toml`` of a folder; the folder's name is the subject's id."""
     path = folder / SUBJECT_FILE
@@ -111,41 +115,28 @@ def _subject(folder: Path, definition: _Definition) -> Subject:
         parse_constraint(constraint)
     if definition.run is None and not definition.unavailable:
         raise InvalidSubject("the key 'run' is missing; add [run] with the argv that starts it")
+    commands = ("run", "open", "content", "sequence", "build", "version")
+    argv = {name: tuple(command.argv) if (command := getattr(definition, name)) else () for name in commands}
+    shared: dict[str, Any] = {f"{name}_argv": argv[name] for name in commands}
+    shared |= definition.model_dump(include=_SHARED)
     if definition.kind == "tool":
-        for section, command in (("run", definition.run), ("open", definition.open), ("sequence", definition.sequence)):
-            check_template(command.argv if command else (), section=section)
-        check_template(definition.content.argv if definition.content else (), section="content")
+        for section in ("run", "open", "sequence", "content"):
+            check_template(argv[section], section=section)
+    claims: dict[str, Any] = {
+        name: tuple(claim) if isinstance(claim, list) else claim or "" for name, claim in definition.capabilities
+    }
     return Subject(
         id=folder.resolve().name,
         kind=SubjectKind(definition.kind),
-        language=definition.language,
-        method=definition.method,
         folder=folder.resolve(),
-        run_argv=tuple(definition.run.argv) if definition.run else (),
-        concurrency=definition.concurrency,
         needs=tuple(Need(program, version) for program, version in definition.needs.items()),
-        build_argv=tuple(definition.build.argv) if definition.build else (),
-        version_argv=tuple(definition.version.argv) if definition.version else (),
-        capabilities=Capabilities(
-            http=tuple(definition.capabilities.http),
-            keepalive=tuple(definition.capabilities.keepalive),
-            check=tuple(definition.capabilities.check),
-            harness=tuple(definition.capabilities.harness),
-            endpoints=tuple(definition.capabilities.endpoints),
-            threads=definition.capabilities.threads or "",
-            workers=definition.capabilities.workers or "",
-        ),
-        known_failures=tuple(KnownFailure(**failure.model_dump()) for failure in definition.known_failure),
+        capabilities=Capabilities(**claims),
+        known_failures=tuple(KnownFailure(**dict(failure)) for failure in definition.known_failure),
         environment=dict(definition.run.environment) if definition.run else {},
-        unavailable=definition.unavailable,
         report_parser=definition.report.parser if definition.report else "",
-        open_argv=tuple(definition.open.argv) if definition.open else (),
         open_counts_from_due=definition.open is not None and definition.open.counts_from_due,
-        content_argv=tuple(definition.content.argv) if definition.content else (),
-        sequence_argv=tuple(definition.sequence.argv) if definition.sequence else (),
         sequence_close_argv=tuple((definition.sequence.close_argv or ()) if definition.sequence else ()),
-        json_parser=definition.json_parser,
-        request_ms=definition.request_ms,
+        **shared,
     )
 
 
@@ -168,20 +159,12 @@ def _explain(detail: ErrorDetails) -> str:
     return f"{key}: {said}, not {detail['input']!r}"
 
 
-def _known_keys(section: list[str]) -> list[str]:
-    sections: dict[tuple[str, ...], type[_Section]] = {
-        (): _Definition,
-        ("build",): _Command,
-        ("run",): _Run,
-        ("open",): _Open,
-        ("content",): _Command,
-        ("sequence",): _Sequence,
-        ("report",): _Report,
-        ("capabilities",): _Capabilities,
-        ("version",): _Command,
-        ("known_failure",): _KnownFailure,
-    }
-    return sorted(sections[tuple(section)].model_fields)
+def _known_keys(location: list[str]) -> list[str]:
+    section: type[BaseModel] = _Definition
+    for name in location:
+        kind = section.model_fields[name].annotation
+        section = next(one for one in (*get_args(kind), kind) if isinstance(one, type) and issubclass(one, _Section))
+    return sorted(section.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,44 +197,37 @@ class Catalogue:
 
         ``fitting`` is the kind that suggestions for an unknown name have; a subject of another kind is still returned.
         """
-        return tuple(self._one(name, fitting) for name in dict.fromkeys(names))
+        chosen = []
+        for name in dict.fromkeys(names):
+            if name in self.invalid:
+                raise self.invalid[name]
+            if name not in self.subjects:
+                known = [one.id for one in self.subjects.values() if fitting in (None, one.kind)]
+                kind = fitting or "subject"
+                there = f"there are {len(known)} {kind}s, see: httpdyno subjects list"
+                hint = suggestion(name, known, otherwise=there)
+                raise UnknownName(f"{name[:200]!r}: there is no such {kind}; {hint}")
+            chosen.append(self.subjects[name])
+        return tuple(chosen)
 
     def select_of_kind(
-        self, names: Iterable[str], kind: SubjectKind, *, instead: Mapping[SubjectKind, str] = MappingProxyType({})
+        self, names: Iterable[str], *kinds: SubjectKind, instead: Mapping[SubjectKind, str] = MappingProxyType({})
     ) -> tuple[Subject, ...]:
-        """Return the named subjects of one kind; raise for those of another kind.
+        """Return the named subjects of one of the kinds; raise for those of another kind.
 
         ``instead`` is the verb that takes one of another kind.
         """
-        chosen = self.select(names, kind)
+        chosen = self.select(names, kinds[0] if len(kinds) == 1 else None)
         for subject in chosen:
-            if subject.kind is not kind:
-                see = instead.get(subject.kind, "subjects list")
-                raise UnknownName(f"{subject.id} is a {subject.kind}; this takes a {kind}, see: httpdyno {see}")
+            if subject.kind not in kinds:
+                takes, see = " or ".join(f"a {kind}" for kind in kinds), instead.get(subject.kind, "subjects list")
+                raise UnknownName(f"{subject.id} is a {subject.kind}; this takes {takes}, see: httpdyno {see}")
         return chosen
 
     def claimants(self, names: Iterable[str]) -> tuple[Subject, ...]:
-        """Return the named subjects, or every client and server: those whose claims can be probed.
-
-        A tool is refused: it claims nothing.
-        """
-        chosen = self.select(names) or (*self.of_kind(SubjectKind.CLIENT), *self.of_kind(SubjectKind.SERVER))
-        for subject in chosen:
-            if subject.kind is SubjectKind.TOOL:
-                raise UnknownName(
-                    f"{subject.id} is a tool; this takes a client or a server, see: httpdyno subjects list"
-                )
-        return chosen
-
-    def _one(self, name: str, kind: SubjectKind | None = None) -> Subject:
-        if name in self.invalid:
-            raise self.invalid[name]
-        if name in self.subjects:
-            return self.subjects[name]
-        fitting = [one.id for one in self.subjects.values() if kind is None or one.kind is kind]
-        there = f"there are {len(fitting)} {kind or 'subject'}s, see: httpdyno subjects list"
-        hint = suggestion(name, fitting, otherwise=there)
-        raise UnknownName(f"{name[:200]!r}: there is no such {kind or 'subject'}; {hint}")
+        """Return the named subjects, or every client and server: a tool claims nothing."""
+        kinds = (SubjectKind.CLIENT, SubjectKind.SERVER)
+        return self.select_of_kind(names, *kinds) or tuple(one for kind in kinds for one in self.of_kind(kind))
 
 
 def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
@@ -259,11 +235,12 @@ def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
 
     A given folder without a subject in it is refused; a subject that cannot be read is kept among the invalid ones.
     """
+    builtin = builtin_folder()
     found: dict[str, Path] = {}
     invalid: dict[str, InvalidSubject] = {}
-    for top in (builtin_folder(), *extra):
+    for top in (builtin, *extra):
         folders = subject_folders(top)
-        if not folders and top != builtin_folder():
+        if not folders and top != builtin:
             raise InvalidSubject(
                 f"{top}: there is no {SUBJECT_FILE} in it, nor one or two levels below;"
                 " name a folder that holds a subject"
@@ -277,18 +254,17 @@ def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
                 invalid[name] = InvalidSubject(said)
     subjects: dict[str, Subject] = {}
     for name, folder in found.items():
-        if name in invalid:
-            continue
         try:
-            subjects[name] = read_subject(folder)
+            if name not in invalid:
+                subjects[name] = read_subject(folder)
         except InvalidSubject as error:
             invalid[name] = error
-    builtin = builtin_folder()
-    added = frozenset(name for name, folder in found.items() if not folder.is_relative_to(builtin))
-    return Catalogue(subjects, invalid, added)
+    return Catalogue(
+        subjects, invalid, frozenset(name for name, folder in found.items() if not folder.is_relative_to(builtin))
+    )
 
 
-LISTING_COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("id", description="name of the subject's folder"),
     Column("kind", description="client, tool or server"),
     Column("language", dispensable=True),
@@ -301,24 +277,15 @@ LISTING_COLUMNS: Final = (
 
 def subjects_table(catalogue: Catalogue, cache: Path) -> Table:
     """List every subject by its id, also invalid ones; notes say why one is unavailable."""
-    rows = {name: _row(subject, cache) for name, subject in catalogue.subjects.items()}
-    rows |= {
-        name: (name, None, None, None, None, "unavailable", error.line) for name, error in catalogue.invalid.items()
-    }
-    listed = tuple(rows[name] for name in sorted(rows))
-    return Table(LISTING_COLUMNS, listed, notes=tuple(Note(str(reason)) for *_, reason in listed if reason))
-
-
-def _row(subject: Subject, cache: Path) -> tuple[Cell, ...]:
-    reason = why_unavailable(subject)
-    build = None if reason else find_build(subject, cache)
-    return (
-        subject.id,
-        str(subject.kind),
-        subject.language,
-        subject.method,
+    rows: list[tuple[Cell, ...]] = [
+        (name, None, None, None, None, "unavailable", error.line) for name, error in catalogue.invalid.items()
+    ]
+    for one in catalogue.subjects.values():
+        reason = why_unavailable(one)
+        build = None if reason else find_build(one, cache)
         # What it is built upon stands in the records of a run; here it would leave the column no room.
-        build.version.split()[0] if build and build.version else None,
-        "unavailable" if reason else "available",
-        reason,
-    )
+        version = build.version.split()[0] if build and build.version else None
+        state = "unavailable" if reason else "available"
+        rows.append((one.id, str(one.kind), one.language, one.method, version, state, reason))
+    rows.sort(key=lambda row: str(row[0]))
+    return Table(_COLUMNS, tuple(rows), notes=tuple(Note(str(reason)) for *_, reason in rows if reason))

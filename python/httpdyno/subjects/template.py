@@ -1,37 +1,23 @@
 """Argv templates of load tools: their placeholders, and the loops that a tool can run."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from httpdyno.errors import InvalidSubject, InvalidValue, suggestion
 from httpdyno.model import Loop, Subject, format_exact
-
-PLACEHOLDERS: Final = (
-    "url",
-    "host",
-    "port",
-    "path",
-    "connections",
-    "threads",
-    "duration_s",
-    "requests",
-    "rate",
-    "rate_per_connection",
-    "timeout_s",
-    "method",
-    "headers",
-    "content",
-    "keepalive",
-)
-"""Placeholders of a load; ``{folder}``, ``{target}`` and ``{engine}`` are filled in by the build."""
 
 _OF_THE_BUILD: Final = ("folder", "target", "engine")
 _PLACE: Final = re.compile(r"\{([a-z_]+)\}")
 _RATES: Final = frozenset({"rate", "rate_per_connection"})
 _PORTS: Final = {"http": 80, "https": 443}
+SEQUENCES: Final = {
+    True: "requests one after another on one connection",
+    False: "requests one after another, each on a connection of its own",
+}
+_LOOPS: Final = {Loop.OPEN: "an open loop", Loop.CLOSED: "a closed loop"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +51,33 @@ class Load:
         return Loop.CLOSED if self.rate_per_s is None else Loop.OPEN
 
 
+def _path(parts: SplitResult) -> str:
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+_VALUES: Final[Mapping[str, Callable[[Load], str]]] = {
+    "url": lambda load: load.url,
+    "host": lambda load: urlsplit(load.url).hostname or "",
+    "port": lambda load: str(urlsplit(load.url).port or _PORTS.get(urlsplit(load.url).scheme, 80)),
+    "path": lambda load: _path(urlsplit(load.url)),
+    "connections": lambda load: str(load.connections),
+    "threads": lambda load: str(load.threads),
+    "duration_s": lambda load: format_exact(load.duration_s),
+    "requests": lambda load: str(load.requests),
+    "rate": lambda load: format_exact(load.rate_per_s or 0.0),
+    "rate_per_connection": lambda load: format_exact((load.rate_per_s or 0.0) / load.connections),
+    "timeout_s": lambda load: format_exact(load.timeout_s),
+    "method": lambda load: load.method,
+    "content": lambda load: load.content or "",
+    "keepalive": lambda load: str(load.keepalive).lower(),
+}
+"""The values of the placeholders of a load. The build fills in ``{folder}``, ``{target}`` and ``{engine}``."""
+_HEADERS: Final = "headers"
+
+
 def check_template(argv: Sequence[str], *, section: str) -> None:
     """Raise ``InvalidSubject`` for an unknown placeholder; the message names the section of ``subject.toml``."""
-    known = (*PLACEHOLDERS, *_OF_THE_BUILD)
+    known = (*_VALUES, _HEADERS, *_OF_THE_BUILD)
     for name in _names(argv):
         if name not in known:
             raise InvalidSubject(f"{section}.argv: unknown placeholder {name!r}; {suggestion(name, known)}")
@@ -120,43 +130,14 @@ def fill_content(tool: Subject, load: Load) -> tuple[str, ...]:
 
 
 def _fill(template: Sequence[str], load: Load) -> tuple[str, ...]:
-    values = _values(load)
     argv: list[str] = []
     for part in template:
-        if part == "{headers}":
+        if part == f"{{{_HEADERS}}}":
             option = argv.pop()
             argv += [word for header in load.headers for word in (option, header)]
         else:
-            argv.append(_PLACE.sub(lambda found: values.get(found[1], found[0]), part))
+            argv.append(_PLACE.sub(lambda found: _VALUES[found[1]](load) if found[1] in _VALUES else found[0], part))
     return tuple(argv)
-
-
-SEQUENCES: Final = {
-    True: "requests one after another on one connection",
-    False: "requests one after another, each on a connection of its own",
-}
-_LOOPS: Final = {Loop.OPEN: "an open loop", Loop.CLOSED: "a closed loop"}
-
-
-def _values(load: Load) -> dict[str, str]:
-    parts = urlsplit(load.url)
-    rate = load.rate_per_s or 0.0
-    return {
-        "url": load.url,
-        "host": parts.hostname or "",
-        "port": str(parts.port or _PORTS.get(parts.scheme, 80)),
-        "path": (parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
-        "connections": str(load.connections),
-        "threads": str(load.threads),
-        "duration_s": format_exact(load.duration_s),
-        "requests": str(load.requests),
-        "rate": format_exact(rate),
-        "rate_per_connection": format_exact(rate / load.connections),
-        "timeout_s": format_exact(load.timeout_s),
-        "method": load.method,
-        "content": load.content or "",
-        "keepalive": str(load.keepalive).lower(),
-    }
 
 
 def _names(argv: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Final, Self, cast
+from typing import IO, Final, cast
 
 import httpdyno
 from httpdyno.errors import UsageError
@@ -19,7 +19,7 @@ from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import format_size
 from httpdyno.standard_input import standard_input
 from httpdyno.storage import storage_errors
-from httpdyno.urls.source import STANDARD_INPUT
+from httpdyno.urls.source import STANDARD_INPUT, name_of_list
 
 Received = Callable[[int, int | None], None]
 """Gets the number of bytes so far, and of all that are expected; None: the server does not say."""
@@ -30,7 +30,6 @@ _TIMEOUT_S: Final = 60.0
 """How long the server may send nothing."""
 _PIECE_BYTES: Final = 256 * 1024
 _REASON_LENGTH: Final = 80
-_CURE: Final = "look at the address, or download it and give the file"
 
 
 def download(
@@ -59,13 +58,8 @@ def download(
                 received += len(piece)
                 with storage_errors("downloading the list: cannot write"):
                     into.write(piece)
-    except urllib.error.HTTPError as error:
-        with error:
-            raise UsageError(f"{url}: the server answers {error.code} {error.reason}; {_CURE}") from error
-    except urllib.error.URLError as error:
-        raise UsageError(f"{url}: cannot be fetched: {_failure_reason(error.reason)}; {_CURE}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise UsageError(f"{url}: cannot be fetched: {_failure_reason(error)}; {_CURE}") from error
+        raise UsageError(f"{url}: {_failure(error)}; look at the address, or download it and give the file") from error
     if max(received, expected or 0) > largest_bytes:
         raise UsageError(f"{url}: larger than {format_size(largest_bytes)}; download it and give the file")
     if expected is not None and received < expected:
@@ -74,59 +68,22 @@ def download(
         into.flush()
 
 
-def _failure_reason(error: object) -> str:
-    if isinstance(error, TimeoutError):
-        return f"nothing came for {_TIMEOUT_S:.0f} s"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return " ".join(str(error).split())[:_REASON_LENGTH] or type(error).__name__
+def _failure(error: Exception) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        error.close()
+        return f"the server answers {error.code} {error.reason}"
+    cause = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(cause, TimeoutError):
+        return f"cannot be fetched: nothing came for {_TIMEOUT_S:.0f} s"
+    reason = cause.strerror if isinstance(cause, OSError) else None
+    reason = reason or " ".join(str(cause).split())[:_REASON_LENGTH] or type(cause).__name__
+    return f"cannot be fetched: {reason}"
 
 
 _GZIP: Final = b"\x1f\x8b"
 _ZIP: Final = b"PK\x03\x04"
-"""What a list that is packed begins with, one way or the other."""
-_LONGEST_LINE: Final = 64 * 1024
-"""What is longer is cut: no URL is, and a file that is no list must not fill memory."""
+"""The first bytes of a packed list."""
 _DAMAGED: Final = (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, NotImplementedError, RuntimeError)
-
-
-class ListLines:
-    """Lines of a list with their ends, counted while they are read; binary data is refused.
-
-    Attributes
-    ----------
-    number : int
-        Of the last line that was read, from 1.
-    last : bytes
-        That line.
-    """
-
-    def __init__(self, file: IO[bytes], name: str) -> None:
-        """Read the lines of a file; ``name`` is what messages call it."""
-        self._file = file
-        self._name = name
-        self.number = 0
-        self.last = b""
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> bytes:
-        self.last = self._file.readline(_LONGEST_LINE)
-        if not self.last:
-            raise StopIteration
-        self.number += 1
-        if b"\0" in self.last:
-            raise UsageError(
-                f"{self._name}: line {self.number} has a NUL byte: this is a binary file;"
-                " give a text in UTF-8, one URL or domain a line"
-            )
-        return self.last
-
-
-def name_of_list(source: str) -> str:
-    """Return the name of a list in messages."""
-    return "standard input" if source == STANDARD_INPUT else source
 
 
 def is_remote(source: str) -> bool:

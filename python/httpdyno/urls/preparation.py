@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
-from typing import Final
+from typing import IO, Final
 
 from httpdyno.errors import UsageError
 from httpdyno.model import counted
-from httpdyno.urls.list_file import ListLines, Received, name_of_list, opened_list
-from httpdyno.urls.source import UrlFile, written
+from httpdyno.urls.list_file import Received, opened_list
+from httpdyno.urls.source import UrlFile, name_of_list, written
 
 _SCHEME: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://")
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -27,16 +27,62 @@ _DOMAIN: Final = re.compile(
 )
 """One word without a dot is no domain: a host of the local network needs its scheme."""
 _MOST_PORTS: Final = 65_535
+_LONGEST_QUOTED: Final = 60
+_LONGEST_LINE: Final = 64 * 1024
+"""A longer line is cut: no URL is that long, and a file that is not a list must not fill memory."""
 
 
-def read_url_list(lines: Iterable[bytes], limit: int | None = None) -> Iterator[bytes]:
-    """Return the URLs of a list, in its order, duplicates kept; no limit: all.
+class _Lines:
+    """Lines of a list from its first URL or heading on, without a byte order mark; binary data is refused."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self._file = file
+        self._name = name
+        self.number = 0
+        """Of the last line that was read, from 1."""
+        self.last = b""
+        self.no_urls = 0
+        self.first_no_url = ""
+
+    def __iter__(self) -> Iterator[bytes]:
+        begun = False
+        while line := self._file.readline(_LONGEST_LINE):
+            self.number += 1
+            if b"\0" in line:
+                raise UsageError(
+                    f"{self._name}: line {self.number} has a NUL byte: this is a binary file;"
+                    " give a text in UTF-8, one URL or domain a line"
+                )
+            self.last = line.removeprefix(_BYTE_ORDER_MARK)
+            begun = begun or not _is_comment(self.last.strip())
+            if begun:
+                yield self.last
+
+    def count_no_urls(self, urls: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield each URL, and count those whose line is not a URL."""
+        for url in urls:
+            if not is_url_or_domain(self.last):
+                self.no_urls += 1
+                self.first_no_url = self.first_no_url or f"line {self.number} ({_quote(self.last)})"
+            yield url
+
+
+def _is_comment(text: bytes) -> bool:
+    return not text or text.startswith(b"#")
+
+
+def read_url_list(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Return the URLs of a list, in its order, duplicates kept.
 
     A bare domain, with or without a port or a path, becomes ``https://``. Empty lines are skipped, and so are those
-    that begin with ``#``. Anything else is handed on as it stands, also what is no URL: a client has to report that,
+    that begin with ``#``. Anything else is handed on as it stands, also what is not a URL: a client has to report that,
     and a list of ten million lines must not be lost for one of them.
     """
-    yield from islice(_urls_of_lines(lines), limit)
+    for line in lines:
+        text = line.removeprefix(_BYTE_ORDER_MARK).strip()
+        if not _is_comment(text):
+            bare = not _SCHEME.match(text) and not _BLANK.search(text)
+            yield b"https://" + text if bare else text
 
 
 def is_url_or_domain(line: bytes) -> bool:
@@ -52,37 +98,18 @@ def is_url_or_domain(line: bytes) -> bool:
     return True
 
 
-def from_first_line(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Skip blank lines and comments before a list."""
-    begun = False
-    for line in lines:
-        text = line.removeprefix(_BYTE_ORDER_MARK)
-        begun = begun or bool(text.strip() and not text.lstrip().startswith(b"#"))
-        if begun:
-            yield text
-
-
-def _urls_of_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
-    for line in lines:
-        text = line.removeprefix(_BYTE_ORDER_MARK).strip()
-        if not text or text.startswith(b"#"):
-            continue
-        bare = not _SCHEME.match(text) and not _BLANK.search(text)
-        yield b"https://" + text if bare else text
-
-
 _NAMES: Final = ("domain", "host", "hostname", "name", "origin", "site", "url", "website")
 """Headings of the column that holds domains, in any case."""
 _DELIMITERS: Final = (",", ";", "\t")
 """What stands between the columns of tables, the usual one first; none of it can be in the name of a host."""
-_LABEL: Final = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
-_LAST_LABEL: Final = re.compile(r"[a-z]{2,63}|xn--[a-z0-9-]{1,59}")
+_HOST_NAME: Final = re.compile(
+    r"(?=.{4,253}$)(?:(?!-)[a-z0-9-]{1,63}(?<!-)\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59}(?<!-))"
+)
 _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*:.*|\[.*\]")
 _ONE_WORD: Final = re.compile(r"[^\s.,:/]+([.:/][^\s,]*)?")
 _WITH_PATH: Final = re.compile(r"[a-z][a-z0-9+.-]*://.*[?#/].*", re.I)
 _AUTHORITY: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?([^/?#]*)", re.I)
 _ORIGIN: Final = re.compile(r"(https?)://([^/?#]+)/?", re.I)
-_LONGEST_NAME: Final = 253
 _NO_SITES: Final = frozenset({"alt", "arpa", "internal", "invalid", "local", "localhost", "onion"})
 """Last labels under which the public name system has no sites (RFC 6761, 6762, 7686, 9476)."""
 
@@ -121,9 +148,9 @@ class DomainColumn:
 def domain_column(first_line: str) -> DomainColumn | None:
     """Return from its first line whether a list is a table of domains, and in which column they stand.
 
-    Known are tables with a heading (DomCop's ``"Rank","Domain","Open Page Rank"``, Majestic's, Cloudflare's ``domain``,
-    Chrome's ``origin,rank``) and those without one, in which a rank stands before or behind the name (Tranco's and
-    Umbrella's ``1,example.org``). Columns are separated by commas, semicolons or tabulators.
+    Supported are tables with a heading (DomCop's ``"Rank","Domain","Open Page Rank"``, Majestic's, Cloudflare's
+    ``domain``, Chrome's ``origin,rank``) and those without one, in which a rank stands before or behind the name
+    (Tranco's and Umbrella's ``1,example.org``). Columns are separated by commas, semicolons or tabulators.
 
     None for a plain list: URLs, or one domain a line; and for a table that is none of these.
     """
@@ -131,14 +158,13 @@ def domain_column(first_line: str) -> DomainColumn | None:
 
 
 def is_table(first_line: str) -> bool:
-    """Return from its first line whether a list is a table, even one whose column of domains is unknown.
+    """Return from its first line whether a list has several columns, even if none of them is known.
 
     Before its path a URL has nothing that separates columns, and a bare domain has it nowhere.
     """
     before_path = _AUTHORITY.match(first_line.strip())
     authority = before_path[1] if before_path else ""
-    separated = any(delimiter in authority for delimiter in _DELIMITERS) and "@" not in authority
-    return separated or domain_column(first_line) is not None
+    return any(delimiter in authority for delimiter in _DELIMITERS) and "@" not in authority
 
 
 def _column(first_line: str, delimiter: str) -> DomainColumn | None:
@@ -157,7 +183,7 @@ def _column(first_line: str, delimiter: str) -> DomainColumn | None:
 def host_name(text: str) -> str | None:
     """Return a domain as the name system spells it: lower case, punycode, no dot at the end.
 
-    None when it is no name of a host with two labels or more: ``com``, ``a_b.example``, ``-a.example``.
+    None when it is not a name of a host with two labels or more: ``com``, ``a_b.example``, ``-a.example``.
     """
     name = text.strip().removesuffix(".").lower()
     if not name.isascii():
@@ -165,42 +191,28 @@ def host_name(text: str) -> str | None:
             name = name.encode("idna").decode("ascii").lower()
         except UnicodeError:
             return None
-    labels = name.split(".")
-    if len(name) > _LONGEST_NAME or len(labels) < 2:
-        return None
-    if not all(map(_LABEL.fullmatch, labels)) or not _LAST_LABEL.fullmatch(labels[-1]):
-        return None
-    return name
+    return name if _HOST_NAME.fullmatch(name) else None
 
 
-def read_domains(
-    lines: Iterable[str], column: DomainColumn, left_out: LeftOut, limit: int | None = None
-) -> Iterator[str]:
-    """Make URLs of a table of domains, from its first line on, in its order, each once; no limit: all.
+def read_domains(lines: Iterable[str], column: DomainColumn, left_out: LeftOut) -> Iterator[str]:
+    """Make URLs of a table of domains, from its first line on, in its order, each once.
 
-    Left out, and counted by reason, is what no client can fetch as a site: addresses instead of names, what is no name
-    of a host, names under which there are no public sites (``.onion``, ``.local``, ...), servers of advertisements, and
-    what came before. The URLs are ``https://example.org/``; a scheme that the table names is kept.
+    Left out, and counted by reason, are lines that no client can fetch as a site: addresses, invalid names of hosts,
+    names under which there are no public sites (``.onion``, ``.local``, ...), servers of advertisements, and
+    duplicates. The URLs are ``https://example.org/``; a scheme that the table names is kept.
     """
-    yield from islice(_urls_of_domains(lines, column, left_out), limit)
-
-
-def _urls_of_domains(lines: Iterable[str], column: DomainColumn, left_out: LeftOut) -> Iterator[str]:
     seen: set[str] = set()
-    rest = iter(lines)
-    if column.heading:
-        next(rest, None)
-    for line in rest:
+    for line in islice(lines, int(column.heading), None):
         if not line.strip():
             continue
         left_out.lines += 1
         cells = _row(line, column.delimiter)
-        scheme, domain = _origin(cells[column.place].strip()) if len(cells) > column.place else ("https", "")
+        domain = cells[column.place].strip() if len(cells) > column.place else ""
+        origin = _ORIGIN.fullmatch(domain)
+        scheme, domain = (origin[1].lower(), origin[2]) if origin else ("https", domain)
         name = host_name(domain)
-        reason = _reason(domain, name)
         url = f"{scheme}://{name}/"
-        if reason is None and url in seen:
-            reason = "duplicates"
+        reason = _reason(domain, name) or ("duplicates" if url in seen else None)
         if reason is not None:
             left_out.reasons[reason] += 1
             continue
@@ -218,12 +230,6 @@ def _reason(domain: str, name: str | None) -> str | None:
     return "servers of advertisements" if _ADVERTISING in name else None
 
 
-def _origin(text: str) -> tuple[str, str]:
-    """Split an origin into its scheme and its host; a bare domain is https."""
-    found = _ORIGIN.fullmatch(text)
-    return (found[1].lower(), found[2]) if found else ("https", text)
-
-
 def _row(line: str, delimiter: str) -> list[str]:
     """Read one row of a table: no field of a list of domains goes on in the next line."""
     try:
@@ -232,66 +238,38 @@ def _row(line: str, delimiter: str) -> list[str]:
         return []
 
 
-_SHOWN: Final = 60
-
-
 def prepare_urls(source: str, *, limit: int | None, progress: Received | None = None) -> UrlFile:
     """Prepare a list: a file, ``-`` for standard input, or a URL; the caller closes it; no limit: all.
 
     A list of URLs or bare domains stays as it is, but for ``https://`` before the latter; a table of domains is
     filtered as ``read_domains`` says. EmptyList is raised when there is no URL in it.
     """
+    name = name_of_list(source)
     with opened_list(source, progress) as file:
-        read = ListLines(file, name_of_list(source))
-        lines = from_first_line(read)
-        first = next(lines, b"")
-        column = domain_column(_text(first))
-        whole = chain([first], lines)
-        if column is None:
-            if is_table(_text(first)):
-                raise UsageError(_unknown(source, _text(first)))
-            none = _NoUrls()
-            urls = written(none.noted(read_url_list(whole, limit), read), source)
-            return replace(urls, no_urls=none.lines, remark=none.remark(urls))
-        left_out = LeftOut()
-        domains = read_domains(map(_text, whole), column, left_out, limit)
-        urls = written((url.encode() for url in domains), source)
-        return replace(urls, remark=f"{name_of_list(source)}: {left_out.text}" if left_out.text else "")
+        lines = _Lines(file, name)
+        rest = iter(lines)
+        first = next(rest, b"")
+        column, whole = domain_column(_text(first)), chain([first], rest)
+        if column is not None:
+            left_out = LeftOut()
+            domains = islice(read_domains(map(_text, whole), column, left_out), limit)
+            urls = written((url.encode() for url in domains), source)
+            return replace(urls, remark=f"{name}: {left_out.text}" if left_out.text else "")
+        if is_table(_text(first)):
+            raise UsageError(
+                f"{name}: its first line, {_quote(first)}, is neither a URL nor a domain, nor the header of a known"
+                " table; use a header row such as rank,domain, or lines of the form rank,domain, or one domain a line"
+            )
+        urls = written(lines.count_no_urls(islice(read_url_list(whole), limit)), source)
+    if not lines.no_urls:
+        return urls
+    wrong = "is not a URL" if lines.no_urls == 1 else "are not URLs"
+    said = f"{lines.no_urls:,} of {counted(urls.count, 'line')} {wrong}, first: {lines.first_no_url}"
+    return replace(urls, no_urls=lines.no_urls, remark=f"{name}: {said}")
 
 
-@dataclass(slots=True)
-class _NoUrls:
-    """Lines of a list that are no URLs; kept, since a client has to report them."""
-
-    lines: int = 0
-    first: str = ""
-
-    def noted(self, urls: Iterable[bytes], read: ListLines) -> Iterator[bytes]:
-        """Yield each URL, and count those whose last line read is no URL."""
-        for url in urls:
-            if not is_url_or_domain(read.last):
-                self.lines += 1
-                self.first = self.first or f"line {read.number} ({_quote(_text(read.last))})"
-            yield url
-
-    def remark(self, urls: UrlFile) -> str:
-        """Describe them in one line; empty when there are none."""
-        if not self.lines:
-            return ""
-        are = "is" if self.lines == 1 else "are"
-        said = f"{self.lines:,} of {counted(urls.count, 'line')} {are} no URL, first: {self.first}"
-        return f"{name_of_list(urls.source or '')}: {said}"
-
-
-def _unknown(source: str, first: str) -> str:
-    return (
-        f"{name_of_list(source)}: its first line, {_quote(first)}, is neither a URL nor a domain, nor the header of a"
-        " known table; use a header row such as rank,domain, or lines of the form rank,domain, or one domain a line"
-    )
-
-
-def _quote(line: str) -> str:
-    return repr(line.strip()[:_SHOWN])
+def _quote(line: bytes) -> str:
+    return repr(_text(line).strip()[:_LONGEST_QUOTED])
 
 
 def _text(line: bytes) -> str:

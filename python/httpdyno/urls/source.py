@@ -3,10 +3,10 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 from urllib.parse import urlsplit
 
@@ -34,7 +34,7 @@ class UrlFile:
     no_urls: int = 0
     """How many of them are none: lines of a list are handed on as they stand."""
     remark: str = ""
-    """What was left out of the list, or is no URL, in one line; empty: nothing."""
+    """What was left out of the list, or is not a URL, in one line; empty: nothing."""
     reordered: bool = False
     """Whether the URLs have another order than their source has."""
 
@@ -51,59 +51,65 @@ class UrlFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.file.close()
 
 
-def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None) -> UrlFile:
-    """Return the first URLs of a web; no limit: ``DEFAULT_WEB_LIMIT`` of them."""
+def name_of_list(source: str) -> str:
+    """Return the name of a list in messages."""
+    return "standard input" if source == STANDARD_INPUT else source
+
+
+@contextmanager
+def _new_file() -> Iterator[ScratchFile]:
+    """Create a file for a list; it is closed when the block fails."""
     file = ScratchFile()
     try:
-        engine.urls(web=web, seed=seed, limit=limit or DEFAULT_WEB_LIMIT, into=file.file)
-        with file.path.open("rb") as lines:
-            return UrlFile(file, sum(1 for _ in lines))
+        yield file
     except BaseException:
         file.close()
         raise
 
 
+def _storing() -> AbstractContextManager[None]:
+    return storage_errors("preparing the list of URLs: cannot write")
+
+
+def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None) -> UrlFile:
+    """Return the first URLs of a web; no limit: ``DEFAULT_WEB_LIMIT`` of them."""
+    with _new_file() as file:
+        engine.urls(web=web, seed=seed, limit=limit or DEFAULT_WEB_LIMIT, into=file.file)
+        with file.path.open("rb") as lines:
+            return UrlFile(file, sum(1 for _ in lines))
+
+
 def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlList) -> UrlFile:
     """Return the URLs of a run; raise ``NotResumable`` if they have changed."""
-    kept = recorded.source is not None or has_list(folder)
-    if kept:
-        urls = UrlFile(ScratchFile(), recorded.count, recorded.source)
+    if recorded.source is not None or has_list(folder):
+        with _new_file() as file:
+            restore_list(folder, file.file)
+            urls = UrlFile(file, recorded.count, recorded.source)
     else:
         urls = urls_of_web(engine, web=web.name, seed=web.seed, limit=recorded.count)
-    try:
-        if kept:
-            restore_list(folder, urls.file.file)
-        if urls.identity() != recorded:
-            raise NotResumable(f"{folder}: the list of URLs has changed since the run began; begin a new run")
-    except BaseException:
+    if urls.identity() != recorded:
         urls.file.close()
-        raise
+        raise NotResumable(f"{folder}: the list of URLs has changed since the run began; begin a new run")
     return urls
 
 
 def written(urls: Iterable[bytes], source: str) -> UrlFile:
     """Write URLs into a file, one a line; raise EmptyList when there is none."""
-    file = ScratchFile()
     count = 0
-    try:
+    with _new_file() as file:
+        # Errors of reading the URLs are those of their list.
         for url in urls:
-            with storage_errors("preparing the list of URLs: cannot write"):
+            with _storing():
                 file.file.write(url + b"\n")
             count += 1
-        with storage_errors("preparing the list of URLs: cannot write"):
+        with _storing():
             file.file.flush()
         if count == 0:
-            name = "standard input" if source == STANDARD_INPUT else source
-            raise EmptyList(f"{name}: there is no URL in it; give one URL or domain a line")
-    except BaseException:
-        file.close()
-        raise
+            raise EmptyList(f"{name_of_list(source)}: there is no URL in it; give one URL or domain a line")
     return UrlFile(file, count, source)
 
 
@@ -148,16 +154,11 @@ def with_slow_first(urls: UrlFile, slow: Sequence[int], *, timeout_s: float) -> 
     order = early_order(urls.count, slow, timeout_s=timeout_s) if slow else []
     if order == sorted(order):
         return urls
-    file = ScratchFile()
-    try:
-        with urls, storage_errors("preparing the list of URLs: cannot write"):
-            with urls.file.path.open("rb") as lines:
-                text = list(lines)
-            file.file.writelines(text[old] for old in order)
-            file.file.flush()
-    except BaseException:
-        file.close()
-        raise
+    with _new_file() as file, urls, _storing():
+        with urls.file.path.open("rb") as lines:
+            text = list(lines)
+        file.file.writelines(text[old] for old in order)
+        file.file.flush()
     return replace(urls, file=file, reordered=True)
 
 
@@ -165,7 +166,7 @@ def at_origin(url: str, against: str) -> str:
     """Return the URL of the same page at another machine's origin, ``http://other:8080``.
 
     What has no path of its own gets the host as one, so that pages of different hosts stay different ones:
-    ``https://www.example.org`` becomes ``http://other:8080/www.example.org``. What is no URL is handed on as it stands,
+    ``https://www.example.org`` becomes ``http://other:8080/www.example.org``. A line that is not a URL stays as it is,
     since a client has to report it.
     """
     try:
@@ -180,27 +181,16 @@ def at_origin(url: str, against: str) -> str:
     return f"{against}{path}" + (f"?{parts.query}" if parts.query else "")
 
 
-def list_at_origin(lines: Iterable[bytes], against: str) -> Iterator[bytes]:
-    """Rewrite each URL of a list with ``at_origin``, in order; no line ends."""
-    for line in lines:
-        try:
-            yield at_origin(line.decode(), against).encode()
-        except UnicodeDecodeError:
-            yield line
-
-
 def file_at_origin(urls: UrlFile, against: str) -> UrlFile:
     """Rewrite a prepared list with ``at_origin``; closes the given one."""
-    file = ScratchFile()
-    try:
-        with urls, urls.file.path.open("rb") as lines, storage_errors("preparing the list of URLs: cannot write"):
-            for url in list_at_origin((line.rstrip(b"\n") for line in lines), against):
-                file.file.write(url + b"\n")
-            file.file.flush()
-    except BaseException:
-        file.close()
-        raise
-    # Not to be had from the web again as it stands: it is kept with the run, like a list of the user.
+    with _new_file() as file, urls, urls.file.path.open("rb") as lines, _storing():
+        for line in lines:
+            try:
+                file.file.write(at_origin(line.decode().rstrip("\n"), against).encode() + b"\n")
+            except UnicodeDecodeError:
+                file.file.write(line)
+        file.file.flush()
+    # The web cannot list it again: it is kept with the run, like a list of the user.
     return replace(urls, file=file, source=urls.source or against)
 
 

@@ -14,7 +14,7 @@ from httpdyno.judge import Expectations
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.observer import Progress, Silence
-from httpdyno.lab.room import Command, Pinning, RoomSpec
+from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.lab.run_room import run_room
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import TrialFiles
@@ -82,7 +82,7 @@ def run(engine: Engine, tmp_path: Path) -> Iterator[Run]:
             listed.file.write(b"".join(b" " + url + b"\r\n\n" for url in urls))
             listed.file.flush()
             command = Command((sys.executable, "-S", "-c", program), tmp_path, {"A": "1"}, (Path("/etc/hosts"),))
-            spec = RoomSpec.of(condition, command, Pinning())
+            spec = RoomSpec(command, condition)
             output = run_room(engine.path, spec, listed, interruption, observer)
             return opened.enter_context(output)
 

@@ -145,7 +145,7 @@ def test_try_takes_what_is_piped_in_also_with_a_limit(
     )
     assert ended.code == 0
     assert [line.split(",")[0] for line in ended.out.splitlines()] == ["https://a.example"]
-    # /dev/null is no list.
+    # /dev/null is not a list.
     ended = httpdyno("try", "good", "--subjects", str(subject_folders), *limit, "--format", "plain")
     assert [line.split(",")[0] for line in ended.out.splitlines()] == ["https://host0.example/"]
 
@@ -197,7 +197,8 @@ def test_a_list_of_no_urls_measures_nothing(
     (tmp_path / "garbage").write_text("two words\n!!!\n", encoding="utf-8")
     ended = httpdyno(verb, "good", "--subjects", str(subject_folders), "--urls", "garbage")
     said = (
-        "garbage: 2 of 2 lines are no URL, first: line 1 ('two words'); nothing was run: give one URL or domain a line"
+        "garbage: 2 of 2 lines are not URLs, first: line 1 ('two words'); nothing was run: "
+        "give one URL or domain a line"
     )
     assert (ended.code, ended.out, ended.err) == (3, "", f"httpdyno: {said}\n")
     assert not (tmp_path / "runs").exists()
@@ -210,4 +211,4 @@ def test_some_lines_that_are_no_urls_are_told_of_once(
     (tmp_path / "list").write_text("a.example\nb.example\ntwo words\nc.example\nd.example\n", encoding="utf-8")
     ended = httpdyno("bench", "good", "--subjects", str(subject_folders), "--urls", "list", "--repeat", "1")
     assert ended.code == 0, ended.err
-    assert ended.err.count("httpdyno: list: 1 of 5 lines is no URL, first: line 3 ('two words')\n") == 1
+    assert ended.err.count("httpdyno: list: 1 of 5 lines is not a URL, first: line 3 ('two words')\n") == 1

@@ -220,13 +220,13 @@ def test_a_run_of_version_1_can_be_compared(httpdyno: Command, tmp_path: Path) -
     [
         (
             ["before", "absent"],
-            "'absent': there is no such run, neither as a folder nor below runs; known are: after, before",
+            "'absent': there is no such run, neither as a folder nor below runs; choose from: after, before",
         ),
         (["before", "before"], "are one run; compare one run with httpdyno compare before"),
         (["before", "after", "--metric", "speed"], "no metric 'speed'; "),
         (
             ["before", "after", "--metric", "wire_bytes"],
-            "wire_bytes has no direction; choose one of: ",
+            "wire_bytes has no direction; choose from: ",
         ),
         (
             ["before", "after", "--fail-if", "slower"],
@@ -243,7 +243,7 @@ def test_a_run_of_version_1_can_be_compared(httpdyno: Command, tmp_path: Path) -
             "--fail-if inside one run needs --baseline, one of its subjects: go, rust",
         ),
         (["before", "--baseline", "node"], "there is no subject 'node' in this run; it has: go, rust"),
-        (["before", "after", "--format", "xml"], "--format: 'xml' is not known; known are: "),
+        (["before", "after", "--format", "xml"], "--format: 'xml' is unknown; choose from: "),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str], said: str) -> None:
@@ -257,8 +257,8 @@ def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str
     ("changes", "said"),
     [
         ({"record_version": 3}, "written by a newer httpdyno (records of version 3, this one reads up to 2); update"),
-        ({"record_version": None}, "manifest.json has no record_version; this is no run of httpdyno"),
-        ({"experiment": "dance"}, "experiment 'dance' is unknown to this version of httpdyno; known are: bench"),
+        ({"record_version": None}, "manifest.json has no record_version; this is not a run of httpdyno"),
+        ({"experiment": "dance"}, "experiment 'dance' is unknown to this version of httpdyno; known: bench"),
         ({"machine": 7}, "manifest.json is damaged at machine"),
     ],
 )

@@ -33,7 +33,7 @@ SHELLS = {
     # Outside of its line editor zsh shows nothing: the completions are printed instead.
     "zsh": """
         autoload -Uz compinit; compinit -D; eval "$(_HTTPDYNO_COMPLETE=source_zsh httpdyno)"
-        _arguments() { echo $* }
+        compadd() { echo $completions }
         words=(httpdyno bench go-net-h); CURRENT=3; $_comps[httpdyno]
     """,
     "fish": """
@@ -61,7 +61,11 @@ def offered(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) 
             main()
         out, err = capfd.readouterr()
         assert err == ""
-        return out.split()
+        kinds, words = zip(*(line.split(",") for line in out.split()), strict=True) if out.strip() else ((), ())
+        assert set(kinds) <= {"plain", "file"}
+        # Without an offer, the shell completes names of files.
+        assert kinds in ((), ("file",)) or set(kinds) == {"plain"}
+        return [] if kinds == ("file",) else list(words)
 
     return ask
 
@@ -170,4 +174,4 @@ def test_the_subjects_of_the_run_are_offered_as_a_baseline(offered: Offered, tmp
 
 
 def test_webs_are_those_that_the_engine_holds() -> None:
-    assert set(WEBS) == {path.stem for path in (ROOT / "webs").glob("*.toml")}
+    assert set(WEBS) == {path.stem for path in (ROOT / "crates/dyno-web/webs").glob("*.toml")}

@@ -153,7 +153,7 @@ def test_it_is_stopped_by_a_signal_and_goes_on_in_the_background(
         (["good", "--timeout", "soon"], "--timeout: 'soon' is not understood", 2),
         (["good", "--urls", "absent"], "absent: cannot be read", 2),
         (["good", "--web", "nowhere"], "there is no web 'nowhere'", 2),
-        (["good", "--format", "xml"], "--format: 'xml' is not known", 2),
+        (["good", "--format", "xml"], "--format: 'xml' is unknown", 2),
         (["--resume", "nothing"], "'nothing': there is no such run", 2),
     ],
 )

@@ -7,10 +7,10 @@ import click
 import pytest
 
 from doubles.command_line import Command, all_commands
+from doubles.presets import preset_names
 from httpdyno.cli.app import app
 from httpdyno.cli.verb import examples_text, first_example
 from httpdyno.experiments.options import WEBS
-from httpdyno.published import preset_names
 from httpdyno.subjects.catalogue import read_catalogue
 from pages.command_line import command_line_page
 

@@ -6,8 +6,8 @@ import click
 import pytest
 
 from doubles.command_line import Command, all_commands
+from doubles.presets import preset_names
 from httpdyno.cli.app import app
-from httpdyno.published import preset_names
 
 
 def help_of(httpdyno: Command, verb: str) -> str:

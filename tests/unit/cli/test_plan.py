@@ -119,9 +119,9 @@ def test_each_format_is_there(httpdyno: Command, output: str) -> None:
         (["1/s", "--rtt", "2m"], "--rtt: '2m' is longer than a minute; write it like 80ms"),
         (["1/s", "--memory", "0"], "--memory: '0' must be above 0; write it like 32GiB"),
         (["1/s", "--bandwidth", "10"], "--bandwidth: '10' is not understood; write it like 1gbit, 100mbit or 2.5gbit"),
-        (["1/s", "--cores", "0"], "--cores: '0' is no whole number from 1 to 100000; see: httpdyno plan -h"),
-        (["1/s", "--peak", "0.5"], "--peak: '0.5' is no number from 1.0 to 1000.0; see: httpdyno plan -h"),
-        (["1/s", "--format", "pdf"], "--format: 'pdf' is not known; known are: csv, json, markdown, plain, table"),
+        (["1/s", "--cores", "0"], "--cores: '0' is not a whole number from 1 to 100000; see: httpdyno plan -h"),
+        (["1/s", "--peak", "0.5"], "--peak: '0.5' is not a number from 1.0 to 1000.0; see: httpdyno plan -h"),
+        (["1/s", "--format", "pdf"], "--format: 'pdf' is unknown; choose from: csv, json, markdown, plain, table"),
         ([], "RATE is missing; see: httpdyno plan -h"),
     ],
 )

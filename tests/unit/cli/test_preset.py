@@ -6,7 +6,7 @@ import pytest
 
 from conftest import MakeSubject
 from doubles.command_line import Command
-from httpdyno.experiments.published import published_beside
+from httpdyno.experiments.published import compare_preset_run
 from httpdyno.experiments.registry import definition_of
 from httpdyno.published import published_table
 from httpdyno.store import open_run
@@ -75,10 +75,10 @@ def test_subjects_that_are_named_are_measured_alone_and_a_concurrency_overrides(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["bench", "--preset", "publisht"], "--preset: bench has no preset 'publisht'; known are: published"),
-        (["bench", "--preset", "published", "--scale", "0"], "--scale: '0' is no share of a whole; write it like 1/10"),
-        (["bench", "--preset", "published", "--scale", "2/0"], "--scale: '2/0' is no share of a whole"),
-        (["bench", "--preset", "published", "--scale", "3/2"], "--scale: '3/2' is no share of a whole"),
+        (["bench", "--preset", "publisht"], "--preset: bench has no preset 'publisht'; choose from: published"),
+        (["bench", "--preset", "published", "--scale", "0"], "--scale: '0' is not a share; write it like 1/10"),
+        (["bench", "--preset", "published", "--scale", "2/0"], "--scale: '2/0' is not a share"),
+        (["bench", "--preset", "published", "--scale", "3/2"], "--scale: '3/2' is not a share"),
         (["bench", "--scale", "1/10"], "--scale requires --preset"),
         (
             ["bench", "--preset", "published", "--scale", "1/10", "--limit", "5"],
@@ -99,8 +99,8 @@ def test_a_report_of_the_run_finds_the_published_table_again(httpdyno: Command, 
     httpdyno("bench", "go-net-http", "--preset", "published", "--quick", "--limit", "500")
     httpdyno("bench", "go-net-http", "--limit", "4", "--quick")
     with_preset, without = (open_run(folder) for folder in sorted((tmp_path / "runs").iterdir()))
-    assert published_beside(without, definition_of("bench")) is None
-    table = published_beside(with_preset, definition_of("bench"))
+    assert compare_preset_run(without, definition_of("bench")) is None
+    table = compare_preset_run(with_preset, definition_of("bench"))
     assert table is not None
     assert {"measured", "published", "ratio"} == set(table.values("figures"))
     told = [note.text for note in table.notes]

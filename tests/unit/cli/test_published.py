@@ -81,7 +81,7 @@ def test_beside_a_table_clients_rank_as_their_run_ranks_them(httpdyno: Command, 
     ("arguments", "said"),
     [
         (["published", "crawls"], "'crawls': there is no such published table; did you mean 'crawl'?"),
-        (["published", "crawl", "--format", "xml"], "--format: 'xml' is not known; known are:"),
+        (["published", "crawl", "--format", "xml"], "--format: 'xml' is unknown; choose from:"),
         (["published", "crawl", "--beside", "never"], "never"),
         (["published", "--beside", "latest"], "--beside requires the name of a table"),
     ],

@@ -99,7 +99,7 @@ def test_what_cannot_be_read_is_named_and_left_out(httpdyno: Command, runs: Path
     lines = ended.err.splitlines()
     assert len(lines) == 3
     assert all(line.startswith("httpdyno: left out: runs/") for line in lines)
-    assert "runs/foreign is no run of httpdyno: it has no manifest.json" in ended.err
+    assert "runs/foreign is not a run of httpdyno: it has no manifest.json" in ended.err
     assert "runs/newer: written by a newer httpdyno (records of version 99, this one reads up to 2)" in ended.err
 
 
@@ -108,7 +108,7 @@ def test_a_list_of_runs_names_what_it_leaves_out(httpdyno: Command, runs: Path) 
     (runs / ".20261121T120000Z-bench.0123abcd").mkdir()
     ended = httpdyno("runs", "--format", "csv")
     assert (ended.code, len(ended.out.splitlines())) == (0, 2)
-    assert ended.err == "httpdyno: left out: runs/foreign is no run of httpdyno: it has no manifest.json\n"
+    assert ended.err == "httpdyno: left out: runs/foreign is not a run of httpdyno: it has no manifest.json\n"
 
 
 @pytest.mark.parametrize(("name", "said"), [("damaged", "manifest.json is damaged"), ("newer", "update httpdyno")])
@@ -143,10 +143,10 @@ def test_a_query_that_fails_over_its_rows_prints_none(httpdyno: Command, name: s
             ["select subjct from trials"],
             "httpdyno: query: there is no column 'subjct'; did you mean 'subject'?",
         ),
-        (["select 1", "--format", "xml"], "httpdyno: --format: 'xml' is not known; known are: "),
+        (["select 1", "--format", "xml"], "httpdyno: --format: 'xml' is unknown; choose from: "),
         (
             ["select 1", "--run", "absent"],
-            "httpdyno: 'absent': there is no such run, neither as a folder nor below runs; kn",
+            "httpdyno: 'absent': there is no such run, neither as a folder nor below runs; ch",
         ),
         (["drop table runs"], "httpdyno: query: 'drop' begins no query"),
         ([""], "httpdyno: query: there is no query; write it like"),

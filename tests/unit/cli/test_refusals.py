@@ -14,12 +14,12 @@ from httpdyno.store import open_run
         (["bench", "god"], "'god': there is no such client; did you mean 'good'?"),
         (
             ["bench", "good", "--format", "xml"],
-            "--format: 'xml' is not known; known are: csv, json, markdown, plain, table",
+            "--format: 'xml' is unknown; choose from: csv, json, markdown, plain, table",
         ),
         (["bench", "good", "--timeout", "soon"], "--timeout: 'soon' is not understood"),
-        (["bench", "good", "--timeout", "0"], "--timeout: 0 is no time to give a URL; write it like 5s or 800ms"),
+        (["bench", "good", "--timeout", "0"], "--timeout: 0 is not a time to give a URL; write it like 5s or 800ms"),
         (["bench", "good", "--duration", "-1"], "--duration: '-1' is negative; write it like 40ms, 5s or 10m"),
-        (["bench", "good", "--duration", "0"], "--duration: 0 is no time to measure in; write it like 10m or 30s"),
+        (["bench", "good", "--duration", "0"], "--duration: 0 is not a time to measure in; write it like 10m or 30s"),
         (["bench", "good", "--cpus", "99999"], "--cpus: CPU 99999 is not available here; choose from"),
         (["bench", "good", "--cpus", "some"], "--cpus: 'some' is not understood; write numbers and ranges"),
         (["bench", "good", "--user-agent", "two\nlines"], "'two\\nlines': no header can carry it"),
@@ -30,12 +30,12 @@ from httpdyno.store import open_run
             "--memory: '3' is too small; write 1MiB or more, like 2GiB",
         ),
         (["cost", "good", "--memory", "1023KiB"], "--memory: '1023KiB' is too small"),
-        (["bench", "good", "--link", "rate=0"], "link 'rate=0': rate: '0' is no rate; write 1gbit"),
-        (["try", "good", "--link", "loss=100%"], "is no loss; write 0.1%, below 100 %"),
-        (["tune", "good", "--link", "rtt=-1ms"], "is no time; write 40ms"),
+        (["bench", "good", "--link", "rate=0"], "link 'rate=0': rate: '0' is not a rate; write 1gbit"),
+        (["try", "good", "--link", "loss=100%"], "is not a loss; write 0.1%, below 100 %"),
+        (["tune", "good", "--link", "rtt=-1ms"], "is not a time; write 40ms"),
         (
             ["bench", "good", "--link-seed", "-1"],
-            "httpdyno: --link-seed: '-1' is no whole number from 0 to 18446744073709551615; see: httpdyno bench -h",
+            "httpdyno: --link-seed: '-1' is not a whole number from 0 to 18446744073709551615; see: httpdyno bench -h",
         ),
         (["bench", "good", "--cpus", ":0"], "--cpus: ':0' is not understood; write it like 1:0"),
         (["bench", "good", "--web", "nowhere"], "there is no web 'nowhere'"),
@@ -45,17 +45,23 @@ from httpdyno.store import open_run
         ),
         (
             ["bench", "good", "--limit", "0"],
-            "httpdyno: --limit: '0' is no whole number of 1 or more; see: httpdyno bench -h",
+            "httpdyno: --limit: '0' is not a whole number of 1 or more; see: httpdyno bench -h",
         ),
-        (["bench", "good", "--repeat", "two"], "httpdyno: --repeat: 'two' is no whole number of 1 or more; see:"),
-        (["capacity", "good", "--rps", "many"], "httpdyno: --rps: 'many' is no number from 0.01 to 1000000; see:"),
-        (["capacity", "good", "--rps", "inf"], "httpdyno: --rps: 'inf' is no number from 0.01 to 1000000; see:"),
+        (["bench", "good", "--repeat", "two"], "httpdyno: --repeat: 'two' is not a whole number of 1 or more; see:"),
+        (["capacity", "good", "--rps", "many"], "httpdyno: --rps: 'many' is not a number from 0.01 to 1000000; see:"),
+        (["capacity", "good", "--rps", "inf"], "httpdyno: --rps: 'inf' is not a number from 0.01 to 1000000; see:"),
         (
             ["cost", "good", "--documents", "99999999999999"],
-            "httpdyno: --documents: '99999999999999' is no whole number from 1 to 10000000; see: httpdyno cost -h",
+            "httpdyno: --documents: '99999999999999' is not a whole number from 1 to 10000000; see: httpdyno cost -h",
         ),
-        (["capacity", "go-net-http", "--loss", "100%"], "httpdyno: --loss: '100%' is no loss; write 0.1%, below 100 %"),
-        (["capacity", "go-net-http", "--loss", "1%,rtt=4ms"], "httpdyno: --loss: '1%,rtt=4ms' is no loss; write 0.1%"),
+        (
+            ["capacity", "go-net-http", "--loss", "100%"],
+            "httpdyno: --loss: '100%' is not a loss; write 0.1%, below 100 %",
+        ),
+        (
+            ["capacity", "go-net-http", "--loss", "1%,rtt=4ms"],
+            "httpdyno: --loss: '1%,rtt=4ms' is not a loss; write 0.1%",
+        ),
         (["capacity", "go-net-http", "--rtt", "100h"], "httpdyno: --rtt: '100h' is longer than on any link; write 2h"),
         (["bench", "good", "--saturate", "--limit", "3"], "httpdyno: --limit: 3 URLs are too few for 1 in flight"),
         (
@@ -67,18 +73,21 @@ from httpdyno.store import open_run
             ["bench", "good", "--saturate", "--web", "live", "--urls", "https://a.example/list"],
             "--saturate conflicts with --web live",
         ),
-        (["bench", "good", "--rank-by", "speed"], "httpdyno: --rank-by: there is no metric 'speed'; known are: time, "),
+        (
+            ["bench", "good", "--rank-by", "speed"],
+            "httpdyno: --rank-by: there is no metric 'speed'; choose from: time, ",
+        ),
         (["bench", "good", "--rank-by", "connections"], "--rank-by: connections has no direction"),
         (["bench", "good", "--quick=yes"], "httpdyno: --quick: takes no value; see: httpdyno bench -h"),
         (["bench", "--limit"], "httpdyno: --limit: its value is missing; see: httpdyno bench -h"),
-        (["bench", "good", "--seed", str(2**64)], "is no whole number from 0 to 18446744073709551615"),
+        (["bench", "good", "--seed", str(2**64)], "is not a whole number from 0 to 18446744073709551615"),
         (
             ["bench", "good", "--no-such-option"],
-            "httpdyno: --no-such-option: there is no such option; see: httpdyno bench -h",
+            "httpdyno: --no-such-option: unknown option; see: httpdyno bench -h",
         ),
         (
             ["bench", "good", "--limt", "1"],
-            "--limt: there is no such option; did you mean --limit? See: httpdyno bench -h",
+            "--limt: unknown option; did you mean --limit? See: httpdyno bench -h",
         ),
         (["try"], "httpdyno: SUBJECT is missing; see: httpdyno try -h"),
         (["try", "good", "fine"], "httpdyno: fine: more than it takes; see: httpdyno try -h"),
@@ -87,11 +96,11 @@ from httpdyno.store import open_run
         (["subjects", "lst"], "'lst': there is no such verb; did you mean 'list'? See: httpdyno subjects -h"),
         (
             ["urls", "nowhere"],
-            "httpdyno: urls: 'nowhere' is no file, and no web (top-sites, plain, contract, wrong-documents)",
+            "httpdyno: urls: 'nowhere' is not a file, and no web (top-sites, plain, contract, wrong-documents)",
         ),
-        (["urls", "absent.csv"], "httpdyno: urls: 'absent.csv' is no file, and no web"),
+        (["urls", "absent.csv"], "httpdyno: urls: 'absent.csv' is not a file, and no web"),
         (["bench", "zzzzzz"], "httpdyno: 'zzzzzz': there is no such client; there are"),
-        (["doctor", "--format", "csv"], "--format: 'csv' is not known to doctor; known are: plain, json"),
+        (["doctor", "--format", "csv"], "--format: 'csv' is unknown to doctor; choose from: plain, json"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, given: list[str], arguments: list[str], said: str) -> None:
@@ -108,9 +117,9 @@ def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, given: list[str], a
 @pytest.mark.parametrize(
     ("variable", "value", "arguments", "said"),
     [
-        ("LIMIT", "some", ["bench", "good"], "LIMIT (environment): 'some' is no whole number of 1 or more; see:"),
+        ("LIMIT", "some", ["bench", "good"], "LIMIT (environment): 'some' is not a whole number of 1 or more; see:"),
         ("CONCURRENCY", "abc", ["bench", "good"], "CONCURRENCY (environment): 'abc'"),
-        ("FORMAT", "xml", ["runs"], "FORMAT (environment): 'xml' is not known"),
+        ("FORMAT", "xml", ["runs"], "FORMAT (environment): 'xml' is unknown"),
         ("REQUEST_TIMEOUT", "soon", ["bench", "good"], "REQUEST_TIMEOUT (environment): 'soon' is not understood"),
         (
             "LIMIT",
@@ -143,7 +152,7 @@ def test_an_engine_that_is_missing_is_one_line_and_exit_3(
         ended = httpdyno(*arguments)
         assert (ended.code, ended.out) == (3, "")
         assert ended.err == (
-            "httpdyno: HTTPDYNO_ENGINE=/no/engine is no program that can be run; unset it to use the usual one\n"
+            "httpdyno: HTTPDYNO_ENGINE=/no/engine is not a program that can be run; unset it to use the usual one\n"
         )
 
 

@@ -73,7 +73,7 @@ def test_charts_are_written_as_svg_and_png(folder: Path, tmp_path: Path, httpdyn
     ("arguments", "said"),
     [
         (["nowhere"], "'nowhere': there is no such run"),
-        (["first", "--format", "pdf"], "known are: csv, json, markdown, plain, table"),
+        (["first", "--format", "pdf"], "choose from: csv, json, markdown, plain, table"),
     ],
 )
 @pytest.mark.usefixtures("folder")

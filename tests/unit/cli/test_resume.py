@@ -271,7 +271,7 @@ Change = Callable[[dict[str, Any]], object]
         (lambda m: m["subjects"][0].update(folder="/nowhere"), "/nowhere"),
         (lambda m: m["subjects"][0].update(folder=None), "the folder of good was not recorded"),
         (lambda m: m["settings"].update(timeout_s="soon"), "the settings of the run are damaged: timeout_s: "),
-        (lambda m: m["settings"].update(timeout_s=-1), "--timeout: -1 is no time to give a URL"),
+        (lambda m: m["settings"].update(timeout_s=-1), "--timeout: -1 is not a time to give a URL"),
         (lambda m: m["settings"].pop("deadline_s"), "the settings of the run are damaged: deadline_s is missing"),
         (lambda m: m["webs"].append(m["webs"][0]), "the settings of the run are damaged: there must be one web"),
         (lambda m: m.update(engine=None), "was made by a version of httpdyno that could not resume runs"),
@@ -338,7 +338,7 @@ def test_names_of_runs_that_are_none(httpdyno: Command, tmp_path: Path) -> None:
     assert "'nothing': there is no such run" in refused(httpdyno, "nothing")
     assert "latest: runs holds no run" in refused(httpdyno, "latest")
     (tmp_path / "empty").mkdir()
-    assert "is no run of httpdyno: it has no manifest.json" in refused(httpdyno, "empty")
+    assert "is not a run of httpdyno: it has no manifest.json" in refused(httpdyno, "empty")
     assert list((tmp_path / "empty").iterdir()) == []
 
 

@@ -48,7 +48,7 @@ def test_runs_are_listed_the_newest_first(httpdyno: Command, given: list[str], t
         ("complete", 2, 2),
         ("complete", 1, 1),
     ]
-    assert "left out: runs/foreign is no run of httpdyno" in httpdyno("runs").err
+    assert "left out: runs/foreign is not a run of httpdyno" in httpdyno("runs").err
     with pytest.raises(UnreadableRun):
         open_run(tmp_path / "runs" / "foreign")
 

@@ -6,8 +6,7 @@ import pytest
 
 from conftest import MakeSubject
 from doubles.command_line import Command
-from httpdyno.experiments.crawl.plan import ShortList, find_short
-from httpdyno.experiments.tune.plan import HIGHEST
+from httpdyno.experiments.crawl.plan import HIGHEST, ShortList, find_short
 
 
 @pytest.fixture

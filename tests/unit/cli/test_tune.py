@@ -4,7 +4,8 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -12,11 +13,13 @@ from conftest import MakeSubject
 from doubles.command_line import Command
 from doubles.runs import NOON
 from guide_pages import OUTPUT, first_cells, section_of
-from httpdyno.experiments.crawl.plan import tuned_for
+from httpdyno.experiments.crawl.plan import Crawl, found_for
 from httpdyno.experiments.tune.present import tune_views
+from httpdyno.lab.place import Place
 from httpdyno.lab.room import Pinning
+from httpdyno.model import Subject
 from httpdyno.stats import Standing
-from httpdyno.store import Tuned, WebIdentity, keep_tuned, open_run
+from httpdyno.store import Tuned, TunedFor, keep_tuned, open_run
 from httpdyno.subjects.catalogue import read_subject
 
 SCALES_UP_TO_SIX = """
@@ -44,11 +47,14 @@ def found(given: list[str], subject_folders: Path, tmp_path: Path) -> Path:
     """Store a concurrency for the client, as a search does; return the file."""
     del given
     cache = tmp_path / "cache" / "httpdyno"
-    web = WebIdentity("top-sites", 1, "0" * 32)
-    of = tuned_for(
-        read_subject(subject_folders / "scales"), cache, Pinning(), memory_bytes=None, link="direct", web=web
-    )
+    of = key_of(read_subject(subject_folders / "scales"), cache)
     return keep_tuned(cache, of, Tuned(5, 400.0, NOON, None))
+
+
+def key_of(subject: Subject, cache: Path, **options: str) -> TunedFor:
+    """Return the key of a concurrency that was found with these options."""
+    crawl = Crawl(file=cache, web="top-sites", seed=1, web_digest="0" * 32, **options)  # type: ignore[arg-type]
+    return found_for(subject, cast(Place, SimpleNamespace(cache=cache, pinning=Pinning())), crawl)
 
 
 def tuned_file(tmp_path: Path) -> dict[str, Any]:
@@ -159,9 +165,9 @@ def test_what_was_not_tuned_is_measured_with_its_own_and_that_is_said(
 def test_what_was_found_over_a_link_is_for_that_link(
     httpdyno: Command, given: list[str], subject_folders: Path, tmp_path: Path
 ) -> None:
-    subject, web = read_subject(subject_folders / "scales"), WebIdentity("top-sites", 1, "0" * 32)
+    subject = read_subject(subject_folders / "scales")
     cache = tmp_path / "cache" / "httpdyno"
-    of = tuned_for(subject, cache, Pinning(), memory_bytes=None, link="rtt=40ms", web=web)
+    of = key_of(subject, cache, link="rtt=40ms")
     keep_tuned(cache, of, Tuned(5, 400.0, NOON, None))
     used = httpdyno("bench", *given, "--link", "delay=20ms", "--concurrency", "auto", "--repeat", "1")
     assert "scales: 5 in flight, as found on" in used.err
@@ -172,9 +178,9 @@ def test_what_was_found_over_a_link_is_for_that_link(
 def test_what_was_found_for_a_version_of_http_is_for_that_version(
     httpdyno: Command, given: list[str], subject_folders: Path, tmp_path: Path
 ) -> None:
-    subject, web = read_subject(subject_folders / "scales"), WebIdentity("top-sites", 1, "0" * 32)
+    subject = read_subject(subject_folders / "scales")
     cache = tmp_path / "cache" / "httpdyno"
-    of = tuned_for(subject, cache, Pinning(), memory_bytes=None, link="direct", web=web, http_version="2")
+    of = key_of(subject, cache, http_version="2")
     keep_tuned(cache, of, Tuned(5, 400.0, NOON, None))
     auto = ("--concurrency", "auto", "--repeat", "1")
     assert "scales: 5 in flight, as found on" in httpdyno("bench", *given, "--http-version", "2", *auto).err
@@ -332,7 +338,7 @@ def test_a_run_is_resumed_by_its_own_verb(
             "tune conflicts with --web live: a search would overload the real internet; choose another web",
         ),
         (["scales", "--timeout", "soon"], "--timeout: 'soon'"),
-        (["scales", "--duration", "0"], "--duration: 0 is no time to measure in; write it like 10m"),
+        (["scales", "--duration", "0"], "--duration: 0 is not a time to measure in; write it like 10m"),
         (["scales", "--urls", "nowhere"], "nowhere: cannot be read"),
         (["scales", "--resume", "latest"], "--resume: a SUBJECT cannot change when a run is resumed"),
     ],

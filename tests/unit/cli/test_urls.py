@@ -28,4 +28,4 @@ def test_lines_that_are_no_urls_are_told_of_and_printed(httpdyno: Command, tmp_p
     (tmp_path / "list").write_text("two words\n!!!\n", encoding="utf-8")
     ended = httpdyno("urls", "list")
     assert (ended.code, ended.out) == (0, "two words\nhttps://!!!\n")
-    assert ended.err == "httpdyno: list: 2 of 2 lines are no URL, first: line 1 ('two words')\n"
+    assert ended.err == "httpdyno: list: 2 of 2 lines are not URLs, first: line 1 ('two words')\n"

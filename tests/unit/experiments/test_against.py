@@ -6,10 +6,11 @@ import pytest
 
 from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.cost.options import CostOptions
-from httpdyno.experiments.cost.plan import Cost, Selected, make_cost
+from httpdyno.experiments.cost.plan import Cost, make_cost
 from httpdyno.experiments.latency.options import LatencyOptions
 from httpdyno.experiments.latency.plan import Latency, make_latency, peer_of
-from httpdyno.lab.engine import Engine, Reached, ServedWeb
+from httpdyno.lab.engine import Engine, Reached
+from httpdyno.store import WebIdentity
 from httpdyno.subjects.catalogue import read_catalogue
 
 CATALOGUE = read_catalogue(())
@@ -25,9 +26,9 @@ class _Machines:
         self._there = Reached(THERE, web, seed, f"{web}/{seed}", 187_000)
         self.asked = 0
 
-    def web(self, name: str, *, seed: int | None) -> ServedWeb:
+    def web(self, name: str, *, seed: int | None) -> WebIdentity:
         seed = 1 if seed is None else seed
-        return ServedWeb(name, seed, f"{name}/{seed}")
+        return WebIdentity(name, seed, f"{name}/{seed}")
 
     def reach(self, against: str) -> Reached:
         assert against == THERE
@@ -40,7 +41,7 @@ class _Machines:
 def cost(machines: _Machines, **changes: Any) -> Cost:
     peer = changes.pop("peer", None)
     options = CostOptions(**({"against": THERE} | changes))
-    return make_cost(options, Selected((NATIVE,)), peer, cast(Engine, machines), lambda _: None)
+    return make_cost(options, (NATIVE,), peer, cast(Engine, machines), lambda _: None)
 
 
 def latency(machines: _Machines, **changes: Any) -> Latency:
@@ -112,7 +113,10 @@ def test_another_machine_takes_the_place_of_the_presets_server_and_not_of_a_name
 @pytest.mark.parametrize(
     ("refusal", "line"),
     [
-        ('URL: "nohost" is no URL; write it like http://other:8080', '--against: "nohost" is no URL; write it like'),
+        (
+            'URL: "nohost" is not a URL; write it like http://other:8080',
+            '--against: "nohost" is not a URL; write it like',
+        ),
         ("http://other:8080 refuses connections; start", "--against: http://other:8080 refuses connections; start"),
     ],
 )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -62,9 +63,8 @@ def test_the_manifest_keeps_fields_but_those_that_say_they_are_not_kept() -> Non
 def test_a_verb_has_them_the_environment_too_and_refuses_what_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[tuple[object, object]] = []
 
-    def run(*typed: Any) -> None:
-        *_, names, asked = typed
-        read.append((names, asked()))
+    def run(context: click.Context, verb: Verb) -> None:
+        read.append((context.params["names"], verb.options(**read_options(verb.options, context.params))))
 
     monkeypatch.setattr("httpdyno.cli.running.run_and_show", run)
     toy = experiment_verb(Verb("toy", Toy, help="Toys.", names="Clients."))

@@ -26,7 +26,7 @@ def test_every_name_leads_to_its_definition() -> None:
 
 
 def test_an_experiment_of_another_version_is_refused_in_one_line() -> None:
-    with pytest.raises(UnreadableRun, match="'capacities' is unknown to this version of httpdyno; known are: bench"):
+    with pytest.raises(UnreadableRun, match="'capacities' is unknown to this version of httpdyno; known: bench"):
         definition_of("capacities")
 
 
@@ -44,7 +44,7 @@ def test_an_unknown_metric_is_refused_with_the_known_names() -> None:
     assert find_metric(metrics, "p99").column.unit == "ms"
     with pytest.raises(UnknownName, match=r"no metric 'right_per_second'; did you mean 'right_per_s'\?$"):
         find_metric(metrics, "right_per_second")
-    with pytest.raises(UnknownName, match=r"no metric ''; known are"):
+    with pytest.raises(UnknownName, match=r"no metric ''; choose from"):
         find_metric(metrics, "")
 
 

@@ -184,7 +184,7 @@ def test_the_line_of_several_trials_is_their_median_as_far_as_most_last(tmp_path
 
 def test_percentiles_come_from_all_samples_put_together(tmp_path: Path) -> None:
     trials = measured("a", [1.0, 1.0])
-    # The medians of the two are 1 and 100 ms: their mean is no percentile of anything.
+    # The medians of the two are 1 and 100 ms: their mean is not a percentile of anything.
     samples = {0: samples_of(0, [1.0] * 90), 1: samples_of(1, [100.0] * 10)}
     report = report_of(tmp_path, trials, samples)
     (series,) = chart(report, "percentiles").series

@@ -268,10 +268,10 @@ def test_an_improvement_that_is_asked_for_can_be_missed_without_any_change() -> 
 def test_a_metric_without_a_better_side_is_refused_with_those_that_have_one() -> None:
     with pytest.raises(InvalidValue) as error:
         threshold("wire_bytes > 10%")
-    assert "wire_bytes has no direction; choose one of: time, avg, max, okReqsSec" in (error.value.line)
+    assert "wire_bytes has no direction; choose from: time, avg, max, okReqsSec" in (error.value.line)
     with pytest.raises(UnknownName) as unknown:
         threshold("totalUrs > 10%")
-    assert unknown.value.line.startswith("there is no metric 'totalUrs'; known are: time, avg, max, okReqsSec")
+    assert unknown.value.line.startswith("there is no metric 'totalUrs'; choose from: time, avg, max, okReqsSec")
     assert not {"totalUrls", "wire_bytes", "connections"} & set(re.findall(r"\w+", unknown.value.line))
     with pytest.raises(InvalidValue, match="choose a metric with a direction"):
         Threshold(find_metric(CRAWL_METRICS, "wire_bytes"), ">", 10.0)

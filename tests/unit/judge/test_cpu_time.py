@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.judge.cpu_time import CpuPerRight, CpuSeries, Int64Array, cpu_per_right, spending_of
+from httpdyno.judge.cpu_time import CpuSeries, Int64Array, spending_of, with_cpu_time
 from httpdyno.judge.verdict import VERDICTS
-from httpdyno.model import Counters
+from httpdyno.model import Counters, LinesSummary
 
 MS = 1_000_000
 US = 1000
@@ -162,14 +162,14 @@ def crawl(
 
 @pytest.mark.parametrize("in_flight", [1, 50, 250])
 def test_starting_is_told_apart_and_neither_the_first_nor_the_last_in_flight_count_twice(in_flight: int) -> None:
-    found = cpu_per_right(*crawl(1_000, in_flight=in_flight), Counters())
+    found = with_cpu_time(LinesSummary(), *crawl(1_000, in_flight=in_flight), Counters())
     assert found.start_cpu_ns == pytest.approx(60 * MS, rel=0.1)
     assert found.cpu_per_right_ns == pytest.approx(2 * MS, rel=0.01)
     assert found.warm_up_cpu_ns == pytest.approx(0, abs=20 * MS)
 
 
 def test_what_it_costs_to_get_warm_is_told_apart() -> None:
-    found = cpu_per_right(*crawl(2_000, cold=200, cold_cost_ns=8 * MS), Counters())
+    found = with_cpu_time(LinesSummary(), *crawl(2_000, cold=200, cold_cost_ns=8 * MS), Counters())
     assert found.cpu_per_right_ns == pytest.approx(2 * MS, rel=0.02)
     assert found.warm_up_cpu_ns == pytest.approx(1600 * MS, rel=0.1)
 
@@ -177,12 +177,12 @@ def test_what_it_costs_to_get_warm_is_told_apart() -> None:
 def test_wrong_answers_are_on_the_account_of_the_right_ones() -> None:
     samples, cpu = crawl(1_000)
     verdicts = pl.Series(["right"] * 800 + ["wrong_status"] * 200, dtype=VERDICTS)
-    found = cpu_per_right(samples.with_columns(verdict=verdicts), cpu, Counters())
+    found = with_cpu_time(LinesSummary(), samples.with_columns(verdict=verdicts), cpu, Counters())
     assert found.cpu_per_right_ns == pytest.approx(2.5 * MS, rel=0.01)
 
 
 def test_a_short_crawl_says_nothing_of_a_warm_up() -> None:
-    found = cpu_per_right(*crawl(40), Counters())
+    found = with_cpu_time(LinesSummary(), *crawl(40), Counters())
     assert found.warm_up_cpu_ns is None
     assert found.cpu_per_right_ns == pytest.approx(2 * MS, rel=0.02)
 
@@ -190,14 +190,14 @@ def test_a_short_crawl_says_nothing_of_a_warm_up() -> None:
 def test_without_readings_or_times_starting_is_not_told_apart() -> None:
     samples, cpu = crawl(100)
     counted = Counters(cpu_user_ns=150 * MS, cpu_system_ns=50 * MS)
-    assert cpu_per_right(samples, None, counted) == CpuPerRight(cpu_per_right_ns=2 * MS)
+    assert with_cpu_time(LinesSummary(), samples, None, counted) == LinesSummary(cpu_per_right_ns=2 * MS)
     coarse = samples.with_columns(precision_ns=pl.lit(1000 * MS))
-    assert cpu_per_right(coarse, cpu, counted) == CpuPerRight(cpu_per_right_ns=2 * MS)
-    assert cpu_per_right(samples, None, Counters()) == CpuPerRight()
+    assert with_cpu_time(LinesSummary(), coarse, cpu, counted) == LinesSummary(cpu_per_right_ns=2 * MS)
+    assert with_cpu_time(LinesSummary(), samples, None, Counters()) == LinesSummary()
 
 
 @pytest.mark.parametrize("verdict", ["unverified", "wrong_status"])
 def test_nothing_is_said_where_nobody_knows_what_is_right_or_nothing_is(verdict: str) -> None:
     samples, cpu = crawl(100)
     verdicts = pl.Series([verdict] * 100, dtype=VERDICTS)
-    assert cpu_per_right(samples.with_columns(verdict=verdicts), cpu, Counters()) == CpuPerRight()
+    assert with_cpu_time(LinesSummary(), samples.with_columns(verdict=verdicts), cpu, Counters()) == LinesSummary()

@@ -176,8 +176,8 @@ def reached(rate: float, limit: CeilingLimit, **counters: object) -> tuple[Valid
     crawled = replace(
         seen(**counters).having(replace(FETCHER[LinesSummary], right_per_s=rate)), subject="x", purpose=Purpose.SUBJECT
     )
-    judged = with_validity(replace(crawled, ceiling_per_s=1000.0, ceiling_limit=limit))
-    (found,) = [found for found in findings(judged) if found.rule.name == "web_ceiling"]
+    judged = with_validity(replace(crawled, ceiling_per_s=1000.0, ceiling_limit=limit), RULES)
+    (found,) = [found for found in findings(judged, RULES) if found.rule.name == "web_ceiling"]
     return judged.validity, found.number
 
 

@@ -241,7 +241,7 @@ def test_every_number_of_loops_that_timeit_tries_can_be_chosen(loops: int) -> No
         (line() * 2, "2 lines printed"),
         ("http://a.test/plain,200,2026-01-01T00:00:00Z,1.0,13\n", "Invalid JSON"),
         ("[]", "should be an object"),
-        (line(extra=1), "extra: Extra inputs are not permitted"),
+        (line(extra=1), "extra: Unexpected keyword argument"),
         (line(loops="20"), "loops: Input should be a valid integer"),
         (line(loops=30), "30 loops, which timeit never tries"),
         (line(loops=0), "0 loops"),

@@ -42,7 +42,7 @@ BUSY = (CpuTime(0, "engine", 2 * S, 0, 10 * S, 0), CpuTime(1, "subject", 9 * S, 
 def crawl_with(*, wrong: int = 0, rate: float = 80.0, **counters: object) -> Trial:
     summary = LinesSummary(urls=1000, time_ns=10 * S, exhausted_ns=10 * S, p50_ns=float(S), right_per_s=rate)
     made = trial("a", 0, concurrency=50, urls_given=1000, summary=summary, tally=Tally(right=1000 - wrong, late=wrong))
-    return with_validity(replace(made, counters=replace(QUIET_COUNTERS, **counters)))  # type: ignore[arg-type]
+    return with_validity(replace(made, counters=replace(QUIET_COUNTERS, **counters)), RULES)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def crawl(block: int = 0, *, wrong: int = 0, **counters: Any) -> Trial:
     )
     tally = Tally(right=1000 - wrong, late=wrong)
     made = trial("a", block, concurrency=50, urls_given=1000, summary=summary, tally=tally)
-    return with_validity(replace(made, counters=replace(QUIET, **counters)))
+    return with_validity(replace(made, counters=replace(QUIET, **counters)), RULES)
 
 
 LATE = {"lateness_mean_ns": 0.6 * S}
@@ -236,14 +236,14 @@ def test_a_broken_rule_spoils_the_figures_that_it_can_touch(
     counters: dict[str, Any], rule: str | None, spoiled: set[Aspect]
 ) -> None:
     of = crawl(**counters)
-    broken = [finding.rule.name for finding in findings(of) if finding.passed is False]
+    broken = [finding.rule.name for finding in findings(of, RULES) if finding.passed is False]
     assert (rule in broken) if rule else not broken
     assert spoiled_aspects(of) == spoiled
 
 
 def test_a_full_link_leaves_cpu_time_standing() -> None:
     full, idle = PathCounters(bytes=12_400_000), PathCounters(bytes=100_000)
-    judged = with_validity(replace(crawl(link=LinkCounters(down=full, up=idle)), link="down.rate=10mbit"))
+    judged = with_validity(replace(crawl(link=LinkCounters(down=full, up=idle)), link="down.rate=10mbit"), RULES)
     assert judged.validity is Validity.LINK_LIMITED, judged.validity_reason
     assert spoiled_aspects(judged) == {PACE}
 

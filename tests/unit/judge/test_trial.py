@@ -256,7 +256,7 @@ def test_a_trial_whose_link_missed_is_limited_by_it_and_no_fault_of_the_subject(
         "asked for a round trip of 40 ms, measured 43 ms",
     )
     assert trial.reason == trial.validity_reason
-    assert judge_validity(trial) == (trial.validity, trial.validity_reason)
+    assert judge_validity(trial, RULES) == (trial.validity, trial.validity_reason)
     assert trial.counters.link
     assert (trial.counters.link.verdict, trial.counters.link.rtt_p50_ns) == ("missed", 43_000_000)
     assert trial.counters.wall_ns is None

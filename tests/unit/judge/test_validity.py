@@ -22,8 +22,8 @@ from httpdyno.model import (
 
 
 def test_an_honest_trial_meets_every_rule() -> None:
-    assert judge_validity(HONEST) == (Validity.VALID, None)
-    judged = {found.rule.name: found.passed for found in findings(HONEST)}
+    assert judge_validity(HONEST, RULES) == (Validity.VALID, None)
+    judged = {found.rule.name: found.passed for found in findings(HONEST, RULES)}
     assert judged.pop("link_rate") is None
     assert judged.pop("link_lateness") is None
     assert judged.pop("link_unread") is None
@@ -34,7 +34,7 @@ def test_an_honest_trial_meets_every_rule() -> None:
 
 def test_a_trial_that_failed_has_no_validity() -> None:
     failed = replace(HONEST, outcome=Outcome.CRASHED)
-    assert (judge_validity(failed), findings(failed)) == ((None, None), ())
+    assert (judge_validity(failed, RULES), findings(failed, RULES)) == ((None, None), ())
 
 
 BUSY_ENGINE = replace(ENGINE, busy_ns=96 * S // 10)
@@ -90,7 +90,7 @@ def test_what_breaks_a_rule_is_found(trial: Trial, rule: str, validity: Validity
     assert found.number == pytest.approx(number, abs=0.5)
     assert found.passed is False
     assert reason in found.text
-    assert judge_validity(trial) == (validity, found.text)
+    assert judge_validity(trial, RULES) == (validity, found.text)
 
 
 @pytest.mark.parametrize(
@@ -105,21 +105,21 @@ def test_what_breaks_a_rule_is_found(trial: Trial, rule: str, validity: Validity
     ],
 )
 def test_more_than_half_a_percent_of_unexplained_wrong_answers_is_incorrect(tally: Tally, validity: Validity) -> None:
-    assert judge_validity(replace(HONEST, tally=tally))[0] is validity
+    assert judge_validity(replace(HONEST, tally=tally), RULES)[0] is validity
 
 
 def test_nothing_outweighs_that_nobody_can_verify_it() -> None:
     drifting = replace(with_counters(throughput=bins(*range(70, 20, -1))), tally=Tally(unverified=1750))
     assert finding(drifting, "drift").passed is False
-    assert judge_validity(drifting)[0] is Validity.UNVERIFIED
+    assert judge_validity(drifting, RULES)[0] is Validity.UNVERIFIED
 
 
 def test_what_spoils_the_instrument_comes_before_what_it_then_shows() -> None:
     starved = replace(with_counters(origin_waiting_ns=5 * S), tally=Tally(right=500, false_error=500))
-    assert judge_validity(starved)[0] is Validity.DISTURBED
+    assert judge_validity(starved, RULES)[0] is Validity.DISTURBED
     disturbed = replace(with_counters(cpus=(ENGINE, BUSY_SUBJECT)), tally=Tally(right=500, false_error=500))
-    assert judge_validity(disturbed)[0] is Validity.DISTURBED
-    assert [found.rule.name for found in findings(disturbed) if found.passed is False] == [
+    assert judge_validity(disturbed, RULES)[0] is Validity.DISTURBED
+    assert [found.rule.name for found in findings(disturbed, RULES) if found.passed is False] == [
         "foreign_cpu",
         "wrong_answers",
     ]
@@ -129,21 +129,21 @@ BUSY = replace(with_counters(cpus=(ENGINE, BUSY_SUBJECT)), tally=Tally(right=900
 
 
 def test_answers_that_no_noise_makes_wrong_come_before_the_noise_and_all_that_failed_is_said() -> None:
-    assert judge_validity(BUSY) == (
+    assert judge_validity(BUSY, RULES) == (
         Validity.INCORRECT,
         "10 % of the answers are wrong (100 of 1000, most of them wrong_length; at most 0.5 %); "
         "also: foreign_cpu 20 % (at most 10 %)",
     )
     # Too few of the others are certain: the machine may have caused them.
     doubtful = replace(BUSY, tally=Tally(right=900, false_error=97, wrong_length=3, surely_wrong=3))
-    validity, reason = judge_validity(doubtful)
+    validity, reason = judge_validity(doubtful, RULES)
     assert validity is Validity.DISTURBED
     assert (reason or "").endswith("; also: wrong_answers 10 % (at most 0.5 %)")
 
 
 def test_a_record_that_is_older_than_the_question_is_judged_as_it_was() -> None:
     older = replace(BUSY, tally=Tally(right=900, wrong_length=100))
-    assert judge_validity(older)[0] is Validity.DISTURBED
+    assert judge_validity(older, RULES)[0] is Validity.DISTURBED
 
 
 def test_a_stall_at_the_end_does_not_hide_a_saturated_origin() -> None:
@@ -194,15 +194,15 @@ SHORT = with_summary(
 
 
 def test_what_is_not_known_is_not_judged_and_says_why() -> None:
-    for found in findings(NOTHING):
+    for found in findings(NOTHING, RULES):
         assert (found.number, found.passed) == (None, None)
         assert found.text.startswith("not judged: ")
         assert found.text > "not judged: "
-    assert judge_validity(NOTHING) == (Validity.VALID, None)
+    assert judge_validity(NOTHING, RULES) == (Validity.VALID, None)
 
 
 def test_shares_of_a_very_short_trial_are_not_judged() -> None:
-    unjudged = {found.rule.name for found in findings(SHORT) if found.passed is None}
+    unjudged = {found.rule.name for found in findings(SHORT, RULES) if found.passed is None}
     assert unjudged == {
         "origin_cpu", "origin_waiting", "origin_cpu_busy", "origin_lateness", "web_ceiling", "link_rate",
         "link_lateness", "link_unread", "steal", "foreign_cpu", "memory_pressure", "io_pressure", "drift",
@@ -219,7 +219,7 @@ def test_a_trial_that_was_refused_keeps_its_reason() -> None:
     refused = replace(
         HONEST, outcome=Outcome.REFUSED, reason="off", validity=Validity.LINK_LIMITED, validity_reason="off"
     )
-    assert (judge_validity(refused), findings(refused)) == ((Validity.LINK_LIMITED, "off"), ())
+    assert (judge_validity(refused, RULES), findings(refused, RULES)) == ((Validity.LINK_LIMITED, "off"), ())
 
 
 def test_every_rule_has_a_name_of_its_own_and_a_sentence_that_can_be_filled_in() -> None:
@@ -236,13 +236,13 @@ def test_every_validity_but_valid_has_a_rule() -> None:
 def test_the_verdict_of_a_disturbed_trial_names_the_programs() -> None:
     used = (ProgramUse("cc1plus", 3 * S), ProgramUse("bash", S // 100))
     starved = replace(with_counters(origin_waiting_ns=3 * S), other_programs=used)
-    validity, reason = judge_validity(starved)
+    validity, reason = judge_validity(starved, RULES)
     assert validity is Validity.DISTURBED
     # A program that used less than one per cent of a CPU is not named.
     assert "but cc1plus had its CPU" in (reason or "")
     assert "bash" not in (reason or "")
     unknown = with_counters(origin_waiting_ns=3 * S)
-    assert "but another program had its CPU" in (judge_validity(unknown)[1] or "")
+    assert "but another program had its CPU" in (judge_validity(unknown, RULES)[1] or "")
 
 
 @pytest.mark.parametrize(("waited_ns", "number"), [(1_004_000_000, "10.04 %"), (1_040_000_000, "10.4 %")])
@@ -255,8 +255,8 @@ def test_a_number_beyond_its_threshold_never_reads_like_the_threshold(waited_ns:
 
 def test_a_late_origin_that_other_programs_starved_is_disturbed() -> None:
     late = with_counters(lateness_mean_ns=300_000, origin_waiting_ns=3 * S)
-    assert judge_validity(late)[0] is Validity.DISTURBED
-    assert judge_validity(with_counters(lateness_mean_ns=300_000))[0] is Validity.ORIGIN_LIMITED
+    assert judge_validity(late, RULES)[0] is Validity.DISTURBED
+    assert judge_validity(with_counters(lateness_mean_ns=300_000), RULES)[0] is Validity.ORIGIN_LIMITED
 
 
 LATE = with_counters(lateness_mean_ns=300_000)
@@ -271,11 +271,14 @@ PACE_ONLY = [
 
 @pytest.mark.parametrize("trial", PACE_ONLY)
 def test_a_busy_or_late_origin_leaves_the_cpu_time_of_an_answer_standing(trial: Trial) -> None:
-    assert spoiled_aspects(with_validity(trial)) == {Aspect.PACE}
+    assert spoiled_aspects(with_validity(trial, RULES)) == {Aspect.PACE}
 
 
 def test_a_program_on_the_cpu_of_the_subject_spoils_its_cpu_time() -> None:
-    assert spoiled_aspects(with_validity(with_counters(cpus=(ENGINE, BUSY_SUBJECT)))) == {Aspect.PACE, Aspect.CPU}
+    assert spoiled_aspects(with_validity(with_counters(cpus=(ENGINE, BUSY_SUBJECT)), RULES)) == {
+        Aspect.PACE,
+        Aspect.CPU,
+    }
 
 
 @pytest.mark.parametrize(
@@ -287,7 +290,7 @@ def test_a_program_on_the_cpu_of_the_subject_spoils_its_cpu_time() -> None:
     ],
 )
 def test_wrong_answers_and_a_lack_of_memory_spoil_every_figure(trial: Trial) -> None:
-    assert spoiled_aspects(with_validity(trial)) == set(Aspect)
+    assert spoiled_aspects(with_validity(trial, RULES)) == set(Aspect)
 
 
 def test_a_verdict_of_version_0_1_spoils_what_its_rule_spoils_today() -> None:
@@ -295,7 +298,7 @@ def test_a_verdict_of_version_0_1_spoils_what_its_rule_spoils_today() -> None:
         assert spoiled_aspects(replace(with_counters(origin_waiting_ns=3 * S), validity=verdict)) == {Aspect.PACE}
     # A verdict that no rule explains spoils everything, and a valid trial has nothing spoiled.
     assert spoiled_aspects(replace(HONEST, validity=Validity.GENERATOR_LIMITED)) == set(Aspect)
-    assert spoiled_aspects(with_validity(HONEST)) == set()
+    assert spoiled_aspects(with_validity(HONEST, RULES)) == set()
 
 
 def linked(spec: str, up: PathCounters, down: PathCounters) -> Trial:
@@ -339,7 +342,7 @@ def test_an_emulator_that_is_late_limits_the_trial(
     found = finding(trial, "link_lateness")
     assert found.passed is passed
     if passed is False:
-        assert judge_validity(trial) == (Validity.LINK_LIMITED, found.text)
+        assert judge_validity(trial, RULES) == (Validity.LINK_LIMITED, found.text)
         assert f"was itself late, by {(up_ns + down_ns) / 1e6:.2f} ms where " in found.text  # type: ignore[operator]
 
 

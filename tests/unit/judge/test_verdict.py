@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from httpdyno.judge import Expectations, Reference, expectations_unknown
 from httpdyno.judge.lines import LINE_COLUMNS
 from httpdyno.judge.reference import EXPECTED, Served, wrong_words
-from httpdyno.judge.verdict import DONE_SLACK_NS, Claims, Judged, Requests, judge_samples, seen_within
+from httpdyno.judge.verdict import DONE_SLACK_NS, Judged, judge_samples, seen_within
 
 MS = 10**6
 T = 1_729_512_000 * 10**9
@@ -322,8 +321,8 @@ def test_seen_within_is_what_comparing_every_pair_gives(
     begin_end = [(group, begin, begin + length) for group, begin, length in claims]
     at_done = [(group, at, at + DONE_SLACK_NS + extra - 4) for group, at, extra in requests]
     seen = seen_within(
-        Claims(*(np.array([claim[i] for claim in begin_end], dtype=np.int64) for i in range(3))),
-        Requests(*(np.array([request[i] for request in at_done], dtype=np.int64) for i in range(3))),
+        pl.DataFrame(begin_end, dict.fromkeys(("group", "begin_ns", "end_ns"), pl.Int64), orient="row"),
+        pl.DataFrame(at_done, dict.fromkeys(("group", "at_ns", "done_ns"), pl.Int64), orient="row"),
     )
     pairs = [
         any(g == group and begin <= at <= end and done - DONE_SLACK_NS <= end for g, at, done in at_done)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from httpdyno.lab.cpus import without_program_s
+from httpdyno.lab.machine_use import without_program_s
 
 STAT = """cpu  600 0 300 5000 40 1 60 0 0 0
 cpu0 100 0 100 1000 10 0 20 0 0 0
@@ -17,9 +17,8 @@ ctxt 5
 
 @pytest.mark.parametrize(("cpus", "seconds"), [({0}, 10.3), ({1}, 20.51), ({0, 1}, 30.81), ({10}, 20.2), ({7}, 0.0)])
 def test_idle_waiting_and_interrupts_count(cpus: set[int], seconds: float, tmp_path: Path) -> None:
-    stat = tmp_path / "stat"
-    stat.write_text(STAT, encoding="ascii")
-    assert without_program_s(cpus, stat=stat, ticks_per_s=100) == pytest.approx(seconds)
+    (tmp_path / "stat").write_text(STAT, encoding="ascii")
+    assert without_program_s(cpus, proc=tmp_path, ticks_per_s=100) == pytest.approx(seconds)
 
 
 def test_this_machine_tells() -> None:

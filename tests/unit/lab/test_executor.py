@@ -12,6 +12,7 @@ import pytest
 from conftest import ANSWERS_ALL, MakeSubject
 from doubles.meanwhile import as_soon_as
 from httpdyno.errors import Interrupted
+from httpdyno.judge.validity import RULES
 from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor
@@ -112,7 +113,7 @@ def test_answers_of_the_real_internet_are_counted_and_not_judged(
         urls.file.flush()
         executor = LocalExecutor(Engine(stand_in_engine), Pinning(), interruption, None, builds, urls=urls)
         assert executor.planned_time(live) is None
-        judged = executor.run(TrialPlan(0, 0, 0, subject, live), CRAWL)
+        judged = executor.run(TrialPlan(0, 0, 0, subject, live), CRAWL, RULES)
     trial = judged.trial
     assert (trial.outcome, trial.validity, trial.urls_given) == (Outcome.OK, Validity.UNVERIFIED, 4)
     assert trial.tally is not None

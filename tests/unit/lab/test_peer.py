@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from httpdyno.errors import InvalidValue
-from httpdyno.lab.peer import PEER_URL, peer_expectations
-from httpdyno.lab.room import Command, Pinning, RoomFiles, RoomSpec
+from httpdyno.lab.room import Command, RoomFiles, RoomSpec
+from httpdyno.lab.web_answers import PEER_URL, peer_expectations
 from httpdyno.model import Condition, UrlSeries, Workload
 
 FILES = RoomFiles(*map(Path, ("/in", "/out", "/err", "/report", "/arrivals")), 9, Path("/driver"), Path("/out"))
@@ -15,7 +15,7 @@ CONDITION = Condition("latency", "plain", Workload(UrlSeries(f"{PEER_URL}/plain?
 
 def test_the_room_starts_the_server_in_place_of_a_web() -> None:
     peer = Command(("python", "-m", "serve it"), Path("/peer"), {"B": "2", "A": "1 2"})
-    argv = RoomSpec.of(CONDITION, Command(("./client",), Path("/build")), Pinning(), peer).argv(Path("/engine"), FILES)
+    argv = RoomSpec(Command(("./client",), Path("/build")), CONDITION, peer=peer).argv(Path("/engine"), FILES)
     assert "--web" not in argv
     assert "--seed" not in argv
     assert " ".join(argv[2:14]) == (

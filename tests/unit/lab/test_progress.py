@@ -43,7 +43,7 @@ def test_any_split_into_pieces_reads_the_same(requests: list[int], sizes: list[i
         + b"\n"
         for count in requests
     )
-    reader = ProgressReader(parse_progress)
+    reader = ProgressReader()
     seen: list[Progress] = []
     rest = whole
     for size in sizes:

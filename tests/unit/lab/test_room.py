@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from httpdyno.errors import InvalidValue
-from httpdyno.lab.room import Command, Driver, Pinning, RoomFiles, RoomSpec
+from httpdyno.lab.room import Command, Pinning, RoomFiles, RoomSpec
 from httpdyno.model import Condition, Link, Workload
 
 FILES = RoomFiles(*map(Path, ("/in", "/out", "/err", "/report", "/arrivals")), 9, Path("/driver"), Path("/peer"))
@@ -14,8 +14,8 @@ COMMAND = Command(("./client", "-v"), Path("/build"), {"B": "2", "A": "1=1"}, (P
 CONDITION = Condition("crawl", "top-sites", Workload(("https://a.example/",), timeout_s=2.5), seed=7)
 
 
-def argv_of(condition: Condition, pinning: Pinning = Pinning(), peer: Command | Driver | None = None) -> list[str]:  # noqa: B008
-    return RoomSpec.of(condition, COMMAND, pinning, peer).argv(Path("/engine"), FILES)
+def argv_of(condition: Condition, pinning: Pinning = Pinning()) -> list[str]:  # noqa: B008
+    return RoomSpec(COMMAND, condition, pinning).argv(Path("/engine"), FILES)
 
 
 def test_everything_that_a_trial_needs_is_said() -> None:

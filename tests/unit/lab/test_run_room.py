@@ -14,11 +14,11 @@ from httpdyno.judge import Expectations
 from httpdyno.lab.engine import Engine, engine_refusal
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.observer import Progress, Silence
-from httpdyno.lab.room import Command, RoomSpec, Web
+from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.lab.run_room import run_room
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import TrialFiles
-from httpdyno.model import Fitness
+from httpdyno.model import Condition, Fitness, Workload
 from httpdyno.subjects.engine_program import find_engine
 
 UPPER_CASE = ("tr", "a-z", "A-Z")
@@ -62,7 +62,7 @@ def run(
     answers_lines: bool = False,
 ) -> TrialFiles:
     command = Command(argv, Path("/"), {"GREETING": "hello"})
-    spec = RoomSpec(command, Web("plain", 1), deadline_s=1)
+    spec = RoomSpec(command, Condition("bench", "plain", Workload(()), deadline_s=1))
     return run_room(engine, spec, urls, interruption or Interruption(), witness, answers_lines=answers_lines)
 
 
@@ -269,7 +269,7 @@ def test_the_engine_answers_questions(stand_in_engine: Path) -> None:
     with ScratchFile() as file, ScratchFile() as expected:
         engine.urls(web="plain", seed=1, limit=2, into=file.file)
         assert file.read_text() == "https://host0.example/\nhttps://host1.example/\n"
-        engine.expect(web="plain", seed=1, timeout_s=5, urls=file.path, into=expected.file)
+        engine.expect(Condition("bench", "plain", Workload(())), file.path, expected.file)
         assert len(expected.read_text().splitlines()) == 3
     with ScratchFile() as file, pytest.raises(InvalidValue, match="there is no web 'nowhere'"):
         engine.urls(web="nowhere", seed=1, limit=2, into=file.file)
@@ -297,7 +297,7 @@ def test_facts_of_another_form_are_refused(tmp_path: Path, answer: str) -> None:
 
 def test_the_engine_is_where_the_variable_says(stand_in_engine: Path, tmp_path: Path) -> None:
     assert find_engine({"HTTPDYNO_ENGINE": str(stand_in_engine)}) == stand_in_engine
-    with pytest.raises(EngineFailed, match="HTTPDYNO_ENGINE=.* is no program that can be run"):
+    with pytest.raises(EngineFailed, match="HTTPDYNO_ENGINE=.* is not a program that can be run"):
         find_engine({"HTTPDYNO_ENGINE": str(tmp_path)})
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from httpdyno.lab.trial_files import TrialFolder, sweep
+from httpdyno.lab.trial_files import sweep, trial_folder
 
 
 def test_it_is_gone_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with TrialFolder() as folder:
-        (folder.path / "samples.csv").write_text("x", encoding="utf-8")
-        assert folder.path.parent == tmp_path
+    with trial_folder() as folder:
+        (folder / "samples.csv").write_text("x", encoding="utf-8")
+        assert folder.parent == tmp_path
     assert list(tmp_path.iterdir()) == []
 
 

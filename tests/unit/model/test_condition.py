@@ -43,7 +43,7 @@ def test_a_user_agent_that_no_header_carries_is_refused(user_agent: str) -> None
 
 @pytest.mark.parametrize("deadline", [0, -1, float("nan")])
 def test_a_deadline_before_everything_is_refused(deadline: float) -> None:
-    with pytest.raises(InvalidValue, match="is no time to measure in; write it like 10m"):
+    with pytest.raises(InvalidValue, match="is not a time to measure in; write it like 10m"):
         Condition("bench", "plain", Workload(()), deadline_s=deadline)
 
 

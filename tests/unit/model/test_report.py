@@ -11,7 +11,7 @@ COLUMNS = (Column("a"), Column("b"))
 def test_a_table_gives_the_values_of_a_column() -> None:
     table = Table(COLUMNS, (("x", 1), ("y", None)))
     assert table.values("b") == (1, None)
-    with pytest.raises(InvalidValue, match="known are: a, b"):
+    with pytest.raises(InvalidValue, match="choose from: a, b"):
         table.values("c")
 
 
@@ -22,7 +22,7 @@ def test_columns_are_chosen_in_an_order_and_those_with_a_value_are_known() -> No
     )
     assert table.filled() == ("a",)
     assert Table(COLUMNS, ()).filled() == ()
-    with pytest.raises(InvalidValue, match="known are: a, b"):
+    with pytest.raises(InvalidValue, match="choose from: a, b"):
         table.select(["c"])
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from httpdyno.stats.ratio import ratio_p
+from httpdyno.stats.ratio import LogRatio
 from pages.power import relative_power, smallest_difference
 
 
@@ -22,7 +22,7 @@ def test_a_value_of_the_literature() -> None:
 @pytest.mark.parametrize(("ratio", "spread", "blocks"), [(1.03, 0.02, 5), (1.05, 0.05, 7), (0.9, 0.1, 5)])
 def test_simulated_runs_find_it_as_often(ratio: float, spread: float, blocks: int) -> None:
     logs = np.random.default_rng(7).normal(math.log(ratio), spread, (20_000, blocks))
-    found = float((ratio_p(logs) <= 0.05).mean())
+    found = float((LogRatio.paired(logs).p() <= 0.05).mean())
     assert found == pytest.approx(relative_power(ratio, spread, blocks), abs=0.015)
 
 

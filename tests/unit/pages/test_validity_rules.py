@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from httpdyno.experiments.registry import validity_rules
 from httpdyno.model import Validity
-from pages.validity_rules import with_rules
+from pages.validity_rules import validity_rules, with_rules
 
 PAGE = Path(__file__).parents[3] / "docs" / "concepts" / "validity.md"
 

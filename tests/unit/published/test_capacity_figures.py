@@ -6,7 +6,8 @@ from itertools import product
 import pytest
 
 from doubles.collected import collected, number
-from httpdyno.published import PublishedTable, published_table, published_tables
+from doubles.presets import published_tables
+from httpdyno.published import PublishedTable, published_table
 
 NAMES = {
     "capacity-batch-1": "go-client-batch-1-localhost.csv",

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from doubles.collected import collected, number
+from doubles.presets import published_tables
 from httpdyno.errors import UnknownName
 from httpdyno.model import Cell, ColumnKind, SubjectKind
-from httpdyno.published import PublishedTable, published_names, published_table, published_tables
+from httpdyno.published import PublishedTable, published_names, published_table
 from httpdyno.published.table import Role
 from httpdyno.subjects.catalogue import read_catalogue
 
@@ -30,7 +31,7 @@ def test_each_table_of_the_publications_is_there() -> None:
 def test_an_unknown_table_is_refused_with_the_known_names() -> None:
     with pytest.raises(
         UnknownName,
-        match="'tables': there is no such published table; known are: .*, cost, cost-throughput, crawl, lat",
+        match="'tables': there is no such published table; choose from: .*, cost, cost-throughput, crawl, lat",
     ):
         published_table("tables")
 

@@ -4,19 +4,13 @@ from fractions import Fraction
 
 import pytest
 
+from doubles.presets import preset_names, published_tables
 from httpdyno.cli.experiment_verb import experiment_verb
 from httpdyno.errors import InvalidValue, UnknownName
 from httpdyno.experiments.crawl.options import VERB
 from httpdyno.experiments.crawl.plan import USUAL_DEADLINE_S
 from httpdyno.model import parse_duration_ns
-from httpdyno.published import (
-    find_preset,
-    parse_scale,
-    preset_names,
-    published_names,
-    published_table,
-    published_tables,
-)
+from httpdyno.published import find_preset, parse_scale, published_names, published_table
 from httpdyno.subjects.catalogue import read_catalogue
 
 BENCH = find_preset("published", "bench")
@@ -56,16 +50,18 @@ def test_a_scale_takes_that_share_of_the_urls(text: str, urls: int) -> None:
     "text", ["0", "2/0", "0/3", "-1/2", "2", "11/10", "", "a tenth", "1/2/3", "nan", "1e999999999", "٣/٤"]
 )
 def test_a_scale_that_is_no_share_is_refused(text: str) -> None:
-    with pytest.raises(InvalidValue, match="--scale: .* is no share of a whole; write it like 1/10") as refused:
+    with pytest.raises(InvalidValue, match="--scale: .* is not a share; write it like 1/10") as refused:
         parse_scale(text)
     assert refused.value.exit_code == 2
 
 
 def test_an_unknown_preset_is_refused_with_the_known_names() -> None:
-    with pytest.raises(UnknownName, match="--preset: bench has no preset 'publisht'; known are: published") as refused:
+    with pytest.raises(
+        UnknownName, match="--preset: bench has no preset 'publisht'; choose from: published"
+    ) as refused:
         find_preset("publisht", "bench")
     assert refused.value.exit_code == 2
-    with pytest.raises(UnknownName, match="known are: none"):
+    with pytest.raises(UnknownName, match="choose from: none"):
         find_preset("published", "doctor")
 
 

@@ -156,7 +156,7 @@ def test_results_are_kept_and_read_again(tmp_path: Path) -> None:
     assert read_results(path, {}) == {}
     assert read_results(tmp_path / "none.json", {}) == {}
     path.write_text('{"version": 1}')
-    with pytest.raises(InvalidValue, match=r"ratios\.json: is no file of results"):
+    with pytest.raises(InvalidValue, match=r"ratios\.json: is not a file of results"):
         read_results(path, {})
 
 

@@ -64,7 +64,7 @@ def test_cells_for_people(cell: Cell, kind: ColumnKind, text: str) -> None:
 
 def test_the_formats_are_the_modules() -> None:
     assert format_names() == ("csv", "json", "markdown", "plain", "table")
-    with pytest.raises(UnknownName, match="no format 'xml'; known are: csv, json, markdown, plain, table"):
+    with pytest.raises(UnknownName, match="no format 'xml'; choose from: csv, json, markdown, plain, table"):
         render(TABLE, "xml")
 
 

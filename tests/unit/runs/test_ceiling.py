@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from httpdyno.experiments.definition import Judging
 from httpdyno.judge import Circumstances, JudgedTrial, trial_not_run
-from httpdyno.judge.validity import RULES
 from httpdyno.lab.cool_down import Pause
 from httpdyno.lab.executor import TrialKind
 from httpdyno.lab.planned_time import PlannedTime
@@ -74,7 +74,7 @@ class Left(AbstractContextManager[None]):
         return None
 
 
-def judged(plan: TrialPlan, _: Any, circumstances: Circumstances, **__: Any) -> JudgedTrial:
+def judged(plan: TrialPlan, _: Any, circumstances: Circumstances, _rules: Any) -> JudgedTrial:
     rate = 1000.0 if plan.purpose is Purpose.CEILING else 400.0
     made = replace(
         trial_not_run(plan, Outcome.OK, None, circumstances).having(LinesSummary(urls=10, right_per_s=rate)),
@@ -86,7 +86,7 @@ def judged(plan: TrialPlan, _: Any, circumstances: Circumstances, **__: Any) -> 
 
 def runner() -> TrialRunner:
     pretender: Any = Pretender()
-    return TrialRunner(pretender, {SubjectKind.CLIENT: TrialKind(pretender.execute, judged)}, RULES)
+    return TrialRunner(pretender, Judging(trials={SubjectKind.CLIENT: TrialKind(pretender.execute, judged)}))
 
 
 def test_trials_know_the_ceiling_that_was_found_before_them() -> None:

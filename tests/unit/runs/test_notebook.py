@@ -158,14 +158,14 @@ def test_a_run_of_version_1_stays_readable() -> None:
 
 
 def test_mistakes_are_said_with_what_is_known(run: LoadedRun, tmp_path: Path) -> None:
-    with pytest.raises(UnknownName, match="no metric 'speed'; known are: time, avg"):
+    with pytest.raises(UnknownName, match="no metric 'speed'; choose from: time, avg"):
         run.ranking("speed")
     with pytest.raises(InvalidValue, match="connections has no direction"):
         run.comparisons("connections")
     with pytest.raises(UnknownName, match="there is no subject 'x' in this run; it has: slow, fast, bad"):
         run.comparisons(baseline="x")
     (tmp_path / "foreign").mkdir()
-    with pytest.raises(UnreadableRun, match="is no run of httpdyno: it has no manifest.json"):
+    with pytest.raises(UnreadableRun, match="is not a run of httpdyno: it has no manifest.json"):
         httpdyno.load_run(tmp_path / "foreign")
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from doubles.presets import preset_names
 from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.experiments.report import usual_headline
 from httpdyno.judge import marked_ranks
 from httpdyno.model import Table
-from httpdyno.published import preset_names
 from httpdyno.report.formats import format_names, render
 from httpdyno.report.sections.tables import rows_apart
 from httpdyno.runs.showing import read_by_programs, shown_tables

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.stats import FloatArray, adjust_all_pairs, all_pairs_p, compare_all_pairs, holm
-from httpdyno.stats.ratio import ratio_p
+from httpdyno.stats.ratio import LogRatio
 from httpdyno.stats.summary import two_sided_p
 
 
 def own_p(logs: FloatArray) -> FloatArray:
     first, second = np.triu_indices(len(logs), 1)
-    return ratio_p(logs[first] - logs[second])
+    return LogRatio.paired(logs[first] - logs[second]).p()
 
 
 def drawn(seed: int, subjects: int, blocks: int, step: float = 0.0) -> FloatArray:

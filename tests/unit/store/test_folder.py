@@ -91,10 +91,10 @@ def test_a_damaged_run_without_a_time_is_the_oldest(runs: Path) -> None:
         (
             "absent",
             UnknownName,
-            "'absent': there is no such run, neither as a folder nor below runs; known are: a-name-of-",
+            "'absent': there is no such run, neither as a folder nor below runs; choose from: a-name-of-",
         ),
         ("", UnknownName, "'': there is no such run"),
-        ("list.txt", UnreadableRun, "runs/list.txt is no run of httpdyno: a run is a folder"),
+        ("list.txt", UnreadableRun, "runs/list.txt is not a run of httpdyno: a run is a folder"),
     ],
 )
 def test_what_is_no_run_is_refused(runs: Path, name: str, kind: type[UsageError], said: str) -> None:
@@ -108,7 +108,7 @@ def test_only_the_newest_are_named(runs: Path) -> None:
         make_run(runs, f"run-{number}", NOON + timedelta(days=1 + number))
     with pytest.raises(UnknownName) as error:
         find_run("absent", runs)
-    assert error.value.line.endswith("known are: run-6, run-5, run-4, run-3, run-2 and 5 more (httpdyno runs)")
+    assert error.value.line.endswith("choose from: run-6, run-5, run-4, run-3, run-2 and 5 more (httpdyno runs)")
 
 
 @pytest.mark.parametrize(("name", "held"), [("latest", "no run"), ("previous", "no run")])

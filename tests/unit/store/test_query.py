@@ -275,7 +275,7 @@ def test_damaged_and_foreign_folders_are_told_and_the_others_are_asked(tmp_path:
     assert len(told) == 3
     assert str(short) in told[0]
     assert "manifest.json is damaged" in told[1]
-    assert told[2].endswith("foreign is no run of httpdyno: it has no manifest.json")
+    assert told[2].endswith("foreign is not a run of httpdyno: it has no manifest.json")
 
 
 def test_damage_in_the_middle_of_a_file_is_told_with_its_run(tmp_path: Path) -> None:

@@ -219,10 +219,10 @@ def test_what_can_be_derived_need_not_be_written(tmp_path: Path) -> None:
         ("environment", "enviroment", "unknown key 'run.enviroment'; did you mean 'environment'?"),
         ("reason =", "raeson =", "unknown key 'known_failure.raeson'; did you mean 'reason'?"),
         ('"stall_tls"', '"stall_tsl"', "known_failure.case: unknown case 'stall_tsl'; did you mean 'stall_tls'?"),
-        ("concurrency = 125", "colour = 1", "unknown key 'colour'; known are: build, capabilities,"),
+        ("concurrency = 125", "colour = 1", "unknown key 'colour'; choose from: build, capabilities,"),
         ("concurrency = 125", "concurrency = 0", "concurrency: input should be greater than or equal to 1, not 0"),
         ("concurrency = 125", 'concurrency = "many"', "concurrency: input should be a valid integer, not 'many'"),
-        ('check = ["json"]', "", 'json_parser is for who checks JSON; claim check = ["json"], or leave it out'),
+        ('check = ["json"]', "", 'json_parser is for clients that check JSON; claim check = ["json"], or leave it out'),
         ('["timeit"]', '["timit"]', "capabilities.harness: input should be 'timeit', not 'timit'"),
         ('method = "net/http"\n', "", "the key 'method' is missing"),
         ('kind = "client"', 'kind = "cleint"', "kind: input should be 'client', 'tool' or 'server', not 'cleint'"),
@@ -299,7 +299,7 @@ def test_a_tool_names_the_parser_of_its_report(tmp_path: Path) -> None:
         (TOOL, "subject go-client: a tool needs a parser for its report; set it under [report]"),
         (f'{TOOL}[report]\nparser = "wrkk"\n', "report.parser: unknown parser 'wrkk'; did you mean 'wrk'?"),
         (f'{TOOL}[report]\nparsre = "wrk"\n', "unknown key 'report.parsre'; did you mean 'parser'?"),
-        (f'{WHOLE}[report]\nparser = "wrk"\n', "only a tool has a report; a client must not have [report]"),
+        (f'{WHOLE}[report]\nparser = "wrk"\n', "only a tool has [report]; a client must not have it"),
     ],
 )
 def test_a_parser_that_is_none_or_not_due_is_refused(tmp_path: Path, text: str, said: str) -> None:

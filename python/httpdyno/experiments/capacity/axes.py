@@ -1,9 +1,10 @@
-"""The axes of the capacity question: the quantities that vary, and the values that are asked for."""
+"""The axes of the capacity question: the quantities that vary, the values that are asked for, and their format."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Self
+from math import prod
+from typing import Any, Final, Self
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.figures import CapacityPoint
@@ -20,25 +21,38 @@ from httpdyno.model import (
 )
 from httpdyno.model.link import DEFAULT_QUEUE_NS, HOUR_NS, RATES_BITS_PER_S
 
-__all__ = [
-    "CONCURRENCY",
-    "DELAY",
-    "LINK_RATE",
-    "QUANTITIES",
-    "QUEUE",
-    "ROUND_TRIP",
-    "SIZE",
-    "Axes",
-    "Quantity",
-    "name_of",
-    "shown_size",
-    "shown_time",
-]
-
 _COUNT: Final = re.compile(r"[0-9]{1,7}")
 _LARGEST_BYTES: Final = 1024**3
-_SIZES: Final = (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024))
-_TIMES: Final = (("s", 10**9), ("ms", 10**6), ("us", 10**3))
+_Units = tuple[tuple[str, int], ...]
+_SIZES: Final[_Units] = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10), ("B", 1))
+_TIMES: Final[_Units] = (("s", 10**9), ("ms", 10**6), ("us", 10**3))
+_RATES: Final[_Units] = (("Gbit/s", 10**9), ("Mbit/s", 10**6), ("kbit/s", 10**3))
+_UNLIMITED: Final = "no limit"
+
+Value = int | None
+"""Value on an axis: bytes, nanoseconds, bits a second or requests; None for a link without such a limit."""
+
+
+def shown_size(size_bytes: int) -> str:
+    """Write a size with all of its digits: ``0 B``, ``100 KiB``, ``1000 B``."""
+    return _shown(size_bytes, _SIZES, ("B", 1))
+
+
+def _shown_time(time_ns: int) -> str:
+    return _shown(time_ns, _TIMES, ("ms", 10**6))
+
+
+def _shown(value: int, units: _Units, otherwise: tuple[str, int]) -> str:
+    unit, factor = next((one for one in units if value and value % one[1] == 0), otherwise)
+    return f"{format_exact(value / factor)} {unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    units: _Units
+    """The largest first."""
+    shown: Callable[[int], str]
+    """Format one value with all of its digits; without spaces and commas, options are written like that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +60,18 @@ class Quantity:
     """One axis of the grid."""
 
     setting: str
-    """Its name among the settings of a manifest: ``link_rate``."""
+    """Its name among the options and the settings of a manifest: ``link_rate``."""
+    field: str
+    """Its field of a ``CapacityPoint``."""
+    axis: str
+    """Its field of ``Axes``."""
     read: Callable[[str], int]
-    written: Callable[[int], str]
-    """Without spaces, as ``read`` reads it."""
+    scale: _Scale
+    title: str
+    wording: str = "{}"
+    """The value together with its axis in a sentence: ``rtt {}``."""
+    label: str = ""
+    """Its title in charts."""
 
     @property
     def option(self) -> str:
@@ -57,26 +79,43 @@ class Quantity:
         return f"--{self.setting.replace('_', '-')}"
 
     def values(self, text: str) -> tuple[int, ...]:
-        """Read a list of them."""
+        """Read a list of values."""
         return parse_values(text, self.read, name=self.option)
 
-    def text(self, values: tuple[int, ...]) -> str:
-        """Write a list so that ``values`` reads it."""
-        return ",".join(self.written(value) for value in values)
+    def text(self, values: Iterable[Value]) -> str | None:
+        """Write a list so that ``values`` reads it; None without limits."""
+        return ",".join(re.sub("[ ,]", "", self.scale.shown(one)) for one in values if one is not None) or None
 
+    def at(self, point: CapacityPoint) -> Value:
+        """Return the value at a point."""
+        value: Value = getattr(point, self.field)
+        return value
 
-def shown_size(size_bytes: int) -> str:
-    """Write a size with all of its digits: ``0 B``, ``100 KiB``, ``1000 B``."""
-    unit, factor = next(
-        ((unit, factor) for unit, factor in _SIZES if size_bytes and size_bytes % factor == 0), ("B", 1)
-    )
-    return f"{size_bytes // factor} {unit}"
+    def distinct(self, points: Iterable[CapacityPoint]) -> tuple[Value, ...]:
+        """Return the distinct values of the points in ascending order; None (no limit) comes last."""
+        return tuple(sorted({self.at(point) for point in points}, key=lambda one: (one is None, one or 0)))
 
+    def name(self, value: Value) -> str:
+        """Format a value together with its axis: ``rtt 40 ms``."""
+        return _UNLIMITED if value is None else self.wording.format(self.scale.shown(value))
 
-def shown_time(time_ns: int) -> str:
-    """Write a time with all of its digits: ``0 ms``, ``40 ms``, ``2 s``, ``1.5 ms``."""
-    unit, factor = next(((unit, factor) for unit, factor in _TIMES if time_ns and time_ns % factor == 0), ("ms", 10**6))
-    return f"{format_exact(time_ns / factor)} {unit}"
+    def unit(self, values: Iterable[Value]) -> tuple[str, int]:
+        """Choose one unit for all values: the largest in which every value except 0 is at least 1.
+
+        Return its name and factor, like ``("KiB", 1024)``. The name of a count is empty.
+        """
+        least = min((value for value in values if value), default=None)
+        if least is None:
+            return self.scale.units[len(self.scale.units) // 2]
+        return next((unit for unit in self.scale.units if unit[1] <= least), self.scale.units[-1])
+
+    def labels(self, values: Sequence[Value]) -> tuple[str, dict[Value, str]]:
+        """Return the title with the unit of the values, like ``rtt, ms``, and each value without its unit."""
+        unit, factor = self.unit(values)
+        labels = {
+            value: _UNLIMITED if value is None else format_exact(float(f"{value / factor:.4g}")) for value in values
+        }
+        return f"{self.title}, {unit}" if unit else self.title, labels
 
 
 def _time(text: str, option: str) -> int:
@@ -84,7 +123,7 @@ def _time(text: str, option: str) -> int:
     return 0 if text == "0" else parse_duration_ns(text, bare_unit="none", name=option)
 
 
-def _link_time(option: str, *, most_hours: int) -> Callable[[str], int]:
+def _link_time(option: str, most_hours: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         time_ns = _time(text, option)
         if time_ns > most_hours * HOUR_NS:
@@ -97,7 +136,7 @@ def _link_time(option: str, *, most_hours: int) -> Callable[[str], int]:
 def _link_rate(text: str) -> int:
     rate = parse_rate_bits_per_s(text, name="--link-rate")
     if rate not in RATES_BITS_PER_S:
-        raise InvalidValue(f"--link-rate: {text[:60]!r} is no rate of a link; write 1kbit to 1tbit, like 100mbit")
+        raise InvalidValue(f"--link-rate: {text[:60]!r} is not a rate of a link; write 1kbit to 1tbit, like 100mbit")
     return rate
 
 
@@ -105,10 +144,6 @@ def _count(text: str) -> int:
     if not _COUNT.fullmatch(text) or int(text) < 1:
         raise InvalidValue(f"--concurrency: {text[:60]!r} is not understood; write whole numbers from 1 on, like 200")
     return int(text)
-
-
-def _compact(shown: Callable[[int], str]) -> Callable[[int], str]:
-    return lambda value: shown(value).replace(" ", "")
 
 
 def _size(text: str) -> int:
@@ -127,20 +162,32 @@ def _delay(text: str) -> int:
     return delay
 
 
-SIZE: Final = Quantity("size", _size, _compact(shown_size))
-DELAY: Final = Quantity("delay", _delay, _compact(shown_time))
+_SIZE: Final = _Scale(_SIZES, shown_size)
+_TIME: Final = _Scale(_TIMES, _shown_time)
+SIZE: Final = Quantity("size", "size_bytes", "sizes_bytes", _size, _SIZE, "size")
+DELAY: Final = Quantity("delay", "delay_ns", "delays_ns", _delay, _TIME, "delay", "delay {}", "delay of the server")
 # A link has up to an hour each way.
-ROUND_TRIP: Final = Quantity("rtt", _link_time("--rtt", most_hours=2), _compact(shown_time))
-LINK_RATE: Final = Quantity("link_rate", _link_rate, _compact(format_rate))
-QUEUE: Final = Quantity("queue", _link_time("--queue", most_hours=1), _compact(shown_time))
-CONCURRENCY: Final = Quantity("concurrency", _count, str)
-QUANTITIES: Final = (SIZE, DELAY, ROUND_TRIP, LINK_RATE, QUEUE, CONCURRENCY)
-"""All that there are: what the guide lists is held against them."""
+ROUND_TRIP: Final = Quantity(
+    "rtt", "round_trip_ns", "round_trips_ns", _link_time("--rtt", 2), _TIME, "rtt", "rtt {}", "round-trip time"
+)
+QUEUE: Final = Quantity("queue", "queue_ns", "queues_ns", _link_time("--queue", 1), _TIME, "queue", "queue {}")
+_RATE: Final = _Scale(_RATES, format_rate)
+LINK_RATE: Final = Quantity(
+    "link_rate", "rate_bits_per_s", "rates_bits_per_s", _link_rate, _RATE, "link", label="rate of the link"
+)
+_COUNTS: Final = _Scale((("", 1),), "{:,}".format)
+CONCURRENCY: Final = Quantity(
+    "concurrency", "concurrency", "concurrencies", _count, _COUNTS, "in flight", "{} in flight", "requests in flight"
+)
+QUANTITIES: Final = (SIZE, DELAY, ROUND_TRIP, QUEUE, LINK_RATE, CONCURRENCY)
+"""All quantities; the first varies fastest in the order of the points."""
+AXES: Final = (SIZE, LINK_RATE, ROUND_TRIP, DELAY, QUEUE, CONCURRENCY)
+"""In order of precedence: of the axes with the most values, the first becomes the vertical one of a grid."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """What is varied, and what all points share."""
+    """Values of the axes, and the settings that all points share."""
 
     sizes_bytes: tuple[int, ...] = (0,)
     delays_ns: tuple[int, ...] = (0,)
@@ -149,17 +196,17 @@ class Axes:
     """Of the link, towards the subject; None: not limited."""
     concurrencies: tuple[int, ...] = (200,)
     queues_ns: tuple[int | None, ...] = (None,)
-    """How long a packet may wait for the rate of the link; None: as is usual for a link."""
+    """Longest wait of a packet for the rate of the link; None: the default of a link."""
     loss: float = 0.0
     """Share of packets that are lost."""
     rps: float | None = 2000.0
-    """Right answers a second that are to be held; None: as many as come (closed loop only)."""
+    """Right answers a second to hold; None: no target (closed loop only)."""
     loop: Loop = Loop.OPEN
     link: Link = field(default_factory=Link)
-    """What no axis says of the link: its packets, and where its ways differ."""
+    """Properties of the link without an axis: its packets, and differences of its ways."""
 
     def __post_init__(self) -> None:
-        """Refuse a grid without points, or of points that cannot be."""
+        """Refuse a grid without points, or with impossible points."""
         if not self.count:
             raise InvalidValue("capacity: an axis of the grid has no value")
         if not 0 <= self.loss < 1:
@@ -169,33 +216,28 @@ class Axes:
             raise InvalidValue("--queue: only a link with a rate has a queue; give a --link-rate, too")
         _ = self.point(0), self.point(self.count - 1)
 
+    def values(self, quantity: Quantity) -> tuple[Value, ...]:
+        """Return the values of one quantity."""
+        values: tuple[Value, ...] = getattr(self, quantity.axis)
+        return values
+
     @property
     def count(self) -> int:
-        """How many points there are, counted without making them."""
-        within = len(self.sizes_bytes) * len(self.delays_ns) * len(self.concurrencies)
-        return within * len(self.round_trips_ns) * len(self.rates_bits_per_s) * len(self.queues_ns)
+        """Number of points."""
+        return prod(len(self.values(quantity)) for quantity in QUANTITIES)
 
     def points(self) -> Iterator[CapacityPoint]:
-        """Return the points, the sizes as the fastest axis, each as it is asked for."""
+        """Return the points, the sizes as the fastest axis; each is made when it is asked for."""
         return map(self.point, range(self.count))
 
     def point(self, number: int) -> CapacityPoint:
-        """Return one of the points, counted from 0: of a million of them, those that are asked for are made."""
-        left, size = divmod(number, len(self.sizes_bytes))
-        left, delay = divmod(left, len(self.delays_ns))
-        left, round_trip = divmod(left, len(self.round_trips_ns))
-        left, queue = divmod(left, len(self.queues_ns))
-        concurrency, rate = divmod(left, len(self.rates_bits_per_s))
-        return CapacityPoint(
-            size_bytes=self.sizes_bytes[size],
-            delay_ns=self.delays_ns[delay],
-            round_trip_ns=self.round_trips_ns[round_trip],
-            rate_bits_per_s=self.rates_bits_per_s[rate],
-            queue_ns=self.queues_ns[queue],
-            concurrency=self.concurrencies[concurrency],
-            loop=self.loop,
-            target_per_s=self.rps,
-        )
+        """Return one of the points, counted from 0, without making the others."""
+        at: dict[str, Any] = {}
+        for quantity in QUANTITIES:
+            values = self.values(quantity)
+            number, place = divmod(number, len(values))
+            at[quantity.field] = values[place]
+        return CapacityPoint(**at, loop=self.loop, target_per_s=self.rps)
 
     def over(self, link: Link) -> Self:
         """Return the grid over a link, whose distance and rate hold where the grid has none of its own."""
@@ -207,14 +249,14 @@ class Axes:
         )
 
     def link_at(self, point: CapacityPoint) -> Link:
-        """Return the link of a point: what an axis says holds both ways, and all else is that of ``link``."""
+        """Return the link of a point: values of axes hold both ways, all else is that of ``link``."""
         up, down, half_ns = self.link.up, self.link.down, point.round_trip_ns // 2
         if point.round_trip_ns != self.link.round_trip_ns:
             up, down = replace(up, delay_ns=half_ns), replace(down, delay_ns=point.round_trip_ns - half_ns)
         if point.rate_bits_per_s != down.rate_bits_per_s:
             up, down = (_at_rate(path, point.rate_bits_per_s) for path in (up, down))
         if point.queue_ns is not None:
-            # Where one way only has a rate, the queue is before that one.
+            # If only one way has a rate, the queue is before that one.
             up, down = (replace(path, queue_ns=path.rate_bits_per_s and point.queue_ns) for path in (up, down))
         if self.loss:
             up, down = replace(up, loss=self.loss), replace(down, loss=self.loss)
@@ -222,33 +264,22 @@ class Axes:
 
     def settings(self) -> Mapping[str, str | float | None]:
         """Write the axes as the options are written; ``restored`` reads them."""
-        return {
-            "size": SIZE.text(self.sizes_bytes),
-            "delay": DELAY.text(self.delays_ns),
-            "rtt": ROUND_TRIP.text(self.round_trips_ns),
-            "link_rate": _text(LINK_RATE, self.rates_bits_per_s),
-            "concurrency": CONCURRENCY.text(self.concurrencies),
-            "queue": _text(QUEUE, self.queues_ns),
-            "loss": self.loss,
-            "rps": self.rps,
-            "loop": self.loop.value,
-            "link": str(self.link),
-        }
+        written = {quantity.setting: quantity.text(self.values(quantity)) for quantity in QUANTITIES}
+        return {**written, "loss": self.loss, "rps": self.rps, "loop": self.loop.value, "link": str(self.link)}
 
     @classmethod
     def restored(cls, settings: Mapping[str, object]) -> Self:
-        """Make the axes again from what ``settings`` has written.
+        """Rebuild the axes from the output of ``settings``.
 
-        What cannot be read raises ``InvalidValue``, ``KeyError``, ``TypeError`` or ``ValueError``.
+        Raise ``InvalidValue``, ``KeyError``, ``TypeError`` or ``ValueError`` for settings that cannot be read.
         """
         rps = settings["rps"]
+        written = {quantity: settings[quantity.setting] for quantity in QUANTITIES}
+        values: dict[str, Any] = {
+            quantity.axis: (None,) if text is None else quantity.values(str(text)) for quantity, text in written.items()
+        }
         return cls(
-            sizes_bytes=SIZE.values(str(settings["size"])),
-            delays_ns=DELAY.values(str(settings["delay"])),
-            round_trips_ns=ROUND_TRIP.values(str(settings["rtt"])),
-            rates_bits_per_s=_values(LINK_RATE, settings["link_rate"]),
-            concurrencies=CONCURRENCY.values(str(settings["concurrency"])),
-            queues_ns=_values(QUEUE, settings["queue"]),
+            **values,
             loss=float(str(settings["loss"])),
             rps=None if rps is None else float(str(rps)),
             loop=Loop(str(settings["loop"])),
@@ -265,21 +296,10 @@ def _at_rate(path: LinkPath, rate_bits_per_s: int | None) -> LinkPath:
 def name_of(point: CapacityPoint) -> str:
     """Name a point: the same for equal points in every run, another for every other point of a grid.
 
-    Such as ``100 KiB, delay 20 ms, rtt 40 ms, 1 Gbit/s, 200 in flight``; what the link or the server does not add is
-    left out.
+    Such as ``100 KiB, delay 20 ms, rtt 40 ms, 1 Gbit/s, 200 in flight``, without what the link or the server does not
+    add.
     """
-    parts = [shown_size(point.size_bytes)]
-    parts += [f"delay {shown_time(point.delay_ns)}"] if point.delay_ns else []
-    parts += [f"rtt {shown_time(point.round_trip_ns)}"] if point.round_trip_ns else []
-    parts += [] if point.rate_bits_per_s is None else [format_rate(point.rate_bits_per_s)]
-    parts += [] if point.queue_ns is None else [f"queue {shown_time(point.queue_ns)}"]
+    added = [quantity for quantity in (DELAY, ROUND_TRIP, LINK_RATE) if quantity.at(point)]
+    added += [] if point.queue_ns is None else [QUEUE]
+    parts = [quantity.name(quantity.at(point)) for quantity in (SIZE, *added)]
     return ", ".join([*parts, f"{point.concurrency} in flight"])
-
-
-def _text(quantity: Quantity, values: tuple[int | None, ...]) -> str | None:
-    known = tuple(value for value in values if value is not None)
-    return quantity.text(known) if known else None
-
-
-def _values(quantity: Quantity, text: object) -> tuple[int | None, ...]:
-    return (None,) if text is None else quantity.values(str(text))

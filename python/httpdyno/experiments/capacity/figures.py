@@ -10,8 +10,6 @@ from httpdyno.model import format_time, parse_duration_ns
 from httpdyno.model.record import FigureRecord, Recorded
 from httpdyno.model.subject import Loop
 
-__all__ = ["DEFAULT_OBJECTIVE", "FIGURES", "CapacityPoint", "CapacitySummary", "Objective", "parse_objective"]
-
 
 @dataclass(frozen=True, slots=True)
 class CapacityPoint(FigureRecord):
@@ -31,13 +29,7 @@ class CapacityPoint(FigureRecord):
     """Fields that are constant within a run."""
 
     def __post_init__(self) -> None:
-        """Raise if no trial can measure this point."""
-        if min(self.size_bytes, self.delay_ns, self.round_trip_ns) < 0:
-            raise InvalidValue("capacity: size, delay and round-trip time cannot be negative")
-        if self.rate_bits_per_s is not None and self.rate_bits_per_s <= 0:
-            raise InvalidValue(f"capacity: the rate of a link must be positive: {self.rate_bits_per_s} bit/s")
-        if self.concurrency < 1:
-            raise InvalidValue(f"capacity: concurrency must be 1 or more, not {self.concurrency}")
+        """Raise if no trial can have this rate."""
         if self.target_per_s is not None and not self.target_per_s > 0:
             raise InvalidValue(f"capacity: the rate must be more than 0 requests a second, not {self.target_per_s:g}")
         if self.loop is Loop.OPEN and self.target_per_s is None:
@@ -78,6 +70,17 @@ class CapacitySummary(FigureRecord):
     claimed_per_s: Annotated[
         float | None, Recorded("rate reported by a tool for its whole run; null for a client", unit="1/s")
     ] = None
+
+    @property
+    def figures(self) -> Mapping[str, float | None]:
+        """The figures that an objective can bound, as far as they are recorded, by their names there."""
+        return {
+            "p50": self.response_p50_ns,
+            "p99": self.response_p99_ns,
+            "mean": self.service_mean_ns,
+            "max": self.response_max_ns,
+            ERRORS: self.errors_share,
+        }
 
 
 DEFAULT_OBJECTIVE: Final = "p99 < rtt + delay + 500ms, errors < 0.1%"
@@ -169,26 +172,22 @@ def _clause(text: str, name: str) -> Clause:
         raise InvalidValue(f"{name}: {text[:60]!r} is not understood; {_EXAMPLE}")
     figure, bound = match["figure"].replace("_", "."), match["bound"]
     if figure not in FIGURES:
-        raise InvalidValue(f"{name}: there is no {figure[:40]!r}; known are: {', '.join(FIGURES)}")
+        raise InvalidValue(f"{name}: unknown figure {figure[:40]!r}; supported: {', '.join(FIGURES)}")
     if figure == ERRORS:
-        return Clause(figure, bound, _share(bound, name))
-    clause = Clause(figure, bound, *_time(bound, name))
-    if clause.constant <= 0 and clause.round_trips <= 0 and clause.delays <= 0:
+        percent = _PERCENT.fullmatch(bound)
+        if percent is None or not 0 < float(percent["percent"]) <= 100:  # percent
+            raise InvalidValue(
+                f"{name}: errors are bounded by a share above 0 % and up to 100 %, not by {bound[:40]!r};"
+                " write it like 'errors < 0.1%'"
+            )
+        return Clause(figure, bound, float(percent["percent"]) / 100)
+    sums = _time(bound, name)
+    if max(sums.values()) <= 0:
         raise InvalidValue(f"{name}: nothing is faster than {bound[:40]!r}; {_EXAMPLE}")
-    return clause
+    return Clause(figure, bound, sums[""], sums["rtt"], sums["delay"])
 
 
-def _share(text: str, name: str) -> float:
-    match = _PERCENT.fullmatch(text)
-    if match is None or not 0 < float(match["percent"]) <= 100:  # percent
-        raise InvalidValue(
-            f"{name}: errors are bounded by a share above 0 % and up to 100 %, not by {text[:40]!r};"
-            " write it like 'errors < 0.1%'"
-        )
-    return float(match["percent"]) / 100
-
-
-def _time(text: str, name: str) -> tuple[float, float, float]:
+def _time(text: str, name: str) -> dict[str, float]:
     """Add the terms up: nanoseconds, round-trip times, delays."""
     signed = text if text.startswith(("+", "-")) else f"+ {text}"
     terms = list(_TERM.finditer(signed))
@@ -199,12 +198,8 @@ def _time(text: str, name: str) -> tuple[float, float, float]:
         sign, what = (-1.0 if term["sign"] == "-" else 1.0), term["term"].strip()
         if own := _OWN.fullmatch(what):
             sums[own["what"]] += sign * float(own["times"] or 1)
+        elif re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,9})?", what):
+            raise InvalidValue(f"{name}: {what} needs a unit, like {what}ms")
         else:
-            sums[""] += sign * _duration(what, name)
-    return sums[""], sums["rtt"], sums["delay"]
-
-
-def _duration(text: str, name: str) -> int:
-    if re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,9})?", text):
-        raise InvalidValue(f"{name}: {text} needs a unit, like {text}ms")
-    return parse_duration_ns(text, bare_unit="none", name=name)
+            sums[""] += sign * parse_duration_ns(what, bare_unit="none", name=name)
+    return sums

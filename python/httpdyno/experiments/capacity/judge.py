@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Final
 
 import numpy as np
@@ -11,12 +12,12 @@ import polars as pl
 from httpdyno.errors import EngineFailed
 from httpdyno.experiments.capacity.figures import ERRORS, CapacityPoint, CapacitySummary, Objective, parse_objective
 from httpdyno.experiments.capacity.limits import (
-    LimitKind,
+    KEPT_SHARE,
     Situation,
+    add_limit,
+    cap_to_link,
     link_of,
     link_was_as_asked,
-    with_limit,
-    within_link,
 )
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.outcome import ToolArtifacts, ending_from_report, tool_ending
@@ -48,42 +49,31 @@ from httpdyno.model import (
     counters_from_report,
     records_of,
 )
-from httpdyno.stats import BoolArray, Int64Array, median, percentile
+from httpdyno.stats import Int64Array, median, percentile
 from httpdyno.stats.steadiness import warm_up_length
 
-__all__ = [
-    "CAPACITY_RULES",
-    "TONES",
-    "ClosedStretch",
-    "Found",
-    "Schedule",
-    "beyond_law",
-    "concluded",
-    "error_chance_of",
-    "failed_by_law",
-    "found",
-    "judge_capacity",
-    "judge_capacity_tool",
-    "measured_tool",
-    "sampled_stretch",
-    "sent_stretch",
-    "summarise_open",
-    "target_words",
-    "tool_figures",
-]
+Figures = Mapping[str, float | None]
+"""Inputs of ``Objective.judge``: times in nanoseconds and the share of errors; None if unknown."""
 
 
-def time_figures(times_ns: Int64Array) -> dict[str, float | None]:
-    """Return percentiles, mean and maximum by their names in objectives.
-
-    Times may be in any order; without any, every figure is None.
-    """
+def _figures(times_ns: Int64Array, errors_share: float | None) -> Figures:
+    """Return percentiles, mean and maximum of times in any order, and the share of errors."""
     names = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9}
     if not len(times_ns):
-        return dict.fromkeys([*names, "mean", "max"])
+        return {**dict.fromkeys([*names, "mean", "max"]), ERRORS: errors_share}
     ordered = np.sort(times_ns)
-    ranks: dict[str, float | None] = {name: float(percentile(ordered, rank)) for name, rank in names.items()}
-    return ranks | {"mean": float(ordered.mean(dtype=np.float64)), "max": float(ordered[-1])}
+    ranks = {name: float(percentile(ordered, rank)) for name, rank in names.items()}
+    return ranks | {"mean": float(ordered.mean(dtype=np.float64)), "max": float(ordered[-1]), ERRORS: errors_share}
+
+
+def _with_figures(summary: CapacitySummary, figures: Figures) -> CapacitySummary:
+    return replace(
+        summary,
+        response_p50_ns=figures["p50"],
+        response_p99_ns=figures["p99"],
+        response_max_ns=figures["max"],
+        errors_share=figures[ERRORS],
+    )
 
 
 # At the beginning of a closed loop connections are opened, and all requests of the first round are sent at once; at the
@@ -108,11 +98,6 @@ class ClosedStretch:
     is_silent: bool = False
     """Whether answers stopped before its end, although requests were in flight."""
 
-    @property
-    def length_ns(self) -> int:
-        """Its length in nanoseconds."""
-        return self.end_ns - self.begin_ns
-
 
 def sampled_stretch(samples: pl.DataFrame, *, concurrency: int, ended_at_ns: int | None = None) -> ClosedStretch | None:
     """Find the steady stretch in a client's samples; it ends when the list was exhausted, or at the deadline.
@@ -128,27 +113,25 @@ def sampled_stretch(samples: pl.DataFrame, *, concurrency: int, ended_at_ns: int
     printed = samples.select("start_ns", "duration_ns").drop_nulls()
     if len(printed) < _FEWEST_COMPLETIONS:
         return None
+    is_exhausted = len(printed) == len(samples)
     starts, durations = (printed[name].to_numpy() for name in ("start_ns", "duration_ns"))
     begun_ns, all_ends = int(starts.min()), starts + durations
-    stretch = _of_ends(np.sort(all_ends), concurrency, begun_ns=begun_ns, is_exhausted=len(printed) == len(samples))
+    ends = np.sort(all_ends)
+    if is_exhausted and len(ends) >= (1 + _ROUNDS_COMPARED) * concurrency:
+        # Those that were followed by another start: with the last of them the list was exhausted.
+        ends = ends[: len(ends) - concurrency]
+    stretch = _stretch(ends, concurrency, begun_ns=begun_ns)
     if stretch is None:
         return None
     within = durations[(all_ends >= stretch.begin_ns) & (all_ends <= stretch.end_ns)]
     if (mean_ns := float(within.mean())) > 0:
         stretch = replace(stretch, per_s=min(stretch.per_s, concurrency * 1e9 / mean_ns))
     silent_ns = 0 if ended_at_ns is None else ended_at_ns - int(all_ends.max())
-    if len(printed) < len(samples) and ended_at_ns is not None and stretch.per_s * silent_ns / 1e9 > concurrency:
+    if not is_exhausted and ended_at_ns is not None and stretch.per_s * silent_ns / 1e9 > concurrency:
         # No request of a closed loop waits longer than a round but where nothing comes any more.
         per_s = len(printed) * 1e9 / (ended_at_ns - begun_ns)
         return ClosedStretch(begun_ns, ended_at_ns, min(stretch.per_s, per_s), is_silent=True)
     return stretch
-
-
-def _of_ends(ends: Int64Array, concurrency: int, *, begun_ns: int, is_exhausted: bool) -> ClosedStretch | None:
-    if is_exhausted and len(ends) >= (1 + _ROUNDS_COMPARED) * concurrency:
-        # Those that were followed by another start: with the last of them the list was exhausted.
-        ends = ends[: len(ends) - concurrency]
-    return _stretch(ends, concurrency, begun_ns=begun_ns)
 
 
 def sent_stretch(arrivals_ns: Int64Array, *, concurrency: int) -> ClosedStretch | None:
@@ -174,13 +157,13 @@ def _stretch(ends: Int64Array, concurrency: int, *, begun_ns: int) -> ClosedStre
     rounds = (len(ends) - first) // concurrency
     if rounds >= _ROUNDS_COMPARED:
         used = ends[first : first + rounds * concurrency]
-        if (per_s := slope_per_s(used)) is not None:
+        if (per_s := _slope_per_s(used)) is not None:
             return ClosedStretch(int(used[0]), int(used[-1]), per_s)
     length_ns = int(ends[-1]) - begun_ns
     return ClosedStretch(begun_ns, int(ends[-1]), len(ends) * 1e9 / length_ns) if length_ns > 0 else None
 
 
-def slope_per_s(times_ns: Int64Array) -> float | None:
+def _slope_per_s(times_ns: Int64Array) -> float | None:
     """Return the least-squares slope of a count over the times, ascending, at which it grew; None without two times."""
     if not len(times_ns):
         return None
@@ -220,55 +203,59 @@ class Schedule:
 
 def summarise_open(
     samples: pl.DataFrame, schedule: Schedule, *, concurrency: int, ended_at_ns: int
-) -> tuple[CapacitySummary, dict[str, float | None]]:
+) -> tuple[CapacitySummary, Figures]:
     """Compute the figures of an open loop from its samples.
 
-    The steady stretch begins when the warm-up is over (MSER-5 on the response times of requests in the order in which
-    they were due), and not before the first of them can have been answered; it ends with the schedule. What was due in
-    it has response times and errors; what was answered rightly while it lasted is the rate. A request without an
-    answer has waited until the end of the trial at least: it counts with that, so that a stall is not left out for
-    being too long.
+    The steady stretch ends with the schedule. What was due in it has response times and errors; right answers that came
+    in it are the rate. A request without an answer has waited at least until the end of the trial: it counts with that,
+    so that a stall is not left out for being too long.
 
     ``samples`` have a row for each URL of the series: ``url``, ``start_ns``, ``duration_ns`` (null where it was not
-    reached) and ``verdict``; rows beyond the schedule are left out. The summary has no judgement yet; the figures are
-    those that an objective may ask of.
+    reached) and ``verdict``; rows beyond the schedule are left out. The summary has no judgement yet.
 
     References
     ----------
     Tene, How not to measure latency (2013): coordinated omission.
     """
-    numbered = samples.with_columns(number=pl.col("url").str.extract(_NUMBER).cast(pl.Int64))
-    samples = numbered.filter(pl.col("number") < schedule.count)
-    number = samples["number"].to_numpy()
-    order = np.argsort(number, kind="stable")
-    due = schedule.due_ns(number[order])
-    reached = samples["start_ns"].is_not_null().to_numpy()[order]
-    starts = samples["start_ns"].fill_null(ended_at_ns).to_numpy()[order]
-    ends = np.where(reached, starts + samples["duration_ns"].fill_null(0).to_numpy()[order], ended_at_ns)
-    right = (samples["verdict"] == Verdict.RIGHT.value).to_numpy()[order]
+    is_reached = pl.col("start_ns").is_not_null()
+    end = pl.col("start_ns") + pl.col("duration_ns").fill_null(0)
+    requests = (
+        samples.with_columns(
+            number=pl.col("url").str.extract(_NUMBER).cast(pl.Int64),
+            start=pl.col("start_ns").fill_null(ended_at_ns),
+            end=pl.when(is_reached).then(end).otherwise(ended_at_ns),
+            right=pl.col("verdict") == Verdict.RIGHT.value,
+            reached=is_reached,
+        )
+        .filter(pl.col("number") < schedule.count)
+        .sort("number", maintain_order=True)
+    )
+    number, starts, ends, right, reached = (
+        requests[name].to_numpy() for name in ("number", "start", "end", "right", "reached")
+    )
+    due = schedule.due_ns(number)
     response = np.maximum(ends - due, 0)
-    requests = _Requests(due, starts, ends, response, reached, right)
-    summary, figures = _figures(requests, _begin(requests, schedule), schedule.end_ns, concurrency)
-    # Answers beyond the due ones belong to earlier requests: catching up is not a higher rate.
-    per_s = None if summary.per_s is None else min(summary.per_s, schedule.rate_per_s)
-    return replace(summary, per_s=per_s), figures
+    begin_ns, end_ns = _begin_ns(due, ends, response, schedule), schedule.end_ns
+    is_due = due >= begin_ns
+    errors = int((is_due & reached & ~right).sum())
+    figures = _figures(response[is_due & (right | ~reached)], errors / int(is_due.sum()) if is_due.any() else None)
+    answered = right & (ends > begin_ns) & (ends <= end_ns)
+    answers = int(answered.sum())
+    per_s = service_mean_ns = None
+    if answers:
+        # Answers beyond the due ones belong to earlier requests: catching up is not a higher rate.
+        per_s = min(_per_s(ends[answered], end_ns - begin_ns, concurrency), schedule.rate_per_s)
+        service_mean_ns = float((ends - starts)[answered].mean())
+    summary = CapacitySummary(answers, errors, end_ns - begin_ns, per_s, service_mean_ns)
+    return _with_figures(summary, figures), figures
 
 
-@dataclass(frozen=True, slots=True)
-class _Requests:
-    """In the order in which they were due, each shape (n,)."""
+def _begin_ns(due: Int64Array, ends: Int64Array, response: Int64Array, schedule: Schedule) -> int:
+    """Find the start of the steady stretch, which covers at least half of the schedule.
 
-    due: Int64Array
-    starts: Int64Array
-    ends: Int64Array
-    response: Int64Array
-    reached: BoolArray
-    right: BoolArray
-
-
-def _begin(requests: _Requests, schedule: Schedule) -> int:
-    """Find the start of the steady stretch, which covers at least half of the schedule."""
-    response = requests.response
+    The warm-up is over by MSER-5 on the response times of requests in the order in which they were due, and not before
+    the first of them can have been answered.
+    """
     bins = min(_MOST_BINS, len(response) // _FEWEST_A_BIN)
     warm_up = 0
     if bins:
@@ -277,33 +264,9 @@ def _begin(requests: _Requests, schedule: Schedule) -> int:
         warm_up = warm_up_length(means) * size
     settled = schedule.started_at_ns + int(np.median(response[warm_up:]))
     if warm_up:
-        # Those of the warm-up that come late are no part of it either: they would be too many answers at its beginning.
-        settled = max(settled, int(requests.due[warm_up]), percentile(np.sort(requests.ends[:warm_up]), _NEARLY_ALL))
+        # Late ones of the warm-up are no part of it either: they would be too many answers at its beginning.
+        settled = max(settled, int(due[warm_up]), percentile(np.sort(ends[:warm_up]), _NEARLY_ALL))
     return min(settled, (schedule.started_at_ns + schedule.end_ns) // 2)
-
-
-def _figures(
-    requests: _Requests, begin_ns: int, end_ns: int, concurrency: int
-) -> tuple[CapacitySummary, dict[str, float | None]]:
-    answered = requests.right & (requests.ends > begin_ns) & (requests.ends <= end_ns)
-    due = requests.due >= begin_ns
-    errors = int((due & requests.reached & ~requests.right).sum())
-    share = errors / int(due.sum()) if due.any() else None
-    figures = time_figures(requests.response[due & (requests.right | ~requests.reached)]) | {"errors": share}
-    answers, length_ns = int(answered.sum()), end_ns - begin_ns
-    service = (requests.ends - requests.starts)[answered]
-    summary = CapacitySummary(
-        answers=answers,
-        errors=errors,
-        measured_ns=length_ns,
-        per_s=_per_s(requests.ends[answered], length_ns, concurrency) if answers else None,
-        service_mean_ns=float(service.mean()) if answers else None,
-        response_p50_ns=figures["p50"],
-        response_p99_ns=figures["p99"],
-        response_max_ns=figures["max"],
-        errors_share=share,
-    )
-    return summary, figures
 
 
 def _per_s(ends: Int64Array, length_ns: int, concurrency: int) -> float:
@@ -321,29 +284,23 @@ def _per_s(ends: Int64Array, length_ns: int, concurrency: int) -> float:
     return min(overall, (len(ends) - concurrency) * 1e9 / took_ns) if took_ns else overall
 
 
-KEPT_SHARE: Final = 0.99
-"""Least share of right answers for a rate to be held: with less, the backlog grows without end."""
 _JITTER_NS: Final = 30_000_000
 _FEW: Final = 2
 """Tolerance of a short stretch, which cannot resolve 1 %: 30 ms, or two answers, at its ends are chance."""
 _OF_MACHINE: Final = frozenset({Validity.ORIGIN_LIMITED, Validity.LINK_LIMITED, Validity.DISTURBED, Validity.UNSTEADY})
 
 
-def concluded(trial: Trial, plan: TrialPlan, figures: Mapping[str, float | None], rules: Sequence[Rule]) -> Trial:
-    """Decide whether the point of a trial with figures was held, and find its limit.
-
-    ``figures`` are the inputs of ``Objective.judge``.
-    """
-    trial = within_link(with_validity(trial, rules))
+def conclude_trial(trial: Trial, plan: TrialPlan, figures: Figures, rules: Sequence[Rule]) -> Trial:
+    """Decide whether the point of a trial with figures was held, and find its limit."""
+    trial = cap_to_link(with_validity(trial, rules))
     point, summary = plan.condition.get(CapacityPoint), trial.get(CapacitySummary)
     if point is None or summary is None:
         return trial
-    distant = _at_its_distance(point, trial)
-    held, why_not = _held(trial, summary, distant, figures, parse_objective(point.objective or ""))
-    return with_limit(trial.having(replace(summary, held=held, why_not=why_not)))
+    held, why_not = _held(trial, summary, point, figures)
+    return add_limit(trial.having(replace(summary, held=held, why_not=why_not)))
 
 
-def counts(trial: Trial) -> bool:
+def is_reliable(trial: Trial) -> bool:
     """Return whether a trial's result is reliable.
 
     A busy origin or a disturbed machine makes a subject look worse, never better. A held point therefore always counts;
@@ -363,11 +320,7 @@ def _at_its_distance(point: CapacityPoint, trial: Trial) -> CapacityPoint:
 
 
 def _held(
-    trial: Trial,
-    summary: CapacitySummary,
-    point: CapacityPoint,
-    figures: Mapping[str, float | None],
-    objective: Objective,
+    trial: Trial, summary: CapacitySummary, point: CapacityPoint, figures: Figures
 ) -> tuple[bool | None, str | None]:
     if trial.outcome is Outcome.INTERRUPTED:
         return None, None
@@ -376,15 +329,14 @@ def _held(
     if summary.per_s is None:
         return False, "nothing was answered"
     target = point.target_per_s
-    if target is not None and summary.per_s < _kept_share(target, summary.measured_ns, point.loop) * target:
-        return False, f"{summary.per_s:,.0f} right answers a second, not {target:,.0f}"
-    return objective.judge(point, figures)
-
-
-def _kept_share(target_per_s: float, measured_ns: int, loop: Loop) -> float:
-    share = min(KEPT_SHARE, 1 - _JITTER_NS / measured_ns)
-    # The rate of a closed loop does not count answers that came in time.
-    return share if loop is Loop.CLOSED else min(share, 1 - _FEW / (target_per_s * measured_ns / 1e9))
+    if target is not None:
+        share = min(KEPT_SHARE, 1 - _JITTER_NS / summary.measured_ns)
+        if point.loop is Loop.OPEN:
+            # The rate of a closed loop does not count answers that came in time.
+            share = min(share, 1 - _FEW / (target * summary.measured_ns / 1e9))
+        if summary.per_s < share * target:
+            return False, f"{summary.per_s:,.0f} right answers a second, not {target:,.0f}"
+    return parse_objective(point.objective or "").judge(_at_its_distance(point, trial), figures)
 
 
 _NOTHING_KNOWN: Final = 0.5
@@ -438,9 +390,9 @@ def error_chance_of(trial: Trial, objective: Objective) -> float:
     )
 
 
-def beyond_law(point: CapacityPoint, link: Link) -> bool:
+def is_impossible(point: CapacityPoint, link: Link) -> bool:
     """Return whether a point is impossible: its link or concurrency does not allow the rate."""
-    return point.target_per_s is not None and _lawful_per_s(point, link) < _SURELY_LESS * point.target_per_s
+    return point.target_per_s is not None and Situation(point, link).lawful_per_s < _SURELY_LESS * point.target_per_s
 
 
 def failed_by_law(trial: Trial) -> bool:
@@ -451,36 +403,21 @@ def failed_by_law(trial: Trial) -> bool:
     summary, point = trial.get(CapacitySummary), trial.get(CapacityPoint)
     if summary is None or point is None or summary.held is not False or point.target_per_s is None:
         return False
-    lawful_per_s = _lawful_per_s(point, link_of(trial, point))
+    lawful_per_s = Situation(point, link_of(trial, point)).lawful_per_s
     came = (summary.per_s or 0.0) >= _CAME_TO_LAW * lawful_per_s
     return lawful_per_s < (KEPT_SHARE if came else _SURELY_LESS) * point.target_per_s
 
 
-def _lawful_per_s(point: CapacityPoint, link: Link) -> float:
-    # The growth of windows depends on the kernel: limits that use it are measured.
-    lawful = (limit.per_s for limit in Situation(point, link).limits if limit.kind is not LimitKind.WINDOW)
-    return min(lawful, default=math.inf)
-
-
 def _distances(summary: CapacitySummary, point: CapacityPoint, objective: Objective) -> Iterator[float]:
     """Return the margin of each figure to its bound in standard deviations; negative: beyond the bound."""
-    kept = summary.per_s is not None and point.target_per_s is not None and summary.per_s > 0
-    if kept and summary.per_s is not None and point.target_per_s is not None:
-        distance = math.log(summary.per_s / (KEPT_SHARE * point.target_per_s)) / _RATE_SPREAD
+    if summary.per_s and point.target_per_s is not None and summary.per_s < KEPT_SHARE * point.target_per_s:
         # A rate has no margin above its target: only a missed rate has a distance.
-        if distance < 0:
-            yield distance
-    times = {
-        "p50": summary.response_p50_ns,
-        "p99": summary.response_p99_ns,
-        "mean": summary.service_mean_ns,
-        "max": summary.response_max_ns,
-    }
+        yield math.log(summary.per_s / (KEPT_SHARE * point.target_per_s)) / _RATE_SPREAD
     for clause in objective.clauses:
-        bound = clause.bound(point)
-        if clause.figure == "errors" and summary.errors_share is not None:
-            yield math.log(bound / max(summary.errors_share, _LEAST_ERRORS)) / _ERRORS_SPREAD
-        elif (found := times.get(clause.figure)) and bound > 0:
+        bound, found = clause.bound(point), summary.figures.get(clause.figure)
+        if clause.figure == ERRORS and found is not None:
+            yield math.log(bound / max(found, _LEAST_ERRORS)) / _ERRORS_SPREAD
+        elif found and bound > 0:
             yield math.log(bound / found) / _TIME_SPREAD
 
 
@@ -509,24 +446,18 @@ def judge_capacity(
     assert point is not None, "capacity conditions have a point"
     if judged.trial.outcome is Outcome.REFUSED:
         return judged
-    trial = _waited_for(judged.trial, artifacts)
+    trial = judged.trial
+    if trial.outcome is Outcome.HUNG and artifacts.report.get("outcome") == "deadline":
+        # A subject that was silent at its deadline was overloaded.
+        trial = replace(trial, outcome=Outcome.OK, reason=None)
     if point.loop is Loop.CLOSED:
         summary, figures = _closed(judged.samples, point, trial.counters.ended_at_ns)
     else:
         summary, figures = _open(judged.samples, trial, artifacts)
-    return replace(judged, trial=concluded(trial.having(summary), plan, figures, rules))
+    return replace(judged, trial=conclude_trial(trial.having(summary), plan, figures, rules))
 
 
-def _waited_for(trial: Trial, artifacts: TrialArtifacts) -> Trial:
-    """Accept a subject that was silent at its deadline: it was overloaded."""
-    if trial.outcome is Outcome.HUNG and artifacts.report.get("outcome") == "deadline":
-        return replace(trial, outcome=Outcome.OK, reason=None)
-    return trial
-
-
-def _open(
-    samples: pl.DataFrame, trial: Trial, artifacts: TrialArtifacts
-) -> tuple[CapacitySummary, dict[str, float | None]]:
+def _open(samples: pl.DataFrame, trial: Trial, artifacts: TrialArtifacts) -> tuple[CapacitySummary, Figures]:
     fed, ended_at_ns = artifacts.report.get("fed"), (artifacts.report.get("subject") or {}).get("ended_at_ns")
     if not isinstance(fed, dict) or ended_at_ns is None:
         if trial.outcome is not Outcome.OK:
@@ -541,36 +472,22 @@ def _open(
     return summarise_open(samples, schedule, concurrency=trial.concurrency, ended_at_ns=int(ended_at_ns))
 
 
-def _closed(
-    samples: pl.DataFrame, point: CapacityPoint, ended_at_ns: int | None
-) -> tuple[CapacitySummary, dict[str, float | None]]:
+def _closed(samples: pl.DataFrame, point: CapacityPoint, ended_at_ns: int | None) -> tuple[CapacitySummary, Figures]:
     stretch = sampled_stretch(samples, concurrency=point.concurrency, ended_at_ns=ended_at_ns)
     if stretch is None:
         return _NOTHING, {}
     ends = pl.col("start_ns") + pl.col("duration_ns")
     within = samples.filter((ends >= stretch.begin_ns) & (ends <= stretch.end_ns))
-    right = within["verdict"] == Verdict.RIGHT.value
-    times = within["duration_ns"].filter(right).to_numpy()
+    times = within.filter(pl.col("verdict") == Verdict.RIGHT.value)["duration_ns"].to_numpy()
     # Requests in flight when answers stopped were never answered.
     ended = len(within) + (point.concurrency if stretch.is_silent else 0)
     answers, errors = len(times), ended - len(times)
-    share = errors / ended if ended else None
-    figures = time_figures(times)
-    summary = CapacitySummary(
-        answers=answers,
-        errors=errors,
-        measured_ns=stretch.length_ns,
-        per_s=stretch.per_s * (1 - share) if answers and share is not None else None,
-        service_mean_ns=figures["mean"],
-        response_p50_ns=figures["p50"],
-        response_p99_ns=figures["p99"],
-        response_max_ns=figures["max"],
-        errors_share=share,
-    )
-    return summary, figures | {"errors": share}
+    figures = _figures(times, errors / ended if ended else None)
+    per_s = stretch.per_s * answers / ended if answers else None
+    summary = CapacitySummary(answers, errors, stretch.end_ns - stretch.begin_ns, per_s, figures["mean"])
+    return _with_figures(summary, figures), figures
 
 
-_OK: Final = "200"
 _ROUNDED: Final = 0.01
 """Rounding error of tools that print bytes with three digits."""
 
@@ -582,92 +499,57 @@ def judge_capacity_tool(
     *,
     rules: Sequence[Rule],
 ) -> Trial:
-    """Compute the figures of a tool's trial, as ``measured_tool`` does, and decide whether it held its point."""
-    point = plan.condition.get(CapacityPoint)
-    assert point is not None, "a tool is measured at a point"
-    trial, claimed = measured_tool(plan, point, artifacts, circumstances)
-    return trial if claimed is None else concluded(trial, plan, tool_figures(claimed), rules)
-
-
-def measured_tool(
-    plan: TrialPlan,
-    point: CapacityPoint,
-    artifacts: ToolArtifacts,
-    circumstances: Circumstances = NO_CIRCUMSTANCES,
-) -> tuple[Trial, ToolReport | None]:
-    """Compute the figures of a tool's trial.
+    """Compute the figures of a tool's trial, and decide whether it held its point.
 
     The origin gives the number of answers, since tools differ in what they count and for how long. Only the tool can
     give response times. The record keeps the tool's other claims; answers claimed beyond those served count as wrong.
-
-    The trial does not state whether the point was held. A failed trial has no report of the tool. Without a version,
-    the tool's user agent gives it.
+    A failed trial has no figures. Without a version, the tool's user agent gives it.
     """
+    point = plan.condition.get(CapacityPoint)
+    assert point is not None, "a tool is measured at a point"
     counters = counters_from_report(artifacts.report)
     ending = ending_from_report(artifacts.report, artifacts.stderr)
     if ending.refused:
-        return trial_refused(plan, artifacts.report, circumstances), None
+        return trial_refused(plan, artifacts.report, circumstances)
     outcome, reason, claimed = tool_ending(plan, ending, artifacts.text)
-    trial = replace(
-        trial_not_run(
-            plan,
-            outcome,
-            reason,
-            replace(circumstances, version=circumstances.version or _version(counters)),
-            urls_given=counters.requests or 0,
-        ),
-        counters=counters,
-    )
+    circumstances = replace(circumstances, version=circumstances.version or _version(counters))
+    trial = trial_not_run(plan, outcome, reason, circumstances, urls_given=counters.requests or 0)
+    trial = replace(trial, counters=counters)
     if claimed is None:
-        return trial, None
+        return trial
     arrivals = np.sort(artifacts.arrivals["at_ns"].to_numpy())
-    stretch = _tool_stretch(arrivals, point)
-    within = int(((arrivals >= stretch.begin_ns) & (arrivals <= stretch.end_ns)).sum()) if stretch else 0
-    return replace(trial.having(_summary(within, stretch, claimed)), tally=_tally(claimed, counters, point)), claimed
+    if point.loop is Loop.CLOSED:
+        stretch = sent_stretch(arrivals, concurrency=point.concurrency)
+    else:
+        # On a schedule all of it counts, from the first request to the last.
+        per_s = _slope_per_s(arrivals)
+        stretch = None if per_s is None else ClosedStretch(int(arrivals[0]), int(arrivals[-1]), per_s)
+    figures = tool_figures(claimed)
+    share = 1 - (figures[ERRORS] or 0.0)
+    summary = CapacitySummary(0, 0, 0, None, figures["mean"])
+    if stretch is not None:
+        within = int(((arrivals >= stretch.begin_ns) & (arrivals <= stretch.end_ns)).sum())
+        right, length_ns = round(within * share), stretch.end_ns - stretch.begin_ns
+        summary = CapacitySummary(right, within - right, length_ns, stretch.per_s * share, figures["mean"])
+    claimed_per_s = claimed.stated_per_s or claimed.requests_per_s
+    summary = replace(summary, claimed_answers=claimed.requests, claimed_per_s=claimed_per_s)
+    trial = replace(trial.having(_with_figures(summary, figures)), tally=_tally(claimed, counters, point))
+    return conclude_trial(trial, plan, figures, rules)
 
 
-def tool_figures(claimed: ToolReport) -> dict[str, float | None]:
-    """Return the figures of objectives: times in nanoseconds and the share of errors; None: not reported."""
+def tool_figures(claimed: ToolReport) -> Figures:
+    """Return the figures of objectives that a tool reports.
+
+    Errors, and answers with another status than 2xx, are a share of all requests that ended.
+    """
     latency = claimed.latency
     percentiles = latency.percentiles_ns if latency else {}
-    named: dict[str, float | None] = {f"p{rank:g}": percentiles.get(rank) for rank in (50.0, 90.0, 99.0, 99.9)}
-    named["mean"] = latency.mean_ns if latency else None
-    named["max"] = latency.max_ns if latency else None
-    named["errors"] = _errors_share(claimed)
-    return named
-
-
-def _tool_stretch(arrivals: "np.ndarray[tuple[int], np.dtype[np.int64]]", point: CapacityPoint) -> ClosedStretch | None:
-    if point.loop is Loop.CLOSED:
-        return sent_stretch(arrivals, concurrency=point.concurrency)
-    # On a schedule all of it counts, from the first request to the last.
-    per_s = slope_per_s(arrivals)
-    return None if per_s is None else ClosedStretch(int(arrivals[0]), int(arrivals[-1]), per_s)
-
-
-def _summary(within: int, stretch: ClosedStretch | None, claimed: ToolReport) -> CapacitySummary:
-    share, latency = _errors_share(claimed), claimed.latency
-    right = round(within * (1 - (share or 0.0)))
-    percentiles = latency.percentiles_ns if latency else {}
-    return CapacitySummary(
-        answers=right,
-        errors=within - right,
-        measured_ns=stretch.length_ns if stretch else 0,
-        per_s=stretch.per_s * (1 - (share or 0.0)) if stretch else None,
-        service_mean_ns=latency.mean_ns if latency else None,
-        response_p50_ns=percentiles.get(50.0),
-        response_p99_ns=percentiles.get(99.0),
-        response_max_ns=latency.max_ns if latency else None,
-        errors_share=share,
-        claimed_answers=claimed.requests,
-        claimed_per_s=claimed.stated_per_s or claimed.requests_per_s,
-    )
-
-
-def _errors_share(claimed: ToolReport) -> float | None:
-    """Errors, and answers with another status than 2xx, among all requests that ended; None of none."""
     ended = claimed.requests + claimed.error_count
-    return (claimed.error_count + (claimed.non_2xx or 0)) / ended if ended else None
+    return {f"p{rank:g}": percentiles.get(rank) for rank in (50.0, 90.0, 99.0, 99.9)} | {
+        "mean": latency.mean_ns if latency else None,
+        "max": latency.max_ns if latency else None,
+        ERRORS: (claimed.error_count + (claimed.non_2xx or 0)) / ended if ended else None,
+    }
 
 
 def _tally(claimed: ToolReport, counters: Counters, point: CapacityPoint) -> Tally:
@@ -677,7 +559,7 @@ def _tally(claimed: ToolReport, counters: Counters, point: CapacityPoint) -> Tal
     the content of the answers that it counts.
     """
     good = claimed.requests - (claimed.non_2xx or 0)
-    served = sum(one.count for one in counters.statuses or () if one.name == _OK)
+    served = sum(one.count for one in counters.statuses or () if one.name == "200")
     unserved = max(0, good - served)
     content = good * point.size_bytes
     lacking = content - claimed.received_bytes if claimed.received_bytes is not None else 0
@@ -719,21 +601,29 @@ TONES: Final = (
 """Legend of the tones."""
 
 
+class Mark(StrEnum):
+    """Kinds of short texts about a point."""
+
+    NOTHING = ""
+    RATE = "rate"
+    SHARE = "share"
+    SLOW = "slow"
+    ERRORS = "errors"
+
+
 @dataclass(frozen=True, slots=True)
-class Found:
+class PointResult:
     """One subject at one point."""
 
     subject: str
     point: CapacityPoint
     tone: Tone
+    mark: Mark
+    """Kind of text that describes it, unless it is held."""
     per_s: float | None
     """Right answers a second, the median of its trials."""
     p99_ns: float | None
     trials: int
-    failed: bool
-    """Whether any trial failed, reliable or not."""
-    too_many_errors: bool
-    """Whether the share of errors is the first clause of the objective that does not hold."""
     why: str | None
     """Reason of the failure, or of an unknown result."""
     limit: str | None
@@ -749,78 +639,72 @@ class Found:
         return self.per_s / self.point.target_per_s
 
     @property
-    def holds(self) -> bool:
-        """Whether every trial that counts held."""
-        return self.tone is Tone.HELD
-
-    @property
     def word(self) -> str:
         """Short text for a cell: per cent of the rate; if the rate was kept, the failed requirement, like ``slow``."""
-        if self.share is None:
-            return "" if self.per_s is None else f"{self.per_s:,.0f}"
-        if self.share >= KEPT_SHARE and self.failed and self.tone is not Tone.DOUBTFUL:
-            return "errors" if self.too_many_errors else "slow"
-        if self.share >= _MUCH:
-            return f"{self.share:.0f}\u00d7"
-        # A missed rate never rounds to 100.
-        return f"{min(100 * self.share, 99) if _PART < self.share < KEPT_SHARE else 100 * self.share:.0f}"
+        share = self.share or 0.0
+        if self.mark is Mark.SHARE and share >= _MUCH:
+            return f"{share:.0f}\u00d7"
+        if self.mark is Mark.SHARE:
+            # A missed rate never rounds to 100.
+            return f"{min(100 * share, 99) if _PART < share < KEPT_SHARE else 100 * share:.0f}"
+        return f"{self.per_s:,.0f}" if self.mark is Mark.RATE else self.mark.value
 
 
-def found(trials: Iterable[Trial]) -> tuple[Found, ...]:
-    """Summarise the trials of each subject at each point, in the order of their first trials."""
+def trials_by_point(trials: Iterable[Trial]) -> Mapping[tuple[str, CapacityPoint], list[Trial]]:
+    """Group trials by subject and point, in the order of their first trials; those without a point are skipped."""
     groups: dict[tuple[str, CapacityPoint], list[Trial]] = {}
     for trial in trials:
         if trial.get(CapacityPoint) is not None:
             groups.setdefault((trial.subject, trial[CapacityPoint]), []).append(trial)
-    return tuple(_found(subject, point, group) for (subject, point), group in groups.items())
+    return groups
 
 
-def target_words(points: Sequence[Found]) -> str:
+def point_results(trials: Iterable[Trial]) -> tuple[PointResult, ...]:
+    """Summarise the trials of each subject at each point, in the order of their first trials."""
+    return tuple(_found(subject, point, group) for (subject, point), group in trials_by_point(trials).items())
+
+
+def target_words(points: Sequence[PointResult]) -> str:
     """Describe the target: ``2,000 requests a second``."""
     targets = sorted({one.point.target_per_s for one in points if one.point.target_per_s is not None})
     return f"{' or '.join(f'{target:,.6g}' for target in targets)} requests a second" if targets else ""
 
 
-def _found(subject: str, point: CapacityPoint, trials: Sequence[Trial]) -> Found:
+def _found(subject: str, point: CapacityPoint, trials: Sequence[Trial]) -> PointResult:
     counted = [
-        trial for trial in trials if trial.get(CapacitySummary) is not None and (counts(trial) or _by_law(trial))
+        trial for trial in trials if trial.get(CapacitySummary) is not None and (is_reliable(trial) or _by_law(trial))
     ]
     # Unreliable results are shown, in brackets.
     shown = records_of(CapacitySummary, counted or trials)
     per_s = median(one.per_s for one in shown)
     whys = [one.why_not for one in shown if one.why_not]
     reasons = [*whys, *(trial.reason or trial.validity_reason for trial in trials)]
-    limits = [(one.limit, one.limit_text) for one in shown if one.limit]
-    return Found(
+    limit, limit_text = next(((one.limit, one.limit_text) for one in shown if one.limit), (None, None))
+    tone = _tone(point, trials, counted, per_s)
+    return PointResult(
         subject=subject,
         point=point,
-        tone=_tone(point, trials, counted, per_s),
+        tone=tone,
+        mark=_mark(point, per_s, [] if tone is Tone.DOUBTFUL else counted or trials),
         per_s=per_s,
         p99_ns=median(one.response_p99_ns for one in shown),
         trials=len(trials),
-        failed=any(one.held is False for one in shown),
-        too_many_errors=_broken_figure(point, counted or trials) == ERRORS,
         why=next((reason for reason in reasons if reason), None),
-        limit=limits[0][0] if limits else None,
-        limit_text=limits[0][1] if limits else None,
+        limit=limit,
+        limit_text=limit_text,
     )
 
 
-def _broken_figure(point: CapacityPoint, trials: Sequence[Trial]) -> str | None:
-    """Return the figure of the first clause of the objective that a trial breaks."""
-    objective = parse_objective(point.objective or "")
-    for trial in trials:
-        summary = trial.get(CapacitySummary)
-        if summary is not None and summary.held is False:
-            figures = {
-                "p50": summary.response_p50_ns,
-                "p99": summary.response_p99_ns,
-                "max": summary.response_max_ns,
-                ERRORS: summary.errors_share,
-            }
-            broken = objective.broken(_at_its_distance(point, trial), figures)
-            return broken.figure if broken else None
-    return None
+def _mark(point: CapacityPoint, per_s: float | None, trials: Sequence[Trial]) -> Mark:
+    if per_s is None or point.target_per_s is None:
+        return Mark.NOTHING if per_s is None else Mark.RATE
+    missed = [trial for trial in trials if trial.get(CapacitySummary) and trial[CapacitySummary].held is False]
+    if not missed or per_s < KEPT_SHARE * point.target_per_s:
+        return Mark.SHARE
+    # The first clause of the objective that does not hold.
+    objective, figures = parse_objective(point.objective or ""), missed[0][CapacitySummary].figures
+    broken = objective.broken(_at_its_distance(point, missed[0]), figures)
+    return Mark.ERRORS if broken is not None and broken.figure == ERRORS else Mark.SLOW
 
 
 def _by_law(trial: Trial) -> bool:

@@ -1,8 +1,7 @@
 """Plan the capacity experiment: presets, durations, the grid, and the search for the frontier."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -11,18 +10,19 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from httpdyno.errors import InvalidValue, UsageError
-from httpdyno.experiments.against import settled
+from httpdyno.experiments.against import negotiate_web
 from httpdyno.experiments.capacity.axes import (
     CONCURRENCY,
     DELAY,
     LINK_RATE,
+    QUANTITIES,
     QUEUE,
     ROUND_TRIP,
-    SIZE,
     Axes,
+    Quantity,
+    Value,
     name_of,
     shown_size,
-    shown_time,
 )
 from httpdyno.experiments.capacity.figures import (
     DEFAULT_OBJECTIVE,
@@ -31,7 +31,7 @@ from httpdyno.experiments.capacity.figures import (
     Objective,
     parse_objective,
 )
-from httpdyno.experiments.capacity.judge import beyond_law, error_chance_of
+from httpdyno.experiments.capacity.judge import error_chance_of, is_impossible
 from httpdyno.experiments.capacity.options import NAME, CapacityOptions
 from httpdyno.experiments.experiment import Beginning, Begun, Setting, Tell
 from httpdyno.experiments.options import stored_options
@@ -50,46 +50,17 @@ from httpdyno.model import (
     Trial,
     UrlSeries,
     Workload,
-    format_rate,
     format_span,
     parse_loop,
 )
 from httpdyno.model.link import BILLION, LinkTextError, key_value
 from httpdyno.published import PublishedTable, find_preset, parse_scale
 from httpdyno.published.table import Role, Row
-from httpdyno.stats import Check, ColumnBoundary, ColumnCheck, FrontierSearch
+from httpdyno.stats import Check, ColumnCheck, FrontierSearch
+from httpdyno.stats.frontier import FrontierStep
 from httpdyno.store import WebIdentity
 from httpdyno.subjects.catalogue import Catalogue
 from httpdyno.subjects.template import loops_of
-
-__all__ = [
-    "MOST_TRIALS",
-    "PRINTED",
-    "UNITS",
-    "Capacity",
-    "CapacityPreset",
-    "Extent",
-    "Frontier",
-    "FrontierAxis",
-    "FrontierPoint",
-    "Place",
-    "begin_capacity",
-    "choose_subjects",
-    "closed_deadline_s",
-    "closed_duration_s",
-    "closed_urls",
-    "extent_of",
-    "find_capacity_preset",
-    "foreseen_latency_s",
-    "foreseen_per_s",
-    "frontier_plan",
-    "frontiers",
-    "refined",
-    "slices",
-    "timing_of",
-    "tool_send_s",
-    "usual_loop",
-]
 
 DEFAULT_SUBJECTS: Final = ("go-net-http",)
 """Default subject of a preset.
@@ -202,7 +173,7 @@ _PROGRAM_BITS_PER_S: Final = 12e9
 _MEASURED_S: Final = 0.6
 """Length of the measured stretch, rounded to whole rounds, at least one."""
 _ROUNDS_AROUND: Final = 2
-"""Unmeasured rounds: the first is the warm-up, the last is under way when the list is exhausted."""
+"""Unmeasured rounds."""
 _FEWEST_OVER_A_DISTANCE: Final = 4
 """Fewest measured rounds if slow start dominates the first round."""
 _INITIAL_WINDOW_BYTES: Final = 10 * 1448
@@ -228,24 +199,6 @@ def foreseen_per_s(point: CapacityPoint) -> float:
     return min(limits)
 
 
-def foreseen_latency_s(point: CapacityPoint) -> float:
-    """Return the least time of an answer with that many in flight."""
-    return point.concurrency / foreseen_per_s(point)
-
-
-def closed_urls(point: CapacityPoint) -> int:
-    """Return the length of a list in whole rounds: one before the measured rounds, and one after them."""
-    latency_s = foreseen_latency_s(point)
-    fewest = _FEWEST_OVER_A_DISTANCE if 2 * _opening_s(point) > latency_s else 1
-    measured = max(fewest, round(_MEASURED_S / latency_s))
-    return (_ROUNDS_AROUND + measured) * point.concurrency
-
-
-def closed_duration_s(point: CapacityPoint) -> float:
-    """Return the least time of a list: its rounds, after connection set-up and slow start."""
-    return closed_urls(point) / foreseen_per_s(point) + _opening_s(point)
-
-
 def _opening_s(point: CapacityPoint) -> float:
     """Return the time until the window of a new connection is as large as an answer.
 
@@ -255,19 +208,6 @@ def _opening_s(point: CapacityPoint) -> float:
     """
     round_trips = 1 + ceil(log2(1 + point.size_bytes / _INITIAL_WINDOW_BYTES))
     return round_trips * point.round_trip_ns / 1e9
-
-
-def tool_send_s(point: CapacityPoint) -> float:
-    """Return the sending time of a tool with a duration option, without its wait for the last answers.
-
-    In whole seconds, because some tools accept no others.
-    """
-    return float(ceil(closed_duration_s(point) - foreseen_latency_s(point)))
-
-
-def closed_deadline_s(point: CapacityPoint) -> float:
-    """Return the deadline of a trial; answers until then are measured."""
-    return _FORESEEN_START_S + _PATIENCE * closed_duration_s(point)
 
 
 DEFAULT_DURATION_S: Final = 5.0
@@ -286,7 +226,7 @@ _GRACE_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Of one trial."""
+    """Length of a trial's list, and its durations."""
 
     urls: int
     send_s: float
@@ -299,26 +239,30 @@ class Timing:
 
 
 def timing_of(point: CapacityPoint, duration_s: float) -> Timing:
-    """Return the duration of a trial.
+    """Return the timing of a trial.
 
-    ``duration_s`` is the measured part of a schedule; a closed loop takes as long as it needs.
+    ``duration_s`` is the measured part of a schedule. A closed loop takes as long as it needs: connections and slow
+    start, then whole rounds. One round before the measured ones is the warm-up, the last is under way when the list is
+    exhausted.
     """
     if point.loop is Loop.CLOSED:
-        deadline_s = _milliseconds(closed_deadline_s(point))
-        return Timing(closed_urls(point), tool_send_s(point), None, deadline_s, closed_duration_s(point))
+        per_s, opening_s = foreseen_per_s(point), _opening_s(point)
+        latency_s = point.concurrency / per_s
+        fewest = _FEWEST_OVER_A_DISTANCE if 2 * opening_s > latency_s else 1
+        urls = (_ROUNDS_AROUND + max(fewest, round(_MEASURED_S / latency_s))) * point.concurrency
+        foreseen_s = urls / per_s + opening_s
+        # Some tools accept only whole seconds; the wait for the last answers is not sending time.
+        send_s = float(ceil(foreseen_s - latency_s))
+        return Timing(urls, send_s, None, _milliseconds(_FORESEEN_START_S + _PATIENCE * foreseen_s), foreseen_s)
     assert point.target_per_s is not None, "an open loop has a rate"
-    answer_s = _answer_s(point)
+    rate = point.rate_bits_per_s
+    on_link_s = 0.0 if rate is None else 8 * point.size_bytes / (rate * _PAYLOAD)
+    # One answer on an idle link, including its connection.
+    answer_s = (point.delay_ns + 2 * point.round_trip_ns) / 1e9 + on_link_s
     send_s = _milliseconds(_WARM_UP_S + _TO_SETTLE * answer_s + duration_s)
     grace_s = _milliseconds(_GRACE_S + _TO_SETTLE * answer_s)
     deadline_s = _milliseconds(_STARTING_S + send_s + grace_s)
     return Timing(ceil(send_s * point.target_per_s), send_s, grace_s, deadline_s, send_s + answer_s)
-
-
-def _answer_s(point: CapacityPoint) -> float:
-    """Return the time of one answer on an idle link, including its connection."""
-    rate = point.rate_bits_per_s
-    sending_s = 0.0 if rate is None else 8 * point.size_bytes / (rate * _PAYLOAD)
-    return (point.delay_ns + 2 * point.round_trip_ns) / 1e9 + sending_s
 
 
 def _milliseconds(time_s: float) -> float:
@@ -336,67 +280,25 @@ _LOOKED_AT: Final = 500
 """Number of evenly spread points that estimate the time of a trial."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
-    """Extent of a run."""
-
-    trials: int
-    time_s: float
-
-    def of(self, trials: int) -> "Extent":
-        """Return the extent of this many trials like these."""
-        return Extent(trials, self.time_s * trials / self.trials)
-
-    def check(self, *, agreed: bool) -> None:
-        """Refuse a run that takes very long, unless --yes was given."""
-        much = f"capacity: {self.trials:,} trials would take about {_span(self.time_s)}"
-        if self.trials > MOST_TRIALS:
-            raise UsageError(
-                f"{much}; a run has at most {MOST_TRIALS:,}: make the grid smaller, or search (--frontier)"
-            )
-        if not agreed and (self.trials > _UNASKED_TRIALS or self.time_s > _UNASKED_S):
-            raise UsageError(f"{much}; give --yes to start them, or make the grid smaller, or search (--frontier)")
-
-
-def extent_of(axes: Axes, *, subjects: int, repeat: int, duration_s: float) -> Extent:
-    """Estimate the extent of a grid from a sample of its points.
+def mean_trial_s(axes: Axes, duration_s: float) -> float:
+    """Estimate the mean time of a trial of a grid from a sample of its points.
 
     ``duration_s`` is the measured part of each schedule.
     """
     count = axes.count
     looked_at = min(count, _LOOKED_AT)
     numbers = [number * count // looked_at for number in range(looked_at)]
-    mean_s = sum(timing_of(axes.point(number), duration_s).foreseen_s for number in numbers) / looked_at
-    trials = count * subjects * repeat
-    return Extent(trials, trials * (mean_s + OVERHEAD_S))
+    return sum(timing_of(axes.point(number), duration_s).foreseen_s for number in numbers) / looked_at + OVERHEAD_S
 
 
-def _span(seconds: float) -> str:
-    days = seconds / 86400
-    return f"{days:,.0f} days" if days >= 3 else format_span(seconds)  # hours say nothing any more
-
-
-class FrontierAxis(StrEnum):
-    """Axis of a frontier, varied together with the size; the values are names of columns."""
-
-    ROUND_TRIP = "rtt"
-    """Round-trip time of the link in nanoseconds: more is harder."""
-    LINK_RATE = "linkRate"
-    """Rate of the link towards the subject in bits a second: more is easier."""
-    DELAY = "delay"
-    """Wait of the origin server before it answers, in nanoseconds: more is harder."""
-    CONCURRENCY = "concurrency"
-    """Most requests in flight: more is easier, until a subject breaks down."""
-
-    @property
-    def harder_upwards(self) -> bool:
-        """Whether larger values make large answers harder."""
-        return self in {FrontierAxis.ROUND_TRIP, FrontierAxis.DELAY}
-
-    @property
-    def ordered(self) -> bool:
-        """Whether that order is certain: too many requests in flight can make it harder again."""
-        return self is not FrontierAxis.CONCURRENCY
+def check_extent(trials: int, time_s: float, *, agreed: bool) -> None:
+    """Refuse a run with too many trials, or without --yes one that takes very long."""
+    days = time_s / 86400
+    much = f"capacity: {trials:,} trials would take about {f'{days:,.0f} days' if days >= 3 else format_span(time_s)}"
+    if trials > MOST_TRIALS:
+        raise UsageError(f"{much}; a run has at most {MOST_TRIALS:,}: make the grid smaller, or search (--frontier)")
+    if not agreed and (trials > _UNASKED_TRIALS or time_s > _UNASKED_S):
+        raise UsageError(f"{much}; give --yes to start them, or make the grid smaller, or search (--frontier)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,20 +313,16 @@ class FrontierPoint:
     """The largest size that surely holds; None: there is none."""
     fails_from_bytes: int | None
     """The smallest size that surely fails, by measurement or because of the link; None: there is none."""
-    level: float
-    """The chance that the boundary lies between those two."""
-    trials: int
-    """Trials at this value; 0 if the boundary follows from its neighbours."""
     doubtful: bool
     """Whether undecided sizes lie between the two."""
 
-    def __post_init__(self) -> None:
-        """Raise if the bounds are reversed."""
-        low, high = self.holds_up_to_bytes, self.fails_from_bytes
-        if low is not None and high is not None and low >= high:
-            raise InvalidValue(
-                f"frontier: the failing size, {high} bytes, must be larger than the held size, {low} bytes"
-            )
+    @property
+    def reached_bytes(self) -> int | None:
+        """The largest size that a subject holds: the most likely one; if no size surely fails, the surely held one.
+
+        If no size fails, the most likely boundary lies beyond all measured sizes and must not be claimed.
+        """
+        return self.holds_up_to_bytes if self.fails_from_bytes is None else self.size_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,7 +330,7 @@ class Frontier:
     """Frontier of one subject along one axis, with all other settings fixed."""
 
     subject: str
-    axis: FrontierAxis
+    axis: Quantity
     rest: str
     """The other settings, as in the name of a condition; empty if none of them varies."""
     points: tuple[FrontierPoint, ...]
@@ -454,16 +352,13 @@ _DOUBT: Final = 2
 """Budget as a multiple of the trials of a walk along the boundary, if that is more."""
 _RESOLUTION: Final = 1.1
 _KIB: Final = 1024
-_FIELDS: Final[Mapping[FrontierAxis, str]] = {
-    FrontierAxis.ROUND_TRIP: "round_trip_ns",
-    FrontierAxis.LINK_RATE: "rate_bits_per_s",
-    FrontierAxis.DELAY: "delay_ns",
-    FrontierAxis.CONCURRENCY: "concurrency",
-}
-"""In order of precedence: of axes with equally many values, the first is the frontier's."""
+_FRONTIER_AXES: Final = (ROUND_TRIP, LINK_RATE, DELAY, CONCURRENCY)
+"""Axes along which a frontier can run; of axes with equally many values, the first is the frontier's."""
+_HARDER_UPWARDS: Final = (ROUND_TRIP, DELAY)
+"""Axes whose larger values make large answers harder."""
 
 
-def refined(axes: Axes) -> Axes:
+def refine_sizes(axes: Axes) -> Axes:
     """Return the axes; if only two sizes were given, with sizes in between, 10 % apart."""
     if len(axes.sizes_bytes) != len(("first", "last")):
         return axes
@@ -475,12 +370,20 @@ def refined(axes: Axes) -> Axes:
     return replace(axes, sizes_bytes=tuple(sorted({*sizes, last})))
 
 
+def _load(size_bytes: int) -> float:
+    return float(size_bytes + _HEAD_ON_AXIS_BYTES)
+
+
+def _size(load: float) -> int:
+    return round(load) - _HEAD_ON_AXIS_BYTES
+
+
 @dataclass(frozen=True)
 class Slice:
     """Points of a grid that differ only in size and along one axis."""
 
-    axis: FrontierAxis
-    values: tuple[int | None, ...]
+    axis: Quantity
+    values: tuple[Value, ...]
     """Along the axis, the easiest first."""
     sizes_bytes: tuple[int, ...]
     """Ascending."""
@@ -492,74 +395,105 @@ class Slice:
     """The whole grid."""
     repeat: int = 1
 
-    @property
-    def grid_trials(self) -> int:
-        """Number of points."""
-        return len(self.values) * len(self.sizes_bytes)
-
     @cached_property
     def search(self) -> FrontierSearch:
-        """The search for its boundary."""
+        """The search for its boundary; by the laws of links and queues, some sizes are known to be impossible."""
         columns, sizes = len(self.values), len(self.sizes_bytes)
         walk = min(columns + sizes - 1, columns * sizes.bit_length())
-        budget = max(int(self.grid_trials * _SHARE), _DOUBT * walk)
-        loads = tuple(float(size + _HEAD_ON_AXIS_BYTES) for size in self.sizes_bytes)
-        known = tuple(self._impossible(loads))
-        return FrontierSearch(loads, columns, budget * self.repeat, trusted=self.axis.ordered, known=known)
-
-    def _impossible(self, loads: Sequence[float]) -> Iterator[ColumnCheck]:
-        """Return the smallest impossible size of each column, by the laws of links and queues."""
-        for column in range(len(self.values)):
-            fails = next((load for load in loads if self._is_beyond_law(column, load)), None)
+        budget = max(int(columns * sizes * _SHARE), _DOUBT * walk)
+        known = []
+        for column in range(columns):
+            points = (self.point(column, size) for size in self.sizes_bytes)
+            fails = next((point for point in points if is_impossible(point, self.axes.link_at(point))), None)
             if fails is not None:
-                yield ColumnCheck(column, Check(fails, held=False))
+                known.append(ColumnCheck(column, Check(_load(fails.size_bytes), held=False)))
+        return FrontierSearch(
+            tuple(map(_load, self.sizes_bytes)),
+            columns,
+            budget * self.repeat,
+            # The order of the columns is uncertain if too many requests in flight can make it harder again.
+            trusted=self.axis is not CONCURRENCY,
+            known=tuple(known),
+        )
 
-    def _is_beyond_law(self, column: int, load: float) -> bool:
-        point = self.point(column, load)
-        return beyond_law(point, self.axes.link_at(point))
-
-    def point(self, column: int, load: float) -> CapacityPoint:
+    def point(self, column: int, size_bytes: int) -> CapacityPoint:
         """Return the point of a step of the search."""
-        changes: dict[str, Any] = {
-            "size_bytes": round(load) - _HEAD_ON_AXIS_BYTES,
-            _FIELDS[self.axis]: self.values[column],
-        }
+        changes: dict[str, Any] = {"size_bytes": size_bytes, self.axis.field: self.values[column]}
         return replace(self.corner, **changes)
+
+    @cached_property
+    def _columns(self) -> Mapping[CapacityPoint | None, int]:
+        return {self.point(column, size): column for column in range(len(self.values)) for size in self.sizes_bytes}
 
     def checks(self, trials: Iterable[Trial], objective: Objective) -> list[ColumnCheck]:
         """Read the search's checks from trials of one subject, in order; trials of other slices are skipped."""
-        return [check for trial in trials if (check := self._check(trial, objective)) is not None]
+        found = []
+        for trial in trials:
+            column = self._columns.get(trial.get(CapacityPoint))
+            if column is not None:
+                summary = trial.get(CapacitySummary)
+                held = summary is not None and bool(summary.held) and trial.outcome is Outcome.OK
+                load = _load(trial[CapacityPoint].size_bytes)
+                found.append(ColumnCheck(column, Check(load, held, error_chance_of(trial, objective))))
+        return found
 
-    def _check(self, trial: Trial, objective: Objective) -> ColumnCheck | None:
-        point = trial.get(CapacityPoint)
-        if point is None or point.size_bytes not in self.sizes_bytes:
-            return None
-        value = getattr(point, _FIELDS[self.axis])
-        if (
-            value not in self.values
-            or self.point(self.values.index(value), point.size_bytes + _HEAD_ON_AXIS_BYTES) != point
-        ):
-            return None
-        summary = trial.get(CapacitySummary)
-        held = summary is not None and bool(summary.held) and trial.outcome is Outcome.OK
-        check = Check(float(point.size_bytes + _HEAD_ON_AXIS_BYTES), held, error_chance_of(trial, objective))
-        return ColumnCheck(self.values.index(value), check)
+    def frontier(self, subject: str, trials: Iterable[Trial], objective: Objective) -> Frontier:
+        """Conclude the frontier of a subject from its trials."""
+
+        def size(load: float | None) -> int | None:
+            return None if load is None else _size(load)
+
+        def place(step: FrontierStep) -> str:
+            return f"{shown_size(_size(step.load))} at {self.axis.name(self.values[step.column])}"
+
+        seen = self.checks((trial for trial in trials if trial.subject == subject), objective)
+        points = [
+            FrontierPoint(value or 0, size(found.held), size(found.holds_up_to), size(found.fails_from), found.doubtful)
+            for value, found in zip(self.values, self.search.conclude(seen), strict=True)
+        ]
+        return Frontier(
+            subject,
+            self.axis,
+            self.rest,
+            points=tuple(sorted(points, key=lambda point: point.x)),
+            trials=len(seen),
+            grid_trials=len(self._columns),
+            contradictions=tuple(
+                f"{place(pair.held)} held, but {place(pair.failed)} did not, although it should be easier;"
+                " both were repeated"
+                for pair in self.search.contradictions(seen)
+            ),
+            exhausted=self.search.exhausted(seen),
+        )
 
 
 def slices(axes: Axes, *, repeat: int = 1) -> tuple[Slice, ...]:
-    """Divide a grid into slices, along the axis with the most values: rtt, link rate, delay; else concurrency."""
-    axis = _axis(axes)
-    others = [name for name in _FIELDS.values() if name != _FIELDS[axis]] + ["queue_ns"]
-    first = next(axes.points())
-    varied = _values(axes)
-    values = tuple(sorted(varied[_FIELDS[axis]], key=_ease, reverse=not axis.harder_upwards))
-    grids = product(*(varied[name] for name in others))
-    several = [name for name in others if len(varied[name]) > 1]
-    return tuple(
-        Slice(axis, values, tuple(sorted(set(axes.sizes_bytes))), corner, _rest(corner, several), axes, repeat)
-        for grid in grids
-        for corner in [_with(first, others, grid)]
+    """Divide a grid into slices.
+
+    They run along the axis with the most values, as a walk saves most there: round trip, link rate or delay; else
+    concurrency, whose order is uncertain.
+    """
+    varied = {axis: tuple(dict.fromkeys(axes.values(axis))) for axis in (*_FRONTIER_AXES, QUEUE)}
+    several = [axis for axis in varied if len(varied[axis]) > 1]
+    rest = CONCURRENCY if CONCURRENCY in several else ROUND_TRIP
+    axis = max(
+        (axis for axis in several if axis in _FRONTIER_AXES[:-1]), key=lambda axis: len(varied[axis]), default=rest
     )
+    # An unlimited link is the easiest.
+    values = sorted(
+        varied[axis],
+        key=lambda value: float("inf") if value is None else value,
+        reverse=axis not in _HARDER_UPWARDS,
+    )
+    others = [other for other in varied if other is not axis]
+    sizes = tuple(sorted(set(axes.sizes_bytes)))
+    made = []
+    for grid in product(*(varied[other] for other in others)):
+        at = dict(zip(others, grid, strict=True))
+        changes: dict[str, Any] = {other.field: value for other, value in at.items()}
+        rest_text = ", ".join(other.name(value) for other, value in at.items() if other in several)
+        made.append(Slice(axis, tuple(values), sizes, replace(axes.point(0), **changes), rest_text, axes, repeat))
+    return tuple(made)
 
 
 def frontiers(trials: Sequence[Trial], axes: Axes, objective: str, *, repeat: int = 1) -> tuple[Frontier, ...]:
@@ -569,126 +503,8 @@ def frontiers(trials: Sequence[Trial], axes: Axes, objective: str, *, repeat: in
     """
     required = parse_objective(objective)
     subjects = dict.fromkeys(trial.subject for trial in trials if trial.get(CapacityPoint) is not None)
-    grid = slices(refined(axes), repeat=repeat)
-    return tuple(_frontier(subject, one, trials, required) for subject in subjects for one in grid)
-
-
-def _frontier(subject: str, one: Slice, trials: Iterable[Trial], objective: Objective) -> Frontier:
-    seen = one.checks((trial for trial in trials if trial.subject == subject), objective)
-    points = zip(one.values, one.search.conclude(seen), strict=True)
-    ascending = sorted((_point(value, boundary) for value, boundary in points), key=lambda point: point.x)
-    exhausted = one.search.exhausted(seen)
-    against = _against(one, seen)
-    return Frontier(subject, one.axis, one.rest, tuple(ascending), len(seen), one.grid_trials, against, exhausted)
-
-
-def _against(one: Slice, seen: Sequence[ColumnCheck]) -> tuple[str, ...]:
-    def place(column: int, load: float) -> str:
-        return f"{shown_size(round(load) - _HEAD_ON_AXIS_BYTES)} at {_shown(_FIELDS[one.axis], one.values[column])}"
-
-    return tuple(
-        f"{place(found.held.column, found.held.load)} held, but {place(found.failed.column, found.failed.load)} did "
-        f"not, although it should be easier; both were repeated"
-        for found in one.search.contradictions(seen)
-    )
-
-
-def _point(value: int | None, boundary: ColumnBoundary) -> FrontierPoint:
-    def size(load: float | None) -> int | None:
-        return None if load is None else round(load) - _HEAD_ON_AXIS_BYTES
-
-    return FrontierPoint(
-        x=value or 0,
-        size_bytes=size(boundary.held),
-        holds_up_to_bytes=size(boundary.holds_up_to),
-        fails_from_bytes=size(boundary.fails_from),
-        level=boundary.level,
-        trials=boundary.trials,
-        doubtful=boundary.doubtful,
-    )
-
-
-def _with(point: CapacityPoint, names: Sequence[str], values: Sequence[int | None]) -> CapacityPoint:
-    changes: dict[str, Any] = dict(zip(names, values, strict=True))
-    return replace(point, **changes)
-
-
-def _axis(axes: Axes) -> FrontierAxis:
-    """Return the axis along which a walk saves most; concurrency comes last, as its order is uncertain."""
-    counts = {axis: len(values) for axis, name in _FIELDS.items() for values in [_values(axes)[name]]}
-    several = [axis for axis, count in counts.items() if count > 1 and axis.ordered]
-    rest = FrontierAxis.CONCURRENCY if counts[FrontierAxis.CONCURRENCY] > 1 else FrontierAxis.ROUND_TRIP
-    return max(several, key=counts.__getitem__, default=rest)
-
-
-def _values(axes: Axes) -> Mapping[str, tuple[int | None, ...]]:
-    return {
-        "round_trip_ns": tuple(dict.fromkeys(axes.round_trips_ns)),
-        "rate_bits_per_s": tuple(dict.fromkeys(axes.rates_bits_per_s)),
-        "delay_ns": tuple(dict.fromkeys(axes.delays_ns)),
-        "concurrency": tuple(dict.fromkeys(axes.concurrencies)),
-        "queue_ns": tuple(dict.fromkeys(axes.queues_ns)),
-    }
-
-
-def _ease(value: int | None) -> float:
-    """Return the sort key of a value; an unlimited link sorts last."""
-    return float("inf") if value is None else value
-
-
-def _rest(corner: CapacityPoint, names: Iterable[str]) -> str:
-    return ", ".join(_shown(name, getattr(corner, name)) for name in names)
-
-
-def _shown(name: str, value: int | None) -> str:
-    if name == "rate_bits_per_s":
-        return "an unlimited rate" if value is None else format_rate(value)
-    if name == "concurrency":
-        return f"{value} in flight"
-    label = {"round_trip_ns": "rtt", "delay_ns": "delay", "queue_ns": "queue"}[name]
-    return f"{label} {shown_time(value or 0)}"
-
-
-def frontier_plan(
-    subjects: Sequence[Subject],
-    axes: Axes,
-    condition: Callable[[CapacityPoint], Condition],
-    *,
-    objective: str,
-    repeat: int = 1,
-    seed: int = 1,
-) -> SearchPlan:
-    """Plan the search for the frontiers of several subjects.
-
-    An unavailable subject has one trial with the reason. ``repeat`` multiplies the budget of trials that resolve doubt.
-    If only two sizes are given, sizes in between are measured, too.
-    """
-    required = parse_objective(objective)
-    grid = slices(refined(axes), repeat=repeat)
-    most = sum(one.search.budget for one in grid) * len(subjects)
-
-    def choose(_subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
-        if any(trial.outcome is Outcome.UNAVAILABLE for trial in seen):
-            return None
-        chosen = next((chosen for one in grid if (chosen := _next(one, seen, required, condition))), None)
-        # One trial is evidence that a slice is impossible.
-        return (
-            chosen if chosen or seen else NextTrial(begins_with, "cannot hold by the model: measures how far it gets")
-        )
-
-    begins_with = condition(grid[0].point(0, grid[0].search.loads[0]))
-    return SearchPlan(tuple(subjects), begins_with, most, choose, seed)
-
-
-def _next(
-    one: Slice, seen: Sequence[Trial], objective: Objective, condition: Callable[[CapacityPoint], Condition]
-) -> NextTrial | None:
-    step = one.search.next(one.checks(seen, objective))
-    if step is None:
-        return None
-    point = one.point(step.column, step.load)
-    again = any(trial.get(CapacityPoint) == point for trial in seen)
-    return NextTrial(condition(point), "repeats a doubtful result" if again else "the boundary may lie here")
+    grid = slices(refine_sizes(axes), repeat=repeat)
+    return tuple(one.frontier(subject, trials, required) for subject in subjects for one in grid)
 
 
 _MS: Final = 10**6
@@ -715,30 +531,24 @@ class Capacity(CapacityOptions, OfOneWeb):
         if not self.duration_s >= SHORTEST_DURATION_S:
             raise InvalidValue(f"--duration: {self.duration_s:g} s are too short; write 1s or more")
         parse_objective(self.slo)
-        self._check_way()
-        if self.frontier and (len(set(self.axes.sizes_bytes)) < _FEWEST_SIZES or self.axes.rps is None):
-            raise InvalidValue("--frontier requires several sizes, like --size 0,50KiB,...,500KiB")
-        self._check_lists()
-        _ = self.condition(self.axes.point(0)), self.condition(self.axes.point(self.axes.count - 1))
-
-    def _check_lists(self) -> None:
-        """Refuse lists of URLs that do not fit into memory; the slowest point has the longest list."""
-        slowest = replace(self.axes.point(self.axes.count - 1), rate_bits_per_s=self.axes.rates_bits_per_s[0])
-        if (urls := timing_of(slowest, self.duration_s).urls) > MOST_URLS:
-            cure = "a smaller --rps or a shorter --duration" if slowest.loop is Loop.OPEN else "less --concurrency"
-            raise InvalidValue(
-                f"capacity: a trial would need a list of {urls:,} URLs, and has at most {MOST_URLS:,}; give {cure}"
-            )
-
-    def _check_way(self) -> None:
-        """Refuse an emulated link to another machine."""
         axes = self.axes
+        if self.frontier and (len(set(axes.sizes_bytes)) < _FEWEST_SIZES or axes.rps is None):
+            raise InvalidValue("--frontier requires several sizes, like --size 0,50KiB,...,500KiB")
         varied = any(axes.round_trips_ns) or any(axes.rates_bits_per_s) or any(axes.queues_ns) or axes.loss
         if self.against is not None and (varied or not axes.link.direct):
             raise InvalidValue(
                 f"--against {self.against} uses a real network and conflicts with --link, --rtt, --link-rate, --queue"
                 " and --loss; leave them out, or the preset that sets them"
             )
+        # The slowest point has the longest list of URLs.
+        first, last = axes.point(0), axes.point(axes.count - 1)
+        urls = timing_of(replace(last, rate_bits_per_s=axes.rates_bits_per_s[0]), self.duration_s).urls
+        if urls > MOST_URLS:
+            cure = "a smaller --rps or a shorter --duration" if axes.loop is Loop.OPEN else "less --concurrency"
+            raise InvalidValue(
+                f"capacity: a trial would need a list of {urls:,} URLs, and has at most {MOST_URLS:,}; give {cure}"
+            )
+        _ = self.condition(first), self.condition(last)
 
     @property
     def name(self) -> str:
@@ -776,16 +586,35 @@ class Capacity(CapacityOptions, OfOneWeb):
     def plan(self, subjects: Sequence[Subject]) -> Plan:
         """Interleave the trials of all subjects: a block for each point, or a round of the search."""
         if self.frontier:
-            return frontier_plan(
-                subjects,
-                self.axes,
-                self.condition,
-                objective=self.slo,
-                repeat=self.repeat,
-                seed=self.seed,
-            )
+            return self._search(subjects)
         plans = schedule(subjects, self.conditions(), repeat=self.repeat, seed=self.seed)
         return ListedPlan(plans, {"repeat": self.repeat})
+
+    def _search(self, subjects: Sequence[Subject]) -> SearchPlan:
+        """Plan the search for the frontiers of several subjects.
+
+        An unavailable subject has one trial with the reason. ``repeat`` multiplies the budget of trials that resolve
+        doubt. If only two sizes are given, sizes in between are measured, too.
+        """
+        objective = parse_objective(self.slo)
+        grid = slices(refine_sizes(self.axes), repeat=self.repeat)
+        begins_with = self.condition(grid[0].point(0, grid[0].sizes_bytes[0]))
+
+        def choose(_subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
+            if any(trial.outcome is Outcome.UNAVAILABLE for trial in seen):
+                return None
+            for one in grid:
+                step = one.search.next(one.checks(seen, objective))
+                if step is not None:
+                    point = one.point(step.column, _size(step.load))
+                    again = any(trial.get(CapacityPoint) == point for trial in seen)
+                    why = "repeats a doubtful result" if again else "the boundary may lie here"
+                    return NextTrial(self.condition(point), why)
+            # One trial is evidence that a slice is impossible.
+            return None if seen else NextTrial(begins_with, "cannot hold by the model: measures how far it gets")
+
+        most = sum(one.search.budget for one in grid) * len(subjects)
+        return SearchPlan(tuple(subjects), begins_with, most, choose, self.seed)
 
     def settings(self) -> Mapping[str, Setting]:
         """Return the options of the experiment."""
@@ -799,8 +628,6 @@ class Capacity(CapacityOptions, OfOneWeb):
         return restored(cls, settings, webs, urls, axes=axes)
 
 
-_QUICK_DURATION_S = 1.0
-_TIMEOUT_S = 10.0
 _WEB = "plain"
 _LOOPS = {Loop.OPEN: "an open loop, on a schedule", Loop.CLOSED: "a closed loop"}
 
@@ -809,12 +636,10 @@ def begin_capacity(beginning: Beginning, names: Sequence[str], options: Capacity
     """Build the experiment from the options."""
     chosen = choose_subjects(beginning.catalogue, names, options.preset)
     experiment = make_capacity(options, chosen, beginning.place.engine, beginning.tell)
-    extent = extent_of(
-        experiment.axes, subjects=len(chosen), repeat=experiment.repeat, duration_s=experiment.duration_s
-    )
+    trials = experiment.axes.count * len(chosen) * experiment.repeat
     if experiment.frontier:
-        extent = extent.of(experiment.plan(chosen).most)
-    extent.check(agreed=options.yes)
+        trials = experiment.plan(chosen).most
+    check_extent(trials, trials * mean_trial_s(experiment.axes, experiment.duration_s), agreed=options.yes)
     beginning.install(chosen)
     return Begun(experiment, chosen)
 
@@ -843,10 +668,14 @@ def make_capacity(options: CapacityOptions, subjects: Sequence[Subject], engine:
             raise UsageError(f"{tool.id} cannot send in {_LOOPS[axes.loop]}; give the other --loop, or leave it out")
         if axes.loop is Loop.OPEN and not tool.open_counts_from_due:
             tell(f"{tool.id} counts from the actual send, not from the scheduled one: its times leave out the waits")
-    there = None if options.against is None else settled(options.against, engine, tell, web=_WEB, seed=options.seed)
+    there = (
+        None
+        if options.against is None
+        else negotiate_web(options.against, engine, tell, web=_WEB, seed=options.seed, fixed=True)
+    )
     web = engine.web(_WEB, seed=there.seed if there else options.seed)
-    usual_timeout_s = (preset and preset.table.circumstances.timeout_s) or _TIMEOUT_S
-    usual_s = _QUICK_DURATION_S if options.quick else DEFAULT_DURATION_S
+    usual_timeout_s = (preset and preset.table.circumstances.timeout_s) or 10.0
+    usual_s = 1.0 if options.quick else DEFAULT_DURATION_S
     found = {
         "slo": DEFAULT_OBJECTIVE if options.slo is None else options.slo,
         "duration_s": usual_s if options.duration_s is None else options.duration_s,
@@ -887,23 +716,13 @@ def _axes(options: CapacityOptions, preset: CapacityPreset | None, usual: Loop) 
             axes = replace(axes, round_trips_ns=(0,), rates_bits_per_s=(None,), queues_ns=(None,))
     axes = axes if options.link is None else axes.over(Link.parse(options.link))
     given: dict[str, object] = {
-        field: quantity.values(text)
-        for field, quantity, text in (
-            ("sizes_bytes", SIZE, options.size),
-            ("delays_ns", DELAY, options.delay),
-            ("round_trips_ns", ROUND_TRIP, options.rtt),
-            ("rates_bits_per_s", LINK_RATE, options.link_rate),
-            ("queues_ns", QUEUE, options.queue),
-            ("concurrencies", CONCURRENCY, options.concurrency),
-        )
-        if text is not None
+        quantity.axis: quantity.values(text)
+        for quantity in QUANTITIES
+        if (text := getattr(options, quantity.setting)) is not None
     }
-    if options.rps is not None:
-        given["rps"] = options.rps
-    if options.loss is not None:
-        given["loss"] = _loss(options.loss)
-    if options.loop is not None:
-        given["loop"] = parse_loop(options.loop, name="--loop")
+    given |= {"rps": options.rps} if options.rps is not None else {}
+    given |= {"loss": _loss(options.loss)} if options.loss is not None else {}
+    given |= {"loop": parse_loop(options.loop, name="--loop")} if options.loop is not None else {}
     return replace(axes, **given)  # type: ignore[arg-type]  # each is of the type of its field
 
 

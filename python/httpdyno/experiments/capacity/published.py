@@ -7,6 +7,7 @@ from itertools import product
 from typing import Final
 
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
+from httpdyno.experiments.capacity.judge import trials_by_point
 from httpdyno.experiments.capacity.plan import PRINTED, UNITS, CapacityPreset, Place
 from httpdyno.experiments.definition import PresetRun
 from httpdyno.experiments.experiment import Ended
@@ -22,10 +23,11 @@ from httpdyno.model import (
     Series,
     Table,
     Trial,
+    Validity,
     format_exact,
     records_of,
 )
-from httpdyno.published import Circumstances, PublishedTable, parse_scale
+from httpdyno.published import PublishedTable, parse_scale
 from httpdyno.published.comparison import Pair, figures_ratio, join
 from httpdyno.published.table import SUBJECT, PublishedColumn, Role, Row
 from httpdyno.report.formats import render
@@ -33,23 +35,9 @@ from httpdyno.stats import median
 from httpdyno.storage import storage_errors
 from httpdyno.store import Manifest
 
-__all__ = [
-    "comparison_table",
-    "end_capacity",
-    "grid_comparison",
-    "grid_rows",
-    "grid_views",
-    "in_form",
-    "measured_rows",
-    "published_charts",
-]
-
 _ROWS: Final = 40
 """Most comparison rows; more of them scroll the measured tables out of the terminal."""
-_DIGITS: Final = 4
-"""Decimal places of the publication."""
 _RATIOS: Final = ("latency ratio", "rate ratio")
-_CSV: Final = "csv"
 
 
 def scale_of(manifest: Manifest) -> Fraction:
@@ -60,10 +48,21 @@ def scale_of(manifest: Manifest) -> Fraction:
 def measured_rows(trials: Iterable[Trial], preset: CapacityPreset) -> list[Row]:
     """Return the median figures of each subject and point, in the order of the publication."""
     groups: dict[tuple[str, Place], list[Trial]] = {}
-    for trial in trials:
-        if trial.get(CapacityPoint) is not None:
-            groups.setdefault((trial.subject, preset.place(trial[CapacityPoint])), []).append(trial)
-    return [_row(subject, place, group, preset.table) for (subject, place), group in sorted(groups.items())]
+    for (subject, point), group in trials_by_point(trials).items():
+        groups.setdefault((subject, preset.place(point)), []).extend(group)
+    conditions, figures = preset.table.of_role(Role.CONDITION), preset.table.of_role(Role.FIGURE)
+    rows: list[Row] = []
+    for (subject, place), group in sorted(groups.items()):
+        summaries = records_of(CapacitySummary, group)
+        limits = [one.limit for one in summaries if one.limit]
+        limit = max(limits, key=limits.count) if limits else None
+        cells: dict[str, Cell] = {"subject": subject, "limit": limit, "held": _verdict(group)}
+        cells |= zip((column.name for column in conditions), place, strict=True)
+        for column in figures:
+            figure = median([getattr(one, column.ours[0]) for one in summaries])
+            cells[column.name] = None if figure is None else figure / UNITS[column.unit]
+        rows.append(cells)
+    return rows
 
 
 def in_form(trials: Iterable[Trial], preset: CapacityPreset) -> Table:
@@ -77,14 +76,12 @@ def in_form(trials: Iterable[Trial], preset: CapacityPreset) -> Table:
 
 def comparison_table(trials: Sequence[Trial], preset: CapacityPreset, scale: Fraction) -> Table:
     """Compare a run with the publication, one row for each measured point; ratios use figures at the scale."""
-    rows = measured_rows(trials, preset)
-    subjects = dict.fromkeys(str(row["subject"]) for row in rows)
+    measured = measured_rows(trials, preset)
+    subjects = dict.fromkeys(str(row["subject"]) for row in measured)
     # At a small scale two published rows may share a place; the first one is kept.
-    joined = {
-        (one.subject, one.condition): one for one in reversed(join(rows, preset.at_scale(scale, subjects or [""])))
-    }
-    pairs = [joined[place] for place in sorted(joined) if joined[place].measured]
-    own = preset.table.columns
+    pairs = reversed(join(measured, preset.at_scale(scale, subjects or [""])))
+    joined = {(one.subject, one.condition): one for one in pairs}
+    own, figures = preset.table.columns, preset.table.of_role(Role.FIGURE)
     # The published condition is shown only where scaling changed it.
     moved = [one.role is Role.FIGURE if scale == 1 else one.scaled for one in own].index(True)
     columns = (
@@ -96,25 +93,17 @@ def comparison_table(trials: Sequence[Trial], preset: CapacityPreset, scale: Fra
         Column("limit", description="what limits the point, by the model"),
         Column("held", description="whether the rate and the objective were held"),
     )
-    cells = [_cells(pair, preset.table) for pair in pairs]
+    rows = []
+    for pair in (joined[place] for place in sorted(joined) if joined[place].measured):
+        ratios = (figures_ratio(pair, column) for column in figures)
+        rounded = dict(zip(_RATIOS, (round(ratio, 3) if ratio else None for ratio in ratios), strict=True))
+        rows.append({**pair.published, **_rounded(pair.measured, preset.table), **rounded})
     return Table(
         columns,
-        tuple(tuple(row.get(column.name) for column in columns) for row in cells),
+        tuple(tuple(row.get(column.name) for column in columns) for row in rows),
         title=f"measured and published: {preset.table.title}",
-        notes=tuple(map(Note, _story(cells, joined.values(), preset, scale))),
+        notes=tuple(map(Note, _story(rows, joined.values(), preset, scale))),
     )
-
-
-def grid_comparison(
-    manifest: Manifest, trials: Sequence[Trial], published: PublishedTable, here: Circumstances
-) -> Table:
-    """Compare a grid with a published one; rows are points, of all subjects."""
-    table = comparison_table(trials, CapacityPreset(published), scale_of(manifest))
-    lines = [f"machine: published: {published.circumstances.machine}; measured: {here.machine}"]
-    if here.versions:
-        versions = ", ".join(f"{subject} {version}" for subject, version in here.versions.items())
-        lines.append(f"versions: measured: {versions}; published: unknown")
-    return replace(table, notes=(*table.notes, *map(Note, lines)))
 
 
 def grid_views(of: PresetRun) -> tuple[Table, ...]:
@@ -125,18 +114,6 @@ def grid_views(of: PresetRun) -> tuple[Table, ...]:
     where = f"comparison of all {count} points: httpdyno published {of.published.name} --beside {of.run.folder}"
     *others, last = of.views
     return (*others, replace(last, notes=(*last.notes, Note(of.comparison.title), Note(where), *of.comparison.notes)))
-
-
-def grid_rows(of: PresetRun, format_name: str) -> tuple[Table, ...]:
-    """Return a grid for programs; CSV has the published columns, so that it can replace the published file."""
-    return (in_form(of.trials, CapacityPreset(of.published)) if format_name == _CSV else of.table,)
-
-
-def _cells(pair: Pair, published: PublishedTable) -> Row:
-    """Return the measured and published figures of a point, and their ratios."""
-    ratios = (figures_ratio(pair, column) for column in published.of_role(Role.FIGURE))
-    rounded = zip(_RATIOS, (round(ratio, 3) if ratio else None for ratio in ratios), strict=True)
-    return {**pair.published, **_rounded(pair.measured, published), **dict(rounded)}
 
 
 def _story(cells: Sequence[Row], joined: Collection[Pair], preset: CapacityPreset, scale: Fraction) -> Iterator[str]:
@@ -157,31 +134,19 @@ def _story(cells: Sequence[Row], joined: Collection[Pair], preset: CapacityPrese
     yield from (f"published figures: {remark}" for remark in preset.table.remarks)
 
 
-def _row(subject: str, place: Place, trials: Sequence[Trial], published: PublishedTable) -> Row:
-    summaries = records_of(CapacitySummary, trials)
-    limits = [one.limit for one in summaries if one.limit]
-    cells: dict[str, Cell] = {"subject": subject, "limit": max(limits, key=limits.count) if limits else None}
-    cells |= zip((column.name for column in published.of_role(Role.CONDITION)), place, strict=True)
-    for column in published.of_role(Role.FIGURE):
-        figure = median([getattr(one, column.ours[0]) for one in summaries])
-        cells[column.name] = None if figure is None else figure / UNITS[column.unit]
-    return {**cells, "held": _verdict(trials)}
-
-
 def _verdict(trials: Sequence[Trial]) -> str:
     """Return whether the rate was held, ``yes`` or ``no``; if unknown, the validity or outcome of the trials."""
-    held = [one.held for one in records_of(CapacitySummary, trials)]
-    known = [one for one in held if one is not None]
-    invalid = [trial for trial in trials if not known or (trial.validity or "VALID") != "VALID"]
-    if known:
-        word = "yes" if 2 * sum(known) > len(known) else "no"
-        return f"{word}, {invalid[0].validity}" if invalid else word
-    return (trials[0].validity or trials[0].outcome).value
+    known = [one.held for one in records_of(CapacitySummary, trials) if one.held is not None]
+    if not known:
+        return (trials[0].validity or trials[0].outcome).value
+    doubt = [trial.validity for trial in trials if trial.validity not in {None, Validity.VALID}][:1]
+    return ", ".join(["yes" if 2 * sum(known) > len(known) else "no", *map(str, doubt)])
 
 
 def _rounded(row: Row, published: PublishedTable) -> Row:
+    """Round figures to the decimal places of the publication."""
     figures = ((column.name, row[column.name]) for column in published.of_role(Role.FIGURE))
-    return {**row, **{name: round(cell, _DIGITS) for name, cell in figures if isinstance(cell, float)}}
+    return {**row, **{name: round(cell, 4) for name, cell in figures if isinstance(cell, float)}}
 
 
 _PANELS: Final = 6
@@ -203,12 +168,11 @@ def published_charts(trials: Sequence[Trial], manifest: Manifest) -> tuple[Chart
     if published is None:
         return ()
     preset, scale = CapacityPreset(published), scale_of(manifest)
-    rows = measured_rows(trials, preset)
-    subjects = dict.fromkeys(str(row["subject"]) for row in rows)
+    subjects = dict.fromkeys(trial.subject for trial in trials if trial.get(CapacityPoint) is not None)
     figures = {column.name: column for column in published.columns}
     return tuple(
         _chart(figures[name], subject, [t for t in trials if t.subject == subject], len(subjects) > 1, preset, scale)
-        for subject, name in product(subjects, _DRAWN)
+        for subject, name in product(sorted(subjects), _DRAWN)
     )
 
 
@@ -225,10 +189,8 @@ def _chart(
     points = records_of(CapacityPoint, trials)
     target = max((point.target_per_s or 0.0 for point in points), default=0.0) if figure.per else 0.0
     distant = "caption_as_labelled" in asked and any(point.round_trip_ns for point in points)
-    caption = [
-        "Solid: measured; dashed: published" + (f", times {scale}." if figure.per and scale != 1 else "."),
-        asked["caption_as_labelled" if distant else "caption"],
-    ]
+    times = f", times {scale}" if figure.per and scale != 1 else ""
+    caption = [f"Solid: measured; dashed: published{times}.", asked["caption_as_labelled" if distant else "caption"]]
     if len(frames) > _PANELS or len(lines) > _LINES:
         caption.append("Only some frames and lines of this large grid are drawn; the table has all.")
     series = (
@@ -274,9 +236,8 @@ def _number(row: Row, column: PublishedColumn) -> float:
 def _spread(values: Iterable[float], most: int) -> list[float]:
     """Pick at most ``most`` of the values, including the first and the last."""
     ordered = sorted(values)
-    if len(ordered) <= most:
-        return ordered
-    return [ordered[round(place * (len(ordered) - 1) / (most - 1))] for place in range(most)]
+    step = max(1.0, (len(ordered) - 1) / (most - 1))
+    return [ordered[round(place * step)] for place in range(min(most, len(ordered)))]
 
 
 def end_capacity(ended: Ended) -> bool:
@@ -292,10 +253,8 @@ def end_capacity(ended: Ended) -> bool:
     subjects = dict.fromkeys(trial.subject for trial in trials)
     for subject in subjects:
         path = run.folder / f"{published.preset}{f'-{subject}' if len(subjects) > 1 else ''}.csv"
-        text = render(
-            in_form([trial for trial in trials if trial.subject == subject], CapacityPreset(published)), "csv"
-        )
+        own = [trial for trial in trials if trial.subject == subject]
         with storage_errors(f"{path}: cannot write"):
-            path.write_text(text, encoding="utf-8")
+            path.write_text(render(in_form(own, CapacityPreset(published)), "csv"), encoding="utf-8")
         ended.tell(f"published form: {path}")
     return True

@@ -12,8 +12,6 @@ from httpdyno.lab.tool_trial import tool_trials
 from httpdyno.model import LinesSummary, SubjectKind, Trial
 from httpdyno.subjects.template import fill_sequence
 
-__all__ = ["DEFINITION"]
-
 
 class _CostPlanning(Planning):
     __slots__ = ()

@@ -23,8 +23,6 @@ from httpdyno.experiments.options import (
 )
 from httpdyno.model import MOST_URLS, SubjectKind
 
-__all__ = ["NAME", "VERB", "CostOptions"]
-
 NAME: Final = "cost"
 _DOCUMENTS = Option(
     "--documents", "JSON documents that each subject fetches. Default: 10,000.", metavar="N", least=1, most=MOST_URLS

@@ -1,11 +1,12 @@
 """Plan the cost experiment: its documents, clients, tools and server."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
+from itertools import product
+from typing import ClassVar, Final
 
 from httpdyno.errors import InvalidValue, UsageError
-from httpdyno.experiments.against import agreed, refuse_beside
+from httpdyno.experiments.against import negotiate_web, reject_conflicts
 from httpdyno.experiments.cost.judge import Coding, CostPoint
 from httpdyno.experiments.cost.options import NAME, CostOptions
 from httpdyno.experiments.crawl.plan import HEADLINE
@@ -15,18 +16,17 @@ from httpdyno.experiments.participants import find_peer, require_able
 from httpdyno.experiments.plan import ListedPlan, renumbered, schedule, usual_repeat
 from httpdyno.experiments.restoring import OfOneWeb
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.peer import PEER_URL
+from httpdyno.lab.web_answers import PEER_URL
 from httpdyno.model import Condition, Link, Subject, SubjectKind, UrlSeries, Workload
-from httpdyno.published import PublishedTable, find_preset, parse_scale
+from httpdyno.published import find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = ["Cost", "Selected", "able_to", "begin_cost", "choose_subjects", "make_cost"]
-
-DOCUMENTS: Final = 10_000
+_DOCUMENTS: Final = 10_000
 """As published."""
-QUICK_DOCUMENTS: Final = 2_000
-_CHECK: Final = "json"
-_HOST: Final = "http://cost.example"
+_QUICK_DOCUMENTS: Final = 2_000
+_WEB: Final = "plain"
+_TOOLS: Final = ("ab", "httperf")
+"""Tools of the publication, shown with the clients."""
 _BOTH: Final = "both"
 _CHOICES: Final[Mapping[str, tuple[bool, ...]]] = {"on": (True,), "off": (False,), _BOTH: (True, False)}
 
@@ -35,9 +35,10 @@ _CHOICES: Final[Mapping[str, tuple[bool, ...]]] = {"on": (True,), "off": (False,
 class Cost(CostOptions, OfOneWeb):
     """Experiment: the cost of documents that a subject fetches, parses and checks one after another."""
 
-    documents: int = DOCUMENTS
+    name: ClassVar[str] = NAME
+    documents: int = _DOCUMENTS
     seed: int = 1
-    web: str = "plain"
+    web: str = _WEB
     web_digest: str | None = None
     """The engine's default web and seed."""
     peer_folder: str | None = None
@@ -47,46 +48,41 @@ class Cost(CostOptions, OfOneWeb):
         """Refuse impossible runs before anything is built."""
         for option in ("keepalive", "gzip"):
             if (value := getattr(self, option)) not in _CHOICES:
-                raise InvalidValue(f"--{option}: {value[:60]!r} is not known; write on, off or both")
+                raise InvalidValue(f"--{option}: {value[:60]!r} is not supported; write on, off or both")
         if self.peer is not None and self.gzip != "off":
             raise InvalidValue(
                 f"--gzip {self.gzip} conflicts with --peer {self.peer}, which chooses the coding; leave one out"
             )
         _ = self.conditions()
 
-    @property
-    def name(self) -> str:
-        """The verb."""
-        return NAME
-
     def conditions(self) -> Sequence[Condition]:
-        """Return a condition for each setting of the connections and of the coding."""
+        """Return a condition for each setting of the connections and of the coding, named where there are several."""
         codings = [Coding.GZIP if zipped else Coding.IDENTITY for zipped in reversed(_CHOICES[self.gzip])]
-        grid = [(keepalive, coding) for keepalive in _CHOICES[self.keepalive] for coding in codings]
-        return [self._condition(keepalive, coding, alone=len(grid) == 1) for keepalive, coding in grid]
-
-    def _condition(self, keepalive: bool, coding: Coding, *, alone: bool) -> Condition:
-        words = ["keep-alive" if keepalive else "no keep-alive"] * (self.keepalive == _BOTH)
-        words += [coding.value] * (self.gzip == _BOTH)
-        urls = f"{PEER_URL}/json?n=" if self.peer else f"{self.against or _HOST}/json?coding={coding.value}&n="
-        return Condition(
-            experiment=NAME,
-            web=self.web,
-            workload=Workload(
-                UrlSeries(urls, self.documents), timeout_s=self.timeout_s, keepalive=keepalive, check=_CHECK
-            ),
-            seed=self.seed,
-            concurrency=1,
-            link=Link.parse(self.link),
-            link_seed=self.link_seed,
-            against=self.against,
-            deadline_s=self.deadline_s,
-            memory_bytes=self.memory_bytes,
-            name="" if alone else ", ".join(words),
-            peer=self.peer,
-            receive_steering=self.against is None,
-            point=CostPoint(self.documents, coding),
-        )
+        conditions = []
+        for keepalive, coding in product(_CHOICES[self.keepalive], codings):
+            words = ["keep-alive" if keepalive else "no keep-alive"] * (self.keepalive == _BOTH)
+            words += [coding.value] * (self.gzip == _BOTH)
+            host = self.against or "http://cost.example"
+            urls = f"{PEER_URL}/json?n=" if self.peer else f"{host}/json?coding={coding.value}&n="
+            series = UrlSeries(urls, self.documents)
+            condition = Condition(
+                experiment=NAME,
+                web=self.web,
+                workload=Workload(series, timeout_s=self.timeout_s, keepalive=keepalive, check="json"),
+                seed=self.seed,
+                concurrency=1,
+                link=Link.parse(self.link),
+                link_seed=self.link_seed,
+                against=self.against,
+                deadline_s=self.deadline_s,
+                memory_bytes=self.memory_bytes,
+                name=", ".join(words),
+                peer=self.peer,
+                receive_steering=self.against is None,
+                point=CostPoint(self.documents, coding),
+            )
+            conditions.append(condition)
+        return conditions
 
     def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
         """Interleave the trials of all subjects in blocks; subjects skip unsupported conditions."""
@@ -112,48 +108,37 @@ def able_to(subject: Subject, condition: Condition) -> bool:
     return condition.workload.keepalive or not claims or False in claims
 
 
-_TOOLS: Final = ("ab", "httperf")
-"""Tools of the publication, shown with the clients."""
-_WEB: Final = "plain"
-
-
 def begin_cost(beginning: Beginning, names: Sequence[str], options: CostOptions) -> Begun:
     """Build the experiment from the options."""
     server = find_peer(beginning.catalogue, options.peer, "json")
-    chosen = choose_subjects(beginning.catalogue, names, options.preset)
-    beginning.install([*chosen.subjects, *([server] if server else [])])
-    experiment = make_cost(options, chosen, server, beginning.place.engine, beginning.tell)
-    for subject, reason in chosen.left_out.items():
+    subjects, left_out = choose_subjects(beginning.catalogue, names, options.preset)
+    beginning.install([*subjects, *([server] if server else [])])
+    experiment = make_cost(options, subjects, server, beginning.place.engine, beginning.tell)
+    for subject, reason in left_out.items():
         beginning.tell(f"{subject} is left out: it {reason}")
-    return Begun(experiment, chosen.subjects)
+    return Begun(experiment, subjects)
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """Who is measured."""
+def choose_subjects(
+    catalogue: Catalogue, names: Sequence[str] | None, preset: str | None
+) -> tuple[tuple[Subject, ...], Mapping[str, str]]:
+    """Return the clients and tools that are named; else those of the preset; else the usual clients, ab and httperf.
 
-    subjects: tuple[Subject, ...]
-    preset: PublishedTable | None = None
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    """Default subjects that cannot take part, with the reasons."""
-
-
-def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> Selected:
-    """Return the clients and tools that are named; else those of the preset; else the usual clients, ab and httperf."""
-    found = None if preset is None else find_preset(preset, NAME)
+    The second value has the default subjects that cannot take part, with the reasons.
+    """
+    published = None if preset is None else find_preset(preset, NAME).subjects
     if names:
         subjects = catalogue.select(names)
         for subject in subjects:
             if reason := _unfit(subject):
                 raise UsageError(f"{subject.id}: {reason}; leave it out")
-        return Selected(subjects, found)
-    if found is not None:
-        there = [name for name in found.subjects if name in catalogue.subjects]
-        return Selected(catalogue.select(there), found)
+        return subjects, {}
+    if published is not None:
+        return catalogue.select([name for name in published if name in catalogue.subjects]), {}
     usual = catalogue.usual(HEADLINE)
     tools = [catalogue.subjects[name] for name in _TOOLS if name in catalogue.subjects]
     reasons = {subject.id: reason for subject in usual if (reason := _unfit(subject))}
-    return Selected((*(subject for subject in usual if subject.id not in reasons), *tools), None, reasons)
+    return (*(subject for subject in usual if subject.id not in reasons), *tools), reasons
 
 
 def _unfit(subject: Subject) -> str:
@@ -167,38 +152,39 @@ def _unfit(subject: Subject) -> str:
     return ""
 
 
-def make_cost(options: CostOptions, selected: Selected, peer: Subject | None, engine: Engine, tell: Tell) -> Cost:
+def make_cost(
+    options: CostOptions, subjects: Sequence[Subject], peer: Subject | None, engine: Engine, tell: Tell
+) -> Cost:
     """Build the experiment; the engine gives the default seed of its web."""
     if peer is not None and options.web not in {None, _WEB}:
         raise UsageError(f"--web {options.web} conflicts with --peer {peer.id}: both set the server; give one of them")
-    against, name, seed = options.against, options.web, options.seed
+    against, name, seed = options.against, options.web or _WEB, options.seed
     if against is not None:
-        refuse_beside(link=options.link, peer=peer.id if peer else None)
-        against, name, seed = agreed(against, engine, tell, web=name, seed=seed)
-    web = engine.web(name or _WEB, seed=seed)
-    found = {
-        "documents": _documents(options, selected.preset),
+        reject_conflicts(link=options.link, peer=peer.id if peer else None)
+        there = negotiate_web(against, engine, tell, web=options.web, seed=seed)
+        against, name, seed = there.url, there.web, there.seed
+    web = engine.web(name, seed=seed)
+    resolved = {
+        "documents": _documents(options),
         "against": against,
         "peer": peer.id if peer else None,
-        "web": name or _WEB,
+        "web": name,
         "seed": web.seed,
         "scale": options.scale if options.preset else None,
     }
-    cost = Cost(
-        **(stored_options(options) | found), web_digest=web.digest, peer_folder=str(peer.folder) if peer else None
-    )
-    asked = f"--keepalive {options.keepalive} --gzip {options.gzip}"
-    require_able(selected.subjects, cost.conditions(), able_to, asked)
+    folder = str(peer.folder) if peer else None
+    cost = Cost(**(stored_options(options) | resolved), web_digest=web.digest, peer_folder=folder)
+    require_able(subjects, cost.conditions(), able_to, f"--keepalive {options.keepalive} --gzip {options.gzip}")
     return cost
 
 
-def _documents(options: CostOptions, preset: PublishedTable | None) -> int:
-    if options.scale is not None and preset is None:
+def _documents(options: CostOptions) -> int:
+    if options.scale is not None and options.preset is None:
         raise UsageError("--scale requires --preset; give one, or --documents instead")
+    if options.scale is not None and options.documents is not None:
+        raise UsageError("--documents conflicts with --scale: both set the number of documents; leave one out")
     if options.documents is not None:
-        if options.scale is not None:
-            raise UsageError("--documents conflicts with --scale: both set the number of documents; leave one out")
         return options.documents
-    if preset is not None and not (options.quick and options.scale is None):
-        return preset.scaled_urls(parse_scale(options.scale or "1")) or DOCUMENTS
-    return QUICK_DOCUMENTS if options.quick else DOCUMENTS
+    if options.preset is not None and not (options.quick and options.scale is None):
+        return find_preset(options.preset, NAME).scaled_urls(parse_scale(options.scale or "1")) or _DOCUMENTS
+    return _QUICK_DOCUMENTS if options.quick else _DOCUMENTS

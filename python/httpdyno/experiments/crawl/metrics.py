@@ -1,34 +1,30 @@
 """Metrics of a crawl, by the names of their columns."""
 
-from typing import Final
+from typing import Any, Final
 
-from httpdyno.judge.figures import Figure, of_counter, wire_bytes
+from httpdyno.judge.figures import Figure, of_counter, of_record, wire_bytes
 from httpdyno.judge.notes import http_2_share
-from httpdyno.model import Aspect, Column, ColumnKind, Direction, Metric, Trial
+from httpdyno.model import Aspect, Column, ColumnKind, Direction, LinesSummary, Metric, Trial
 
-__all__ = ["CRAWL_METRICS", "RANKED_BY"]
-
-_INTEGER, _DECIMAL, _DURATION = ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.DURATION
+_INTEGER, _DECIMAL, _DURATION, _SIZE = ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.DURATION, ColumnKind.SIZE
 _HIGHER, _LOWER = Direction.HIGHER, Direction.LOWER
 _MS: Final = 1e-6
 
 
-def _summary(name: str, scale: float = 1.0) -> Figure:
-    def figure(trial: Trial) -> float | None:
-        value = getattr(trial.summary, name, None)
-        return None if value is None else value * scale
-
-    return figure
-
-
-def _per_core(trial: Trial) -> float | None:
+def right_per_core(trial: Trial) -> float | None:
+    """Return the right answers a second that the CPU time of one core allows."""
     cpu_ns = trial.summary.cpu_per_right_ns if trial.summary else None
     return 1e9 / cpu_ns if cpu_ns else None
 
 
-def _in_flight_per_core(trial: Trial) -> float | None:
-    """Little's law (Operations Research 9, 1961): answers a second times the duration of one."""
-    per_s = _per_core(trial)
+def in_flight_per_core(trial: Trial) -> float | None:
+    """Return the requests in flight at that rate: answers a second times the duration of one.
+
+    References
+    ----------
+    Little, A proof for the queuing formula L = lambda W, Operations Research 9 (1961).
+    """
+    per_s = right_per_core(trial)
     if per_s is None or trial.summary is None:
         return None
     # The web's planned times are the same for every client, and do not include a link's distance.
@@ -37,112 +33,119 @@ def _in_flight_per_core(trial: Trial) -> float | None:
     return per_s * taken_ns * 1e-9 if taken_ns else None
 
 
-def _duration(name: str, description: str, figure: Figure, label: str) -> Metric:
-    return Metric(Column(name, _DURATION, "ms", description, label=label), figure, _LOWER, 1)
+def _of_lines(name: str, scale: float = 1.0) -> Figure:
+    return of_record(LinesSummary, name, scale)
 
 
-def _cpu(name: str, description: str, figure: Figure) -> Metric:
-    return Metric(Column(name, _DURATION, "ms", description), figure, _LOWER, aspect=Aspect.CPU)
+def _metric(
+    name: str,
+    figure: Figure,
+    kind: ColumnKind = _INTEGER,
+    unit: str = "",
+    description: str = "",
+    better: Direction = Direction.NEITHER,
+    *,
+    digits: int = 0,
+    phrase: str = "",
+    aspect: Aspect = Aspect.PACE,
+    **shown: Any,  # noqa: ANN401  # fields of a column
+) -> Metric:
+    return Metric(Column(name, kind, unit, description, **shown), figure, better, digits, phrase, aspect)
+
+
+def _cpu_ms(name: str, figure: Figure, description: str) -> Metric:
+    return _metric(name, figure, _DURATION, "ms", description, _LOWER, aspect=Aspect.CPU)
+
+
+def _percentile(name: str, description: str) -> Metric:
+    figure = _of_lines(f"{name}_ns", _MS)
+    return _metric(f"{name}_ms", figure, _DURATION, "ms", description, _LOWER, digits=1, label=f"{name} ms")
 
 
 CRAWL_METRICS: Final = (
-    # The seeds' columns come first, under their names and, as they print them, in whole milliseconds.
-    Metric(Column("totalUrls", _INTEGER, description="lines that the client printed"), _summary("urls")),
-    Metric(Column("time", _DURATION, "ms", "from exec to the last line"), _summary("time_ns", _MS), _LOWER),
-    Metric(Column("avg", _DURATION, "ms", "mean duration of a URL"), _summary("mean_ns", _MS), _LOWER),
-    Metric(Column("max", _DURATION, "ms", "longest duration of a URL"), _summary("max_ns", _MS), _LOWER),
-    Metric(Column("okReqsSec", _INTEGER, "1/s", "2xx for each second of time"), _summary("ok_per_s"), _HIGHER),
-    Metric(Column("okReqsPct", _DECIMAL, description="share of 2xx, 0 to 1"), _summary("ok_share"), _HIGHER, 2),
-    Metric(Column("avgBodyLen", _INTEGER, "bytes", "mean length of the content of 2xx"), _summary("mean_body_length")),
-    Metric(Column("2xx", _INTEGER), _summary("status_2xx")),
-    Metric(Column("3xx", _INTEGER), _summary("status_3xx")),
-    Metric(Column("4xx", _INTEGER), _summary("status_4xx")),
-    Metric(Column("5xx", _INTEGER), _summary("status_5xx")),
-    Metric(Column("Exception", _INTEGER, description="lines without a status"), _summary("exceptions")),
-    Metric(
-        Column(
-            "right_per_s",
-            _DECIMAL,
-            "1/s",
-            "right answers for each second until the list was exhausted",
-            label="right/s",
-        ),
-        _summary("right_per_s"),
+    # The published columns come first, under their names and, as published, in whole milliseconds.
+    _metric("totalUrls", _of_lines("urls"), description="lines that the client printed"),
+    _metric("time", _of_lines("time_ns", _MS), _DURATION, "ms", "from exec to the last line", _LOWER),
+    _metric("avg", _of_lines("mean_ns", _MS), _DURATION, "ms", "mean duration of a URL", _LOWER),
+    _metric("max", _of_lines("max_ns", _MS), _DURATION, "ms", "longest duration of a URL", _LOWER),
+    _metric("okReqsSec", _of_lines("ok_per_s"), _INTEGER, "1/s", "2xx for each second of time", _HIGHER),
+    _metric("okReqsPct", _of_lines("ok_share"), _DECIMAL, "", "share of 2xx, 0 to 1", _HIGHER, digits=2),
+    _metric("avgBodyLen", _of_lines("mean_body_length"), _INTEGER, "bytes", "mean length of the content of 2xx"),
+    *(_metric(f"{first}xx", _of_lines(f"status_{first}xx")) for first in range(2, 6)),
+    _metric("Exception", _of_lines("exceptions"), description="lines without a status"),
+    _metric(
+        "right_per_s",
+        _of_lines("right_per_s"),
+        _DECIMAL,
+        "1/s",
+        "right answers for each second until the list was exhausted",
         _HIGHER,
-        1,
-        "right answers a second",
+        digits=1,
+        phrase="right answers a second",
+        label="right/s",
     ),
-    _duration("p50_ms", "median duration of a URL", _summary("p50_ns", _MS), "p50 ms"),
-    _duration("p99_ms", "99th percentile of the durations", _summary("p99_ns", _MS), "p99 ms"),
-    _cpu("cpu_user_ms", "CPU time in user mode", of_counter("cpu_user_ns", _MS)),
-    _cpu("cpu_system_ms", "CPU time in the kernel", of_counter("cpu_system_ns", _MS)),
-    Metric(
-        Column(
-            "cpu_per_right_ms",
-            _DECIMAL,
-            "ms",
-            "CPU time for each right answer, once the cost of one had settled",
-            label="CPU ms",
-        ),
-        _summary("cpu_per_right_ns", _MS),
+    _percentile("p50", "median duration of a URL"),
+    _percentile("p99", "99th percentile of the durations"),
+    _cpu_ms("cpu_user_ms", of_counter("cpu_user_ns", _MS), "CPU time in user mode"),
+    _cpu_ms("cpu_system_ms", of_counter("cpu_system_ns", _MS), "CPU time in the kernel"),
+    _metric(
+        "cpu_per_right_ms",
+        _of_lines("cpu_per_right_ns", _MS),
+        _DECIMAL,
+        "ms",
+        "CPU time for each right answer, once the cost of one had settled",
         _LOWER,
-        3,
-        "ms of CPU time a right answer",
-        Aspect.CPU,
-    ),
-    Metric(
-        Column(
-            "right_per_core_s",
-            _DECIMAL,
-            "1/s",
-            "right answers a second that the CPU time of one core allows",
-            label="per core/s",
-        ),
-        _per_core,
-        _HIGHER,
-        1,
-        "right answers per core-second",
-        Aspect.CPU,
-    ),
-    Metric(
-        Column(
-            "in_flight_per_core",
-            _INTEGER,
-            description="requests in flight at that rate (Little's law)",
-            label="needed",
-        ),
-        _in_flight_per_core,
+        digits=3,
+        phrase="ms of CPU time a right answer",
         aspect=Aspect.CPU,
+        label="CPU ms",
     ),
-    _cpu("start_cpu_ms", "CPU time until the first URL", _summary("start_cpu_ns", _MS)),
-    _cpu(
+    _metric(
+        "right_per_core_s",
+        right_per_core,
+        _DECIMAL,
+        "1/s",
+        "right answers a second that the CPU time of one core allows",
+        _HIGHER,
+        digits=1,
+        phrase="right answers per core-second",
+        aspect=Aspect.CPU,
+        label="per core/s",
+    ),
+    _metric(
+        "in_flight_per_core",
+        in_flight_per_core,
+        description="requests in flight at that rate (Little's law)",
+        aspect=Aspect.CPU,
+        label="needed",
+    ),
+    _cpu_ms("start_cpu_ms", _of_lines("start_cpu_ns", _MS), "CPU time until the first URL"),
+    _cpu_ms(
         "warm_up_cpu_ms",
+        _of_lines("warm_up_cpu_ns", _MS),
         "CPU time beyond that, before the cost of an answer had settled",
-        _summary("warm_up_cpu_ns", _MS),
     ),
-    Metric(
-        Column("peak_memory_bytes", ColumnKind.SIZE, "bytes", "highest memory in use", label="memory"),
+    _metric(
+        "peak_memory_bytes",
         of_counter("peak_memory_bytes"),
+        _SIZE,
+        "bytes",
+        "highest memory in use",
         _LOWER,
         aspect=Aspect.MEMORY,
+        label="memory",
     ),
-    Metric(
-        Column("wire_bytes", ColumnKind.SIZE, "bytes", "sent and received on the wire", label="on the wire"), wire_bytes
-    ),
-    Metric(
-        Column("connections", _INTEGER, description="TCP connections that the origin accepted"),
-        of_counter("connections"),
-    ),
-    Metric(
-        Column(
-            "http2_share",
-            _DECIMAL,
-            description="share of the requests that came by HTTP/2, 0 to 1",
-            shown=False,
-            label="HTTP/2",
-        ),
+    _metric("wire_bytes", wire_bytes, _SIZE, "bytes", "sent and received on the wire", label="on the wire"),
+    _metric("connections", of_counter("connections"), description="TCP connections that the origin accepted"),
+    _metric(
+        "http2_share",
         http_2_share,
+        _DECIMAL,
+        "",
+        "share of the requests that came by HTTP/2, 0 to 1",
         digits=2,
+        shown=False,
+        label="HTTP/2",
     ),
 )
 """Metrics of a crawl, in the order of its table."""

@@ -29,20 +29,6 @@ from httpdyno.experiments.options import (
 )
 from httpdyno.model import LIVE, Workload
 
-__all__ = [
-    "AUTO",
-    "BUDGET_S",
-    "NAME",
-    "TIME_S",
-    "TRIAL_URLS",
-    "VERB",
-    "WEB",
-    "AskedUrls",
-    "BenchOptions",
-    "CrawlOptions",
-    "block_count",
-]
-
 # A crawl has short trials, and as many blocks as a budget of time has room for. Blocks tell subjects apart: nine blocks
 # with a third of the URLs each distinguish neighbours that differ by 5 % in 82 % of runs, three whole ones in 7 %. What
 # limits their number is the fixed cost of a trial: its start, and one timeout.

@@ -3,17 +3,17 @@
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
-from typing import Final, Protocol, TypeVar
+from typing import ClassVar, Final, NamedTuple, TypeVar
 
 import httpdyno
 from httpdyno.errors import EmptyList, Interrupted, InvalidValue, NothingMeasured, UnknownName, UsageError
-from httpdyno.experiments.against import agreed, refuse_beside
-from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
+from httpdyno.experiments.against import negotiate_web, reject_conflicts
+from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY, in_flight_per_core, right_per_core
 from httpdyno.experiments.crawl.options import (
     AUTO,
     NAME,
@@ -33,15 +33,15 @@ from httpdyno.judge import find_metric
 from httpdyno.judge.comparison import find_rankable
 from httpdyno.judge.limit import SATURATED_SHARE, Limit, limited_by, own_cpu_share
 from httpdyno.judge.rankable import disturbed
+from httpdyno.judge.validity import RULES
 from httpdyno.judge.validity.stretch import LEAST_TURNS, Stretch
 from httpdyno.lab.client_trial import CRAWL
-from httpdyno.lab.engine import Engine, ServedWeb
+from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.place import Place
 from httpdyno.lab.planned_time import OVERHEAD_S, PlannedTime, guess_s
 from httpdyno.lab.proof import prove_all
-from httpdyno.lab.room import Pinning
 from httpdyno.lab.web_answers import Answers, WebAnswers
 from httpdyno.model import LIVE, Condition, Link, Outcome, Subject, SubjectKind, Trial, TrialPlan, counted, parse_cpus
 from httpdyno.published import find_preset, parse_scale
@@ -54,71 +54,35 @@ from httpdyno.urls.source import (
     QUICK_LIMIT,
     STANDARD_INPUT,
     UrlFile,
-    count_hosts,
     file_at_origin,
     urls_of_web,
     with_slow_first,
 )
 
-__all__ = [
-    "HEADLINE",
-    "USUAL_DEADLINE_S",
-    "Crawl",
-    "ShortList",
-    "begin_bench",
-    "begin_crawl",
-    "check_live",
-    "find_short",
-    "found_for",
-    "lasting_web",
-    "live_user_agent",
-    "open_urls",
-    "options_found_for",
-    "quick_deadline_s",
-    "remark_on",
-    "saturation_after",
-    "sent",
-    "settle_against",
-    "traffic_lines",
-    "tuned_for",
-]
-
 
 def open_urls(engine: Engine, options: AskedUrls, interruption: Interruption, *, piped: bool = False) -> UrlFile:
     """Open the list of URLs.
 
-    ``piped``: what is piped in is a list, too; an empty one is none when ``limit`` says how many URLs of the web are
-    wanted instead, since commands that run unattended inherit such pipes. A signal ends the reading at once, as a pipe
-    may stay open for ever.
+    ``piped``: standard input is a list, too, if it is a pipe or a file; an empty one is ignored when ``limit`` gives
+    the number of URLs of the web, since commands that run unattended inherit such pipes. A signal ends the reading at
+    once, as a pipe may stay open for ever.
     """
-    if options.on_live_web and options.urls is None and not (piped and _is_piped()):
+    source = STANDARD_INPUT if options.urls is None and piped and _is_piped() else options.urls
+    if options.on_live_web and source is None:
         raise UsageError(
             "--web live: the real internet has no list of its own;"
             " give one with --urls: a file or https://..., of URLs or a table of domains"
         )
     with interruption, interruption.at_once("the list of URLs was being read"):
-        listed = _listed(engine, options, piped=piped)
+        listed = None
+        if source is not None:
+            try:
+                listed = prepare_urls(source, limit=options.limit)
+            except EmptyList:
+                if options.urls is not None or options.limit is None or options.on_live_web:
+                    raise
+        listed = listed or urls_of_web(engine, web=options.web or WEB, seed=options.seed, limit=options.limit)
         return listed if options.against is None else file_at_origin(listed, options.against)
-
-
-def remark_on(urls: UrlFile, tell: Tell) -> None:
-    """Report the unusable lines of a list; raise if no line is usable."""
-    if urls.no_urls == urls.count:
-        raise NothingMeasured(f"{urls.remark}; nothing was run: give one URL or domain a line")
-    if urls.remark:
-        tell(urls.remark)
-
-
-def _listed(engine: Engine, options: AskedUrls, *, piped: bool) -> UrlFile:
-    if options.urls is not None:
-        return prepare_urls(options.urls, limit=options.limit)
-    if piped and _is_piped():
-        try:
-            return prepare_urls(STANDARD_INPUT, limit=options.limit)
-        except EmptyList:
-            if options.limit is None or options.on_live_web:
-                raise
-    return urls_of_web(engine, web=options.web or WEB, seed=options.seed, limit=options.limit)
 
 
 def _is_piped() -> bool:
@@ -127,6 +91,14 @@ def _is_piped() -> bool:
         return False
     mode = os.fstat(sys.stdin.fileno()).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISREG(mode)
+
+
+def remark_on(urls: UrlFile, tell: Tell) -> None:
+    """Report the unusable lines of a list; raise if no line is usable."""
+    if urls.no_urls == urls.count:
+        raise NothingMeasured(f"{urls.remark}; nothing was run: give one URL or domain a line")
+    if urls.remark:
+        tell(urls.remark)
 
 
 USUAL_DEADLINE_S: Final = 600.0
@@ -167,6 +139,7 @@ HEADLINE: Final = (
 class Crawl(BenchOptions, OfOneWeb):
     """A crawl: one condition, and the same list of URLs for every subject."""
 
+    name: ClassVar[str] = NAME
     file: Path
     """The list of URLs of every subject."""
     web: str = WEB
@@ -202,11 +175,6 @@ class Crawl(BenchOptions, OfOneWeb):
             per_host_interval_s=self.per_host_interval_s,
         )
 
-    @property
-    def name(self) -> str:
-        """The verb."""
-        return NAME
-
     def conditions(self) -> tuple[Condition]:
         """Return the grid: a single point."""
         return (self.condition,)
@@ -221,9 +189,8 @@ class Crawl(BenchOptions, OfOneWeb):
         listed = ListedPlan(plans, {"repeat": repeat})
         if self.no_again or self.on_live_web:
             return listed
-        (ranked_by,) = (metric for metric in CRAWL_METRICS if metric.name == RANKED_BY)
         budget = None if self.time_budget_s is None else TimeBudget(self.time_budget_s, _took_s)
-        return RepeatingPlan(listed, disturbed, ranked_by.figure, self.seed, budget)
+        return RepeatingPlan(listed, disturbed, find_metric(CRAWL_METRICS, RANKED_BY).figure, self.seed, budget)
 
 
 def _took_s(trial: Trial) -> float:
@@ -242,9 +209,8 @@ def check_live(options: CrawlOptions) -> None:
         if options.link != "direct":
             raise UsageError("--link conflicts with --web live, which uses a real network; leave one out")
         return
-    for option, value in (("--per-host", options.per_host), ("--per-host-interval", options.per_host_interval_s)):
-        if value is not None:
-            raise UsageError(f"{option} requires --web live")
+    if options.per_host is not None or options.per_host_interval_s is not None:
+        raise UsageError(f"--per-host{'' if options.per_host is not None else '-interval'} requires --web live")
 
 
 def live_user_agent(contact: str) -> str:
@@ -254,12 +220,6 @@ def live_user_agent(contact: str) -> str:
         raise InvalidValue(f"--contact: {contact[:60]!r} cannot stand in a user agent; give a mail address or a page")
     about = f"HTTP client benchmark; +{contact}" if contact else "HTTP client benchmark"
     return f"httpdyno/{httpdyno.__version__} ({about})"
-
-
-def sent(crawl: Crawl, urls: UrlFile, trials: int) -> tuple[str, str]:
-    """Describe the traffic of a crawl's trials to the real internet."""
-    with urls.file.path.open("rb") as lines:
-        return traffic_lines(trials, urls.count, count_hosts(lines), crawl.per_host, crawl.user_agent)
 
 
 def traffic_lines(trials: int, urls: int, hosts: int, per_host: int, user_agent: str) -> tuple[str, str]:
@@ -319,100 +279,47 @@ def find_short(urls: int, concurrency: int | None, subjects: Sequence[Subject]) 
     return short if urls < short.needed else None
 
 
-class OfUrls(Experiment, Protocol):
-    """An experiment with one list of URLs on one web."""
-
-    @property
-    def link(self) -> str:
-        """Its path."""
-
-    @property
-    def against(self) -> str | None:
-        """The origin of another machine."""
-
-    @property
-    def http_version(self) -> str:
-        """The HTTP version of all clients; empty: their default."""
-
-    @property
-    def memory_bytes(self) -> int | None:
-        """Memory limit of the subject."""
-
-
-@dataclass(frozen=True, slots=True)
-class TunedSubject:
-    """A subject with its concurrency and the source of that."""
-
-    subject: Subject
-    line: str
-    """Says it in one line."""
-
-
-def tuned_for(
-    subject: Subject,
-    cache: Path,
-    pinning: Pinning,
-    *,
-    memory_bytes: int | None,
-    link: str,
-    web: WebIdentity,
-    http_version: str = "",
-) -> TunedFor:
-    """Return the key of a found concurrency: the subject's version, this machine, a web.
-
-    An empty ``http_version`` is the subject's default.
-    """
-    pinned = pinning.subject_cpus
+def found_for(subject: Subject, place: Place, experiment: Experiment) -> TunedFor:
+    """Return the key of a found concurrency: the subject's version, this machine, and the experiment's condition."""
+    (web,), (condition,) = experiment.webs(), experiment.conditions()
+    pinned = place.pinning.subject_cpus
     return TunedFor(
         subject=subject.id,
-        fingerprint=build_place(subject, cache).fingerprint,
+        fingerprint=build_place(subject, place.cache).fingerprint,
         cpu=describe_machine().cpu,
         cpus=len(os.sched_getaffinity(0) if pinned is None else parse_cpus(pinned)),
         pinned=pinned is not None,
-        memory_bytes=memory_bytes,
-        link=link,
+        memory_bytes=condition.memory_bytes,
+        link=condition.link_name,
         web=web.name,
         seed=web.seed,
         web_digest=web.digest,
-        http_version=http_version,
+        http_version=condition.workload.http_version,
     )
 
 
-def with_tuned(subjects: Sequence[Subject], place: Place, crawl: OfUrls) -> tuple[TunedSubject, ...]:
-    """Set each subject's concurrency to the one found on this machine; without one, it keeps its own."""
-    return tuple(_tuned(subject, place, crawl) for subject in subjects)
-
-
-def options_found_for(asked: OfUrls) -> str:
+def options_found_for(experiment: Experiment) -> str:
     """Return the options that identify a found concurrency, a space before each; empty for the defaults."""
-    link = "" if asked.link == "direct" else f" --link {asked.link}"
-    against = "" if asked.against is None else f" --against {asked.against}"
-    version = asked.http_version
-    return f"{link}{against}" + (f" --http-version {version}" if version else "")
+    (condition,) = experiment.conditions()
+    link, against, version = str(condition.link), condition.against, condition.workload.http_version
+    given = {"link": None if link == "direct" else link, "against": against, "http-version": version}
+    return "".join(f" --{name} {value}" for name, value in given.items() if value)
 
 
-def found_for(subject: Subject, place: Place, asked: OfUrls) -> TunedFor:
-    """Return for what a concurrency is found when so much is asked."""
-    (web,), (condition,) = asked.webs(), asked.conditions()
-    return tuned_for(
-        subject,
-        place.cache,
-        place.pinning,
-        memory_bytes=asked.memory_bytes,
-        link=condition.link_name,
-        web=web,
-        http_version=asked.http_version,
-    )
-
-
-def _tuned(subject: Subject, place: Place, crawl: OfUrls) -> TunedSubject:
-    found = find_tuned(place.cache, found_for(subject, place, crawl))
-    if isinstance(found, NotTuned):
-        own = f"{subject.id}: {found.reason}: its own concurrency, {subject.concurrency}, is used"
-        again = f"httpdyno tune {subject.id}{options_found_for(crawl)}"
-        return TunedSubject(subject, f"{own}; {again} would find the best")
-    line = f"{subject.id}: {found.concurrency} in flight, as found on {found.found_at:%Y-%m-%d}"
-    return TunedSubject(replace(subject, concurrency=found.concurrency), line)
+def _with_tuned(subjects: Sequence[Subject], beginning: Beginning, crawl: Crawl) -> list[Subject]:
+    """Set each subject's concurrency to the one found on this machine; without one, it keeps its own."""
+    tuned = []
+    for subject in subjects:
+        found = find_tuned(beginning.place.cache, found_for(subject, beginning.place, crawl))
+        if isinstance(found, NotTuned):
+            again = f"httpdyno tune {subject.id}{options_found_for(crawl)} would find the best"
+            own = f"its own concurrency, {subject.concurrency}, is used"
+            beginning.tell(f"{subject.id}: {found.reason}: {own}; {again}")
+            tuned.append(subject)
+        else:
+            beginning.tell(f"{subject.id}: {found.concurrency} in flight, as found on {found.found_at:%Y-%m-%d}")
+            tuned.append(replace(subject, concurrency=found.concurrency))
+    return tuned
 
 
 HIGHEST: Final = 1024
@@ -420,11 +327,9 @@ HIGHEST: Final = 1024
 TRIALS: Final = 2
 _MOST_TIMES: Final = 2
 """Largest correction; a larger one is due to a trial with another limit."""
-_PER_CORE, _IN_FLIGHT = (find_metric(CRAWL_METRICS, name) for name in ("right_per_core_s", "in_flight_per_core"))
 
 
-@dataclass(frozen=True, slots=True)
-class Saturation:
+class Saturation(NamedTuple):
     """A concurrency with its reason."""
 
     concurrency: int
@@ -440,7 +345,8 @@ def saturation_after(seen: Sequence[Trial], *, highest: int = HIGHEST) -> Satura
     first, *others = seen
     if others:
         return _corrected(first, others[-1], highest)
-    cpus, per_core, in_flight = _cpus(first), _PER_CORE.figure(first), _IN_FLIGHT.figure(first)
+    cpus = len(first.counters.subject_cpus) or 1
+    per_core, in_flight = right_per_core(first), in_flight_per_core(first)
     if first.outcome is not Outcome.OK or per_core is None or in_flight is None:
         return Saturation(first.concurrency, f"its own: the cost of an answer is unknown ({_reason(first)})")
     rate = f"{cpus * per_core:,.0f} right answers a second have CPU time, by what one costs at {first.concurrency:,}"
@@ -466,10 +372,6 @@ def _reason(trial: Trial) -> str:
     return trial.outcome.value if trial.outcome is not Outcome.OK else "no CPU time was counted"
 
 
-def _cpus(trial: Trial) -> int:
-    return len(trial.counters.subject_cpus) or 1
-
-
 FIRST_URLS: Final = LEAST_TURNS * HIGHEST
 """URLs of a trial, enough for every concurrency tried."""
 _TIMEOUTS: Final = 2
@@ -477,7 +379,7 @@ _BEYOND_TIMEOUTS_S: Final = 2
 """A trial lasts two timeouts and two seconds: URLs that never answer have then given their places back for a while."""
 
 
-def check_saturate(options: BenchOptions) -> None:
+def _check_saturate(options: BenchOptions) -> None:
     """Refuse options that also set the concurrency."""
     if not options.saturate:
         return
@@ -490,34 +392,40 @@ def check_saturate(options: BenchOptions) -> None:
         )
 
 
-def saturated(subjects: Sequence[Subject], crawl: Crawl, urls: UrlFile, beginning: Beginning) -> list[Subject]:
+def _with_saturating(
+    subjects: Sequence[Subject], crawl: Crawl, urls: UrlFile, options: BenchOptions, beginning: Beginning
+) -> list[Subject]:
     """Return the clients, each with the concurrency that saturates its CPUs; clients that cannot run keep their own.
 
-    ``urls`` is the list of the short trials that find it.
+    The short trials that find it have enough URLs of a web for every concurrency, or all of a given list.
     """
     place, stop, tell = beginning.place, beginning.interruption, beginning.tell
+    given = options.limit is not None or options.urls is not None or urls.source == STANDARD_INPUT
     crawl = replace(crawl, deadline_s=_TIMEOUTS * crawl.timeout_s + _BEYOND_TIMEOUTS_S)
-    tell(
-        f"--saturate: {TRIALS} short trials of each of {counted(len(subjects), 'client')} find its concurrency first,"
-        f" in {crawl.deadline_s:.0f} s at most each"
-    )
 
     def building(event: BuildEvent) -> None:
         if event.state is BuildState.BUILDING:
             tell(f"{event.subject.id}: is built")
 
     found = []
-    with stop:
-        built = build_subjects(subjects, place.cache, tell=building, stop=lambda: stop.requested)
-        executor = LocalExecutor(place.engine, place.pinning, stop, urls=urls.file)
-        executor.builds = prove_all(built, place.engine, place.pinning, stop)
-        for subject in subjects:
-            if executor.builds[subject.id].build is None:
-                found.append(subject)
-                continue
-            saturation = _find(subject, executor, crawl, urls.count // LEAST_TURNS)
-            tell(f"{subject.id}: {saturation.concurrency:,} in flight: {saturation.why}")
-            found.append(replace(subject, concurrency=saturation.concurrency))
+    with nullcontext(urls) if given else open_urls(place.engine, replace(options, limit=FIRST_URLS), stop) as first:
+        if short := find_short(first.count, 1, subjects):
+            raise UsageError(short.refusal(urls.source if options.limit is None else None))
+        tell(
+            f"--saturate: {TRIALS} short trials of each of {counted(len(subjects), 'client')} find its concurrency "
+            f"first, in {crawl.deadline_s:.0f} s at most each"
+        )
+        with stop:
+            built = build_subjects(subjects, place.cache, tell=building, stop=lambda: stop.requested)
+            executor = LocalExecutor(place.engine, place.pinning, stop, urls=first.file)
+            executor.builds = prove_all(built, place.engine, place.pinning, stop)
+            for subject in subjects:
+                if executor.builds[subject.id].build is None:
+                    found.append(subject)
+                    continue
+                saturation = _find(subject, executor, crawl, first.count // LEAST_TURNS)
+                tell(f"{subject.id}: {saturation.concurrency:,} in flight: {saturation.why}")
+                found.append(replace(subject, concurrency=saturation.concurrency))
     return found
 
 
@@ -527,7 +435,7 @@ def _find(subject: Subject, executor: LocalExecutor, crawl: Crawl, highest: int)
     saturation = Saturation(min(subject.concurrency, highest), "its own")
     while len(seen) < TRIALS:
         condition = replace(crawl, concurrency=saturation.concurrency).condition
-        judged = executor.run(TrialPlan(len(seen), 0, 0, subject, condition), CRAWL)
+        judged = executor.run(TrialPlan(len(seen), 0, 0, subject, condition), CRAWL, RULES)
         if executor.interruption.requested:
             raise Interrupted(f"interrupted during the search for the concurrency of {subject.id}")
         seen.append(judged.trial)
@@ -546,19 +454,13 @@ _Asked = TypeVar("_Asked", bound=AskedUrls)
 def begin_bench(beginning: Beginning, names: Sequence[str], options: BenchOptions) -> Begun:
     """Begin the crawls; refuse an unknown ranking metric before anything is built."""
     if options.rank_by is not None:
-        _check_rank_by(options.rank_by)
+        try:
+            find_rankable(CRAWL_METRICS, options.rank_by)
+        except (InvalidValue, UnknownName) as error:
+            raise type(error)(f"--rank-by: {error}") from None
     clients, limit = choose_subjects(beginning.catalogue, names, options)
     beginning.install(clients)
     return begin_crawl(beginning, clients, options, limit=limit)
-
-
-def _check_rank_by(name: str) -> None:
-    try:
-        find_rankable(CRAWL_METRICS, name)
-    except UnknownName as error:
-        raise UnknownName(f"--rank-by: {error}") from None
-    except InvalidValue as error:
-        raise InvalidValue(f"--rank-by: {error}") from None
 
 
 def begin_crawl(
@@ -576,22 +478,16 @@ def begin_crawl(
     engine = beginning.place.engine
     options = settle_against(options, engine, beginning.tell)
     check_live(options)
-    check_saturate(options)
+    _check_saturate(options)
     with ExitStack() as refused:
         asked = replace(options, limit=options.limit or limit)
         urls = refused.enter_context(open_urls(engine, asked, beginning.interruption, piped=piped))
         remark_on(urls, beginning.tell)
         crawl = _make_crawl(options, urls, engine)
         if options.concurrency == AUTO:
-            tuned = with_tuned(subjects, beginning.place, crawl)
-            for one in tuned:
-                beginning.tell(one.line)
-            subjects = [one.subject for one in tuned]
+            subjects = _with_tuned(subjects, beginning, crawl)
         if options.saturate:
-            with _first_urls(urls, options, beginning) as first:
-                if none_in_flight := find_short(first.count, 1, subjects):
-                    raise UsageError(none_in_flight.refusal(urls.source if options.limit is None else None))
-                subjects = saturated(subjects, crawl, first, beginning)
+            subjects = _with_saturating(subjects, crawl, urls, options, beginning)
         short = None if options.on_live_web else find_short(urls.count, crawl.concurrency, subjects)
         if short:
             longer = _longer(short, urls, options, beginning)
@@ -624,44 +520,25 @@ def _reordered(crawl: Crawl, urls: UrlFile, beginning: Beginning) -> UrlFile:
 def _in_time(
     crawl: Crawl, urls: UrlFile, subjects: Sequence[Subject], beginning: Beginning, *, given_s: float | None
 ) -> Crawl:
-    """Set the number of blocks and the deadline of ``--quick`` unless they are given; ``given_s`` is a deadline."""
-    if crawl.repeat is None and crawl.preset is None and not (crawl.quick or crawl.on_live_web):
-        # A list of the user's own gets all of its blocks.
-        budget_s = TIME_S if urls.source is None else None
-        crawl = replace(crawl, repeat=_blocks_in_budget(crawl, urls, subjects, beginning), time_budget_s=budget_s)
-    if crawl.quick and given_s is None:
-        return _with_quick_deadline(crawl, urls, subjects, beginning)
-    return crawl
-
-
-def _blocks_in_budget(crawl: Crawl, urls: UrlFile, subjects: Sequence[Subject], beginning: Beginning) -> int:
-    """Return how many blocks fit into the usual time; a list of the user's own gets no fewer than any experiment."""
-    least = 0 if urls.source is None else usual_repeat(len(subjects))
-    planned = _ask_web(crawl, urls, beginning).planned
-    trials = (TrialPlan(0, 0, 0, subject, crawl.condition) for subject in subjects)
-    return block_count((guess_s(trial, planned) for trial in trials), least=least)
-
-
-def _with_quick_deadline(crawl: Crawl, urls: UrlFile, subjects: Sequence[Subject], beginning: Beginning) -> Crawl:
-    """Set a deadline by what the web plans for the list, and say so; what a link or a distance adds is in no plan."""
-    if crawl.on_live_web or crawl.preset is not None or crawl.against is not None or crawl.link != "direct":
+    """Set the number of blocks, or the deadline of ``--quick``, unless they are given; ``given_s`` is a deadline."""
+    if crawl.on_live_web or crawl.preset is not None:
         return crawl
-    planned = _ask_web(crawl, urls, beginning).planned
-    # Not of the subjects where it need not be: it is a setting of runs that are compared.
+    if not crawl.quick:
+        if crawl.repeat is not None:
+            return crawl
+        # A list of the user's own gets all of its blocks, and no fewer than any experiment.
+        least, budget_s = (0, TIME_S) if urls.source is None else (usual_repeat(len(subjects)), None)
+        planned = _ask_web(crawl, urls, beginning).planned
+        trials_s = (guess_s(TrialPlan(0, 0, 0, subject, crawl.condition), planned) for subject in subjects)
+        return replace(crawl, repeat=block_count(trials_s, least=least), time_budget_s=budget_s)
+    # The web's plan does not include a link or a distance.
+    if given_s is not None or crawl.against is not None or crawl.link != "direct":
+        return crawl
+    # The deadline depends little on the subjects: it is a setting of runs that are compared.
     least = min(crawl.condition.concurrency or subject.concurrency for subject in subjects)
-    deadline_s = quick_deadline_s(planned, min(least, _FEW_IN_FLIGHT))
+    deadline_s = quick_deadline_s(_ask_web(crawl, urls, beginning).planned, min(least, _FEW_IN_FLIGHT))
     beginning.tell(f"--quick: trials end after {deadline_s:.0f} s; --duration sets another time")
     return replace(crawl, deadline_s=deadline_s)
-
-
-@contextmanager
-def _first_urls(urls: UrlFile, options: BenchOptions, beginning: Beginning) -> Iterator[UrlFile]:
-    """Open the list of the trials before the crawl: enough of a web for every concurrency, of a list what there is."""
-    if options.limit is not None or options.urls is not None or urls.source == STANDARD_INPUT:
-        yield urls
-        return
-    with open_urls(beginning.place.engine, replace(options, limit=FIRST_URLS), beginning.interruption) as first:
-        yield first
 
 
 def _longer(short: ShortList, urls: UrlFile, options: BenchOptions, beginning: Beginning) -> UrlFile | None:
@@ -678,7 +555,7 @@ def _longer(short: ShortList, urls: UrlFile, options: BenchOptions, beginning: B
 def _make_crawl(options: BenchOptions, urls: UrlFile, engine: Engine) -> Crawl:
     """Build the crawl; the engine gives the default seed of a web."""
     name, seed = options.web or WEB, options.seed
-    live = ServedWeb(LIVE, 1 if seed is None else seed, None)
+    live = WebIdentity(LIVE, 1 if seed is None else seed, None)
     web = live if options.on_live_web else engine.web(name, seed=seed)
     found = {
         "deadline_s": USUAL_DEADLINE_S if options.deadline_s is None else options.deadline_s,
@@ -703,9 +580,9 @@ def settle_against(options: _Asked, engine: Engine, tell: Tell) -> _Asked:
     """
     if options.against is None:
         return options
-    refuse_beside(link=options.link)
-    url, web, seed = agreed(options.against, engine, tell, web=options.web, seed=options.seed)
-    return replace(options, against=url, web=web, seed=seed)
+    reject_conflicts(link=options.link)
+    there = negotiate_web(options.against, engine, tell, web=options.web, seed=options.seed)
+    return replace(options, against=there.url, web=there.web, seed=there.seed)
 
 
 def choose_subjects(

@@ -1,21 +1,23 @@
 """The headline of a crawl and its table for people."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 from textwrap import shorten
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY
-from httpdyno.experiments.definition import Definition, Presentation
+from httpdyno.experiments.definition import Presentation
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.report import usual_charts, usual_headline, usual_report
-from httpdyno.judge import find_metric, marked_ranks, rank, trial_table
+from httpdyno.judge import find_metric, marked_ranks, rank
 from httpdyno.judge.comparison import find_rankable
 from httpdyno.judge.limit import Limit, limited_by
 from httpdyno.judge.notes import asked_version_notes, unverified_notes
 from httpdyno.judge.rankable import disturbed, disturbing_causes
 from httpdyno.judge.ranking import lower_bounds
+from httpdyno.judge.table import MAY_BE_CHANCE, PROVISIONAL, RANK_NOTE
 from httpdyno.judge.validity.readings import busy_programs
 from httpdyno.judge.wording import listed, some_of
 from httpdyno.model import (
@@ -30,18 +32,17 @@ from httpdyno.model import (
     Note,
     Outcome,
     Ranking,
-    Report,
     Table,
     Trial,
     Validity,
 )
+from httpdyno.published import in_published_form
+from httpdyno.report.cell import figure_text
 from httpdyno.report.sections.charts import ConditionTrials, cost_chart, ranking_chart
-from httpdyno.report.sections.headline import figure_text, lead_text, placing_medians
+from httpdyno.report.sections.headline import lead_text, placing_medians
 from httpdyno.report.sections.tables import subject_names
 from httpdyno.stats import FEWEST_BLOCKS
 from httpdyno.store import Run
-
-__all__ = ["COST", "LINE", "PRESENTATION", "RATE", "answer", "compact_table", "rate_text"]
 
 COST: Final = RANKED_BY
 RATE: Final = "right_per_s"
@@ -51,7 +52,6 @@ LINE: Final = 100
 _PHRASES: Final = {COST: ("Cheapest", "right answers per core-second"), RATE: ("Fastest here", "right answers/s")}
 _SHORT_PHRASES: Final = {COST: "per core/s", RATE: "right/s"}
 _OR_MORE: Final = "\u2265"
-_AT_LEAST: Final = f"{_OR_MORE} limited by the origin: the client may be faster"
 _WHOLE_FROM: Final = 100
 _LONGEST_NAME: Final = 27
 """Characters of a client's name, so that a row fits a line."""
@@ -73,19 +73,6 @@ _COLUMNS: Final = (
     Column("wrong", _INTEGER),
     Column("verdict", toned=True, spanning=True),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Form:
-    """Style of a headline: full or short."""
-
-    names: Mapping[str, str]
-    phrase: str | None
-    """What stands behind the figure, or behind the difference where there is no figure."""
-    figure: bool = True
-    bounds: bool = True
-    reason: bool = True
-    """Whether the line has the reason of an uncertain difference."""
 
 
 def answer(trials: Sequence[Trial], names: Mapping[str, str], ranked_by: str, *, width: int | None = None) -> list[str]:
@@ -111,39 +98,30 @@ def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: M
     medians = placing_medians(metric, trials, [standing.subject for standing in ranking.standings])
     unit = metric.column.unit
     word, phrase = _PHRASES.get(name, (f"First by {metric.column.heading}", metric.phrase or unit))
-    short = _SHORT_PHRASES.get(name, unit)
     alone = _SHORT_PHRASES.get(name)
+    short = alone or unit
     plain = _without_brackets(names)
     cut = ({subject: _cut(text, longest) for subject, text in plain.items()} for longest in _NAME_LENGTHS)
-    forms = (
-        _Form(names, phrase),
-        _Form(names, short),
-        _Form(plain, short),
-        _Form(plain, short, bounds=False),
-        *(_Form(of, alone, figure=False) for of in (names, plain)),
-        _Form(plain, alone, figure=False, bounds=False),
-        *(_Form(of, alone, figure=False, bounds=False, reason=False) for of in (plain, *cut)),
+    forms: tuple[tuple[Mapping[str, str], dict[str, Any]], ...] = (
+        (names, {"phrase": phrase}),
+        (names, {"phrase": short}),
+        (plain, {"phrase": short}),
+        (plain, {"phrase": short, "bounds": False}),
+        *((of, {"phrase": alone, "figure": False}) for of in (names, plain)),
+        (plain, {"phrase": alone, "figure": False, "bounds": False}),
+        *((of, {"phrase": alone, "figure": False, "bounds": False, "reason": False}) for of in (plain, *cut)),
     )
     bounds = {subject: bound for (_, subject), bound in lower_bounds(trials, metric).items() if subject in names}
     best = medians[ranking.standings[0].subject]
     ahead = sorted((subject for subject, bound in bounds.items() if bound > best), key=lambda one: -bounds[one])
-    for form in forms:
-        of = form.names
+    for of, style in forms:
         if ahead:
             held = f"{of[ahead[0]]} at {figure_text(bounds[ahead[0]])} {short}"
             others = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
-            first = f"; of those ranked {of[ranking.standings[0].subject]} is first" if form.figure else ""
+            first = f"; of those ranked {of[ranking.standings[0].subject]} is first" if "figure" not in style else ""
             yield f"{word}: no clear winner: the origin held up {held}{others}{first}"
         else:
-            lead = lead_text(
-                *(ranking, metric, medians, of),
-                phrase=form.phrase,
-                after_name=", ",
-                figure=form.figure,
-                bounds=form.bounds,
-                reason=form.reason,
-            )
-            yield f"{word}: {lead}"
+            yield f"{word}: {lead_text(ranking, metric, medians, of, after_name=', ', **style)}"
 
 
 def _without_brackets(names: Mapping[str, str]) -> Mapping[str, str]:
@@ -160,42 +138,35 @@ def _cut(name: str, longest: int) -> str:
     return f"{name[: longest - tail - 1]}{_CUT}{name[-tail:]}"
 
 
-def compact_table(table: Table, trials: Sequence[Trial], names: Mapping[str, str]) -> Table:
-    """Make it of the table of a crawl, a row for each of its rows; ``names`` are those of subjects."""
-    columns = [column.name for column in table.columns]
-    rows = [dict(zip(columns, row, strict=True)) for row in marked_ranks(table).rows]
-    alike = len({row["subject"] for row in rows}) == len(rows)
-    cells = tuple(_cells(row, names if alike else {}) for row in rows)
-    return Table(
-        _COLUMNS,
-        cells,
-        table.title,
-        notes=tuple(Note(shorten(text, LINE, placeholder=" ...")) for text in _notes(rows, trials, names, cells)),
-    )
+def _compact_table(table: Table, trials: Sequence[Trial], names: Mapping[str, str]) -> Table:
+    """Return the table for people, a row for each row of a crawl's table; ``names`` are those of subjects."""
+    rows = marked_ranks(table).records()
+    distinct = len({row["subject"] for row in rows}) == len(rows)
+    notes = (Note(shorten(text, LINE, placeholder=" ...")) for text in _notes(rows, trials, names))
+    return Table.of_records(_COLUMNS, (_cells(row, names if distinct else {}) for row in rows), table.title, notes)
 
 
-def _cells(row: Mapping[str, Cell], names: Mapping[str, str]) -> tuple[Cell, ...]:
-    client = _cut(names.get(str(row["subject"])) or f"{row['language']} {row['method']}".strip(), _LONGEST_NAME)
+def _cells(row: Mapping[str, Cell], names: Mapping[str, str]) -> dict[str, Cell]:
     memory, http2, verdict = row["peak_memory_bytes"], row["http2_share"], row["verdict"]
     rate = rate_text(
         *(row[f"{RATE}{end}"] for end in ("", "_low", "_high")), at_least=row["limited_by"] == Limit.ORIGIN.value
     )
-    words = {Validity.VALID.value: None, Outcome.UNAVAILABLE.value: "not installed"}
-    return (
-        row["rank"],
-        client,
-        row[COST],
-        row["cpu_per_right_ms"],
-        rate,
-        row["concurrency"] if rate or row[COST] is not None else None,
-        row["in_flight_per_core"],
-        round(memory / 2**20) if isinstance(memory, int | float) else None,
-        f"{100 * http2:.0f} %" if isinstance(http2, int | float) else None,
-        row["wrong"],
-        None
-        if verdict in _MARKED and str(row["rank"]).endswith(PROVISIONAL_MARK)
-        else words.get(str(verdict), verdict),
-    )
+    words: dict[Cell, str | None] = {Validity.VALID.value: None, Outcome.UNAVAILABLE.value: "not installed"}
+    if _is_provisional(row):
+        words |= dict.fromkeys(_MARKED)
+    return {
+        **row,
+        "client": _cut(names.get(str(row["subject"])) or f"{row['language']} {row['method']}".strip(), _LONGEST_NAME),
+        RATE: rate,
+        "concurrency": row["concurrency"] if rate or row[COST] is not None else None,
+        "peak_memory_bytes": round(memory / 2**20) if isinstance(memory, int | float) else None,
+        "http2_share": f"{100 * http2:.0f} %" if isinstance(http2, int | float) else None,
+        "verdict": words.get(verdict, verdict),
+    }
+
+
+def _is_provisional(row: Mapping[str, Cell]) -> bool:
+    return row["rank"] is not None and row[RANK_NOTE] == PROVISIONAL
 
 
 def rate_text(rate: Cell, low: Cell, high: Cell, *, at_least: bool = False) -> str | None:
@@ -210,12 +181,7 @@ def rate_text(rate: Cell, low: Cell, high: Cell, *, at_least: bool = False) -> s
     return f"{text} ±{ceil(100 * max(high - rate, rate - low) / rate)} %"
 
 
-def _notes(
-    rows: Sequence[Mapping[str, Cell]],
-    trials: Sequence[Trial],
-    names: Mapping[str, str],
-    cells: Sequence[tuple[Cell, ...]],
-) -> Iterator[str]:
+def _notes(rows: Sequence[Mapping[str, Cell]], trials: Sequence[Trial], names: Mapping[str, str]) -> Iterator[str]:
     """Yield the notes on the reliability of the table, the most serious first."""
     by_subject = {subject: [trial for trial in trials if trial.subject == subject] for subject in names}
     for subject, own in by_subject.items():
@@ -224,7 +190,7 @@ def _notes(
         if grave:
             yield f"{names[subject]}: {grave.reason or grave.validity_reason}"
     yield from unverified_notes(trials)
-    provisional = any(str(row["rank"]).endswith(PROVISIONAL_MARK) for row in rows)
+    provisional = any(map(_is_provisional, rows))
     mark = f"{PROVISIONAL_MARK} provisional: " if provisional else ""
     if spoiled := _disturbances(by_subject, names, LINE - len(mark)):
         yield f"{mark}{spoiled}"
@@ -239,38 +205,39 @@ def _notes(
     ]
     if explained:
         yield f"wrong answers explained by known failures: {some_of(explained)}"
-    if any(_OR_MORE in str(cell) for row in cells for cell in row):
-        yield _AT_LEAST
-    if any(str(row["rank"]).endswith(OPEN_MARK) for row in rows):
+    yield from _limits(rows)
+
+
+def _limits(rows: Sequence[Mapping[str, Cell]]) -> Iterator[str]:
+    """Describe the limits of rates and ranks, and how to measure each client's ceiling."""
+    rated = [row["limited_by"] for row in rows if row[RATE] is not None]
+    if Limit.ORIGIN.value in rated:
+        yield f"{_OR_MORE} limited by the origin: the client may be faster"
+    if any(row["rank"] is not None and row[RANK_NOTE] == MAY_BE_CHANCE for row in rows):
         yield f"{OPEN_MARK} the difference from the row above may be chance"
-    if held_up := _held_up(rows):
-        yield held_up
+    if many := sum(row["limited_by"] == Limit.CONCURRENCY.value for row in rows):
+        which = "every row" if many == len(rated) else f"{many} of {len(rated)} rows"
+        yield f"right/s is limited by concurrency in {which}; to measure ceilings: httpdyno bench --saturate"
 
 
 def _disturbances(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str, str], width: int) -> str | None:
     """Describe what disturbed how many trials of which clients, with the names of as many clients as fit ``width``."""
-    spoiled = {subject: sum(map(disturbed, own)) for subject, own in by_subject.items()}
     those = [trial for own in by_subject.values() for trial in own if disturbed(trial)]
     if not those:
         return None
     counts = [
-        f"{count} of {len(by_subject[subject])} trials of {names[subject]}"
-        for subject, count in sorted(spoiled.items(), key=lambda item: -item[1])
-        if count
+        f"{count} of {len(by_subject[subject])} {'of' if place else 'trials of'} {names[subject]}"
+        for place, (subject, count) in enumerate(Counter(trial.subject for trial in those).most_common())
     ]
-    counts = [counts[0], *(text.replace(" trials of", " of") for text in counts[1:])]
-    programs: dict[str, int] = {}
+    used: Counter[str] = Counter()
     for trial in those:
-        for program in busy_programs(trial):
-            programs[program.name] = programs.get(program.name, 0) + program.cpu_ns
-    causes = [*dict.fromkeys(cause for trial in those for cause in disturbing_causes(trial))]
-    busiest = (causes + sorted(programs, key=lambda name: -programs[name]))[:2]
-    by_what = f"{listed(busiest) if busiest else 'other programs'} disturbed "
-    texts = [
-        by_what
-        + (listed(counts) if shown == len(counts) else f"{', '.join(counts[:shown])} and of {len(counts) - shown} more")
-        for shown in range(len(counts), 0, -1)
-    ]
+        used.update({program.name: program.cpu_ns for program in busy_programs(trial)})
+    causes = dict.fromkeys(cause for trial in those for cause in disturbing_causes(trial))
+    busiest = [*causes, *(name for name, _ in used.most_common())][:2] or ["other programs"]
+    shortened = (
+        f"{', '.join(counts[:shown])} and of {len(counts) - shown} more" for shown in range(len(counts) - 1, 0, -1)
+    )
+    texts = [f"{listed(busiest)} disturbed {clients}" for clients in (listed(counts), *shortened)]
     return next((text for text in texts if len(text) <= width), texts[-1])
 
 
@@ -290,37 +257,14 @@ def _absences(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str, str
         yield f"{names[subject]}: {means if cure else lacks}"
 
 
-def _held_up(rows: Sequence[Mapping[str, Cell]]) -> str | None:
-    """Describe the rows limited by concurrency, and how to measure each client's ceiling."""
-    many = sum(row["limited_by"] == Limit.CONCURRENCY.value for row in rows)
-    if not many:
-        return None
-    rated = sum(row[RATE] is not None for row in rows)
-    which = "every row" if many == rated else f"{many} of {rated} rows"
-    return f"right/s is limited by concurrency in {which}; to measure ceilings: httpdyno bench --saturate"
-
-
-def ranking_of(settings: Mapping[str, Setting]) -> str:
-    """Return the default ranking metric: CPU cost, or the rate for runs at the ceiling and for presets."""
-    chosen = settings.get("rank_by")
-    if isinstance(chosen, str):
-        return find_rankable(CRAWL_METRICS, chosen).name
-    return RATE if settings.get("saturate") or settings.get("preset") else COST
-
-
-def crawl_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
+def _views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
     """Return the compact table, below the answer in two lines that fit a terminal."""
     presentation = PRESENTATION.for_run(settings)
     table = presentation.table(trials)
     names = subject_names(trials, map(str, table.values("subject")))
     lines = answer(trials, names, presentation.ranking_metric.name, width=LINE)
     title = "\n".join(lines or [usual_headline(presentation, trials, table)])
-    return (compact_table(replace(table, title=title), trials, names),)
-
-
-def crawl_report(run: Run, definition: Definition) -> Report:
-    """Return the usual page, with charts of rate and cost."""
-    return usual_report(run, definition, _charts)
+    return (_compact_table(replace(table, title=title), trials, names),)
 
 
 def _charts(
@@ -336,15 +280,12 @@ def _charts(
     other = per_core if metric.name == RATE else rate
     trials = [trial for own in of.trials.values() for trial in own]
     second = ranking_chart(of, rank(trials, other, disturbed=True), other, names)
-    for chart in usual_charts(run, of, ranking, metric, names, verdicts):
-        if second is not None and chart.name != "ranking":
-            yield second
-            second = None
-        yield chart
-        if second is not None:
-            second = replace(second, name="ranking-other")
-    spent = cost_chart(of, rate, cost)
-    if spent is not None:
+    charts = list(usual_charts(run, of, ranking, metric, names, verdicts))
+    if second is not None:
+        after = bool(charts) and charts[0].name == "ranking"
+        charts.insert(after, replace(second, name="ranking-other") if after else second)
+    yield from charts
+    if (spent := cost_chart(of, rate, cost)) is not None:
         yield spent
 
 
@@ -354,6 +295,7 @@ class CrawlPresentation(Presentation):
     __slots__ = ()
     ranks_disturbed = True
     brief = True
+    intervals = (COST, RATE, "cpu_per_right_ms")
     words = (
         (Column("limited_by", description="limit of the rate: concurrency, CPU, origin, link or web"), limited_by),
     )
@@ -363,16 +305,11 @@ class CrawlPresentation(Presentation):
     )
 
     def for_run(self, settings: Mapping[str, Setting]) -> Self:
-        """Return the presentation with the metric that ranks a run with these settings."""
-        return replace(self, ranked_by=ranking_of(settings))
-
-    def table(self, trials: Sequence[Trial]) -> Table:
-        """Build a table with one row for each client, and its limit."""
-        return trial_table(
-            *(trials, self.metrics, self.ranking_metric.name, self.identity, self.words),
-            disturbed=True,
-            intervals=(COST, RATE, "cpu_per_right_ms"),
-        )
+        """Rank by the chosen metric, else by the CPU cost, or by the rate for runs at the ceiling and for presets."""
+        chosen = settings.get("rank_by")
+        if isinstance(chosen, str):
+            return replace(self, ranked_by=find_rankable(CRAWL_METRICS, chosen).name)
+        return replace(self, ranked_by=RATE if settings.get("saturate") or settings.get("preset") else COST)
 
     def answer(self, trials: Sequence[Trial], names: Mapping[str, str]) -> list[str]:
         """Return the two lines of answer."""
@@ -392,7 +329,7 @@ PRESENTATION: Final = CrawlPresentation(
             "http_version", description="HTTP version that was asked for; empty: each client's default", shown=False
         ),
     ),
-    views=crawl_views,
-    report=crawl_report,
-    preset_views=lambda run: (run.in_form, run.comparison),
+    views=_views,
+    report=lambda run, definition: usual_report(run, definition, _charts),
+    preset_views=lambda of: (in_published_form(of.table, of.published, of.absent), of.comparison),
 )

@@ -10,8 +10,6 @@ from httpdyno.experiments.latency.present import PRESENTATION
 from httpdyno.lab.client_trial import client_trials
 from httpdyno.model import LinesSummary, SubjectKind
 
-__all__ = ["DEFINITION"]
-
 DEFINITION: Final = Definition(
     NAME,
     "What does one call of a client cost in a warm process, alone and with others at once?",

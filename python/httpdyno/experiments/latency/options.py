@@ -20,8 +20,6 @@ from httpdyno.experiments.options import (
     seconds,
 )
 
-__all__ = ["NAME", "VERB", "LatencyOptions"]
-
 NAME: Final = "latency"
 _WORKLOAD = Option("--workload", "Content of a call: plain, json. Default: plain,json.", metavar="LIST", stored=False)
 _PARALLEL = Option(

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from itertools import product
+from typing import ClassVar, Final
 
 from httpdyno.errors import InvalidValue, UsageError
-from httpdyno.experiments.against import refuse_beside, settled
+from httpdyno.experiments.against import negotiate_web, reject_conflicts
 from httpdyno.experiments.experiment import Beginning, Begun, Tell
 from httpdyno.experiments.latency.judge import Content, LatencyPoint
 from httpdyno.experiments.latency.options import NAME, LatencyOptions
@@ -14,7 +15,7 @@ from httpdyno.experiments.participants import ORIGIN, find_peer, require_able
 from httpdyno.experiments.plan import ListedPlan, renumbered, schedule, usual_repeat
 from httpdyno.experiments.restoring import OfOneWeb
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.peer import PEER_URL
+from httpdyno.lab.web_answers import PEER_URL
 from httpdyno.model import (
     MOST_URLS,
     Condition,
@@ -29,63 +30,6 @@ from httpdyno.model import (
 from httpdyno.published import PublishedTable, find_preset
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = [
-    "Latency",
-    "begin_latency",
-    "grid",
-    "make_latency",
-    "parse_points",
-    "peer_of",
-    "points_text",
-    "published_points",
-]
-
-_MOST: Final = 1000
-"""Most calls at once; larger loops would leave no time for seven runs."""
-
-
-def grid(workloads: str, parallels: str) -> tuple[LatencyPoint, ...]:
-    """Read ``--workload`` and ``--parallel`` as typed, and return each with each: ``plain,json`` and ``1,20``."""
-    contents = [_content(text) for text in workloads.split(",")]
-    counts = [_parallel(text) for text in parallels.split(",")]
-    return tuple(dict.fromkeys(LatencyPoint(content, count) for count in counts for content in contents))
-
-
-def points_text(points: Iterable[LatencyPoint]) -> str:
-    """Write points as one text: ``plain:1,json:1,plain:20``."""
-    return ",".join(f"{point.workload}:{point.parallel}" for point in points)
-
-
-def published_points(published: PublishedTable) -> tuple[LatencyPoint, ...]:
-    """Return the points that have published figures, in the published order."""
-    places = (LatencyPoint(Content(str(row["workload"])), int(str(row["parallel"]))) for row in published.rows)
-    return tuple(dict.fromkeys(places))
-
-
-def parse_points(text: str) -> tuple[LatencyPoint, ...]:
-    """Read points that ``points_text`` has written."""
-    parts = [part.partition(":") for part in text.split(",")]
-    return tuple(LatencyPoint(_content(content), _parallel(count)) for content, _, count in parts)
-
-
-def _content(text: str) -> Content:
-    try:
-        return Content(text.strip())
-    except ValueError:
-        known = ", ".join(Content)
-        raise InvalidValue(f"--workload: {text.strip()[:60]!r} is not known; known are {known}") from None
-
-
-def _parallel(text: str) -> int:
-    number = int(text) if text.strip().isascii() and text.strip().isdecimal() and len(text) < 10 else 0
-    if not 1 <= number <= _MOST:
-        raise InvalidValue(
-            f"--parallel: {text.strip()[:60]!r} is no number of calls from 1 to {_MOST:,}; write it like 1,20"
-        )
-    return number
-
-
-HARNESS: Final = "timeit"
 DURATION_S: Final = 6.0
 """Starting takes a second of it, warming up and choosing the loops as much; seven runs take 1.4 s to 3.5 s."""
 QUICK_DURATION_S: Final = 4.0
@@ -96,26 +40,68 @@ _CALLS_PER_S: Final = 50_000
 A trial ends with its list, and the seven runs need some of it: too short a list leaves a fast client without a figure.
 """
 _LONGEST_S: Final = MOST_URLS // _CALLS_PER_S
+_HARNESS: Final = "timeit"
 _HARNESS_DEADLINE_S: Final = 120.0
 _HARNESS_FORESEEN_S: Final = 5.0
-_HOST: Final = "http://latency.example"
+_MOST_PARALLEL: Final = 1000
+"""Most calls at once; larger loops would leave no time for seven runs."""
+_WEB: Final = "plain"
 _BOTH: Final = "both"
 _KEEPALIVE: Final[Mapping[str, tuple[bool, ...]]] = {"on": (True,), "off": (False,), _BOTH: (True, False)}
-_MODES: Final[Mapping[str, tuple[str, ...]]] = {"lines": ("",), "harness": (HARNESS,), _BOTH: ("", HARNESS)}
+_MODES: Final[Mapping[str, tuple[str, ...]]] = {"lines": ("",), "harness": (_HARNESS,), _BOTH: ("", _HARNESS)}
+
+
+def grid(workloads: str, parallels: str) -> tuple[LatencyPoint, ...]:
+    """Read ``--workload`` and ``--parallel`` as typed, and return each with each: ``plain,json`` and ``1,20``."""
+    points = [_point(content, count) for count in parallels.split(",") for content in workloads.split(",")]
+    return tuple(dict.fromkeys(points))
+
+
+def points_text(points: Iterable[LatencyPoint]) -> str:
+    """Write points as one text: ``plain:1,json:1,plain:20``."""
+    return ",".join(f"{point.workload}:{point.parallel}" for point in points)
+
+
+def parse_points(text: str) -> tuple[LatencyPoint, ...]:
+    """Read points that ``points_text`` has written."""
+    return tuple(_point(content, count) for content, _, count in (part.partition(":") for part in text.split(",")))
+
+
+def published_points(published: PublishedTable) -> tuple[LatencyPoint, ...]:
+    """Return the points that have published figures, in the published order."""
+    return tuple(dict.fromkeys(_point(str(row["workload"]), str(row["parallel"])) for row in published.rows))
+
+
+def _point(workload: str, parallel: str) -> LatencyPoint:
+    content, count = workload.strip(), parallel.strip()
+    if content not in list(Content):
+        raise InvalidValue(f"--workload: {content[:60]!r} is not supported; supported: {', '.join(Content)}")
+    number = int(count) if count.isascii() and count.isdecimal() and len(parallel) < 10 else 0
+    if not 1 <= number <= _MOST_PARALLEL:
+        raise InvalidValue(
+            f"--parallel: {count[:60]!r} is not a number of calls from 1 to {_MOST_PARALLEL:,}; write it like 1,20"
+        )
+    return LatencyPoint(Content(content), number)
+
+
+def point_name(point: LatencyPoint, *, keepalive: bool) -> str:
+    """Name a point for people: ``plain, 20 at once, no keep-alive``."""
+    return f"{point.workload}, {point.parallel} at once, {'' if keepalive else 'no '}keep-alive"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency(LatencyOptions, OfOneWeb):
     """Experiment: the time of one call."""
 
+    name: ClassVar[str] = NAME
     points: str
-    """What is fetched, and how many at once: ``plain:1,plain:20``."""
+    """Contents and numbers of calls at once: ``plain:1,plain:20``."""
     keepalive: str = _BOTH
     duration_s: float = DURATION_S
     seed: int = 1
     peer_folder: str | None = None
     """Folder of the server's ``subject.toml``; None: the engine's origin answers."""
-    web: str = "plain"
+    web: str = _WEB
     web_digest: str | None = None
     """The engine's default web and seed."""
 
@@ -123,7 +109,7 @@ class Latency(LatencyOptions, OfOneWeb):
         """Refuse impossible runs before anything is built."""
         for option, known in (("keepalive", _KEEPALIVE), ("mode", _MODES)):
             if (value := getattr(self, option)) not in known:
-                raise InvalidValue(f"--{option}: {value[:60]!r} is not known; write {', '.join(known)}")
+                raise InvalidValue(f"--{option}: {value[:60]!r} is not supported; write {', '.join(known)}")
         if not self.duration_s >= _SHORTEST_S:
             raise InvalidValue(f"--duration: {self.duration_s:g} s are too short to warm up; write 2s or more")
         if self.duration_s > _LONGEST_S:
@@ -133,24 +119,15 @@ class Latency(LatencyOptions, OfOneWeb):
             )
         _ = self.conditions()
 
-    @property
-    def name(self) -> str:
-        """The verb."""
-        return NAME
-
     def conditions(self) -> Sequence[Condition]:
         """Return a condition for each combination of point, kind of connection and timing."""
-        return [
-            self._condition(point, keepalive=keepalive, harness=harness)
-            for point in parse_points(self.points)
-            for keepalive in _KEEPALIVE[self.keepalive]
-            for harness in _MODES[self.mode]
-        ]
+        ways = product(parse_points(self.points), _KEEPALIVE[self.keepalive], _MODES[self.mode])
+        return [self._condition(point, keepalive=keepalive, harness=harness) for point, keepalive, harness in ways]
 
     def _condition(self, point: LatencyPoint, *, keepalive: bool, harness: str) -> Condition:
-        host = PEER_URL if self.peer else self.against or _HOST
+        host = PEER_URL if self.peer else self.against or "http://latency.example"
         calls = 1 if harness else point.parallel * max(1, int(self.duration_s * _CALLS_PER_S) // point.parallel)
-        check = Content.JSON.value if point.workload is Content.JSON else ""
+        name = point_name(point, keepalive=keepalive)
         return Condition(
             experiment=NAME,
             web=self.web,
@@ -158,7 +135,7 @@ class Latency(LatencyOptions, OfOneWeb):
                 UrlSeries(f"{host}/{point.workload}?n=", calls),
                 timeout_s=self.timeout_s,
                 keepalive=keepalive,
-                check=check,
+                check=Content.JSON.value if point.workload is Content.JSON else "",
                 harness=harness,
             ),
             seed=self.seed,
@@ -168,7 +145,7 @@ class Latency(LatencyOptions, OfOneWeb):
             against=self.against,
             deadline_s=_HARNESS_DEADLINE_S if harness else self.duration_s,
             memory_bytes=self.memory_bytes,
-            name=_name(point, keepalive=keepalive, harness=harness),
+            name=f"{name}, in its own process" if harness else name,
             foreseen_s=_HARNESS_FORESEEN_S if harness else self.duration_s,
             peer=self.peer,
             batch=None if harness else point.parallel,
@@ -184,11 +161,6 @@ class Latency(LatencyOptions, OfOneWeb):
         if not able:
             raise InvalidValue("latency: no subject supports these settings; choose others, or another --mode")
         return ListedPlan(renumbered(able), {"repeat": repeat})
-
-
-def _name(point: LatencyPoint, *, keepalive: bool, harness: str) -> str:
-    words = [str(point.workload), f"{point.parallel} at once", "keep-alive" if keepalive else "no keep-alive"]
-    return ", ".join([*words, *(["in its own process"] if harness else [])])
 
 
 def able_to(subject: Subject, condition: Condition) -> bool:
@@ -209,11 +181,6 @@ def _as_able(plan: TrialPlan) -> TrialPlan:
     if not condition.workload.check or condition.workload.check in plan.subject.capabilities.check:
         return plan
     return replace(plan, condition=replace(condition, workload=replace(condition.workload, check="")))
-
-
-_WEB: Final = "plain"
-_WORKLOADS: Final = "plain,json"
-_PARALLELS: Final = "1,20"
 
 
 def begin_latency(beginning: Beginning, names: Sequence[str], options: LatencyOptions) -> Begun:
@@ -256,33 +223,25 @@ def make_latency(
         )
     there = None
     if options.against is not None:
-        refuse_beside(link=options.link, peer=peer.id if peer else None)
-        there = settled(options.against, engine, tell, web=_WEB, seed=options.seed)
+        reject_conflicts(link=options.link, peer=peer.id if peer else None)
+        there = negotiate_web(options.against, engine, tell, web=_WEB, seed=options.seed, fixed=True)
     web = engine.web(_WEB, seed=there.seed if there else options.seed)
     usual_s = QUICK_DURATION_S if options.quick else DURATION_S
+    resolved = {
+        "keepalive": options.keepalive or (_BOTH if options.preset is None else "on"),
+        "duration_s": usual_s if options.duration_s is None else options.duration_s,
+        "against": there.url if there else None,
+        "peer": peer.id if peer else None,
+        "seed": web.seed,
+    }
+    points = grid(options.workload or "plain,json", options.parallel or "1,20")
+    if options.preset is not None and options.workload is None and options.parallel is None:
+        points = published_points(find_preset(options.preset, NAME))
     latency = Latency(
-        points=_points(options),
-        **(
-            stored_options(options)
-            | {
-                "keepalive": options.keepalive or ("both" if options.preset is None else "on"),
-                "duration_s": usual_s if options.duration_s is None else options.duration_s,
-                "against": there.url if there else None,
-                "peer": peer.id if peer else None,
-                "seed": web.seed,
-            }
-        ),
+        points=points_text(points),
+        **(stored_options(options) | resolved),
         peer_folder=str(peer.folder) if peer else None,
-        web=_WEB,
         web_digest=web.digest,
     )
-    asked = f"--keepalive {latency.keepalive} --mode {latency.mode}"
-    require_able(subjects, latency.conditions(), able_to, asked)
+    require_able(subjects, latency.conditions(), able_to, f"--keepalive {latency.keepalive} --mode {latency.mode}")
     return latency
-
-
-def _points(options: LatencyOptions) -> str:
-    given = options.workload is not None or options.parallel is not None
-    if options.preset is not None and not given:
-        return points_text(published_points(find_preset(options.preset, NAME)))
-    return points_text(grid(options.workload or _WORKLOADS, options.parallel or _PARALLELS))

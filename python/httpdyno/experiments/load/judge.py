@@ -1,6 +1,7 @@
 """The figures of a load, and its rules of validity."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, ClassVar, Final
 
 import numpy as np
@@ -12,7 +13,8 @@ from httpdyno.model import Trial, Validity, format_time
 from httpdyno.model.counters import Count
 from httpdyno.model.record import Embedded, FigureRecord, Recorded
 
-__all__ = ["LOAD_RULES", "LoadChecks", "LoadSecond", "LoadSummary", "LoadTimes"]
+_ns: Final = partial(Recorded, unit="ns")
+_bytes: Final = partial(Recorded, unit="bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,17 +22,17 @@ class LoadTimes:
     """The distribution of one kind of time."""
 
     count: Annotated[int, Recorded("how many were counted")]
-    min_ns: Annotated[int, Recorded("the shortest", unit="ns")]
-    mean_ns: Annotated[float, Recorded("mean", unit="ns")]
-    stdev_ns: Annotated[float, Recorded("standard deviation", unit="ns")]
-    p50_ns: Annotated[int, Recorded("median", unit="ns")]
-    p75_ns: Annotated[int, Recorded("75th percentile", unit="ns")]
-    p90_ns: Annotated[int, Recorded("90th percentile", unit="ns")]
-    p95_ns: Annotated[int, Recorded("95th percentile", unit="ns")]
-    p99_ns: Annotated[int, Recorded("99th percentile", unit="ns")]
-    p99_9_ns: Annotated[int, Recorded("99.9th percentile", unit="ns")]
-    p99_99_ns: Annotated[int, Recorded("99.99th percentile", unit="ns")]
-    max_ns: Annotated[int, Recorded("the longest", unit="ns")]
+    min_ns: Annotated[int, _ns("the shortest")]
+    mean_ns: Annotated[float, _ns("mean")]
+    stdev_ns: Annotated[float, _ns("standard deviation")]
+    p50_ns: Annotated[int, _ns("median")]
+    p75_ns: Annotated[int, _ns("75th percentile")]
+    p90_ns: Annotated[int, _ns("90th percentile")]
+    p95_ns: Annotated[int, _ns("95th percentile")]
+    p99_ns: Annotated[int, _ns("99th percentile")]
+    p99_9_ns: Annotated[int, _ns("99.9th percentile")]
+    p99_99_ns: Annotated[int, _ns("99.99th percentile")]
+    max_ns: Annotated[int, _ns("the longest")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,11 @@ class LoadSecond:
     sent: Annotated[int, Recorded("requests that were sent in it")]
     requests: Annotated[int, Recorded("answers that ended in it")]
     errors: Annotated[int, Recorded("requests that failed in it")]
-    response_p50_ns: Annotated[int | None, Recorded("median response time", unit="ns")]
-    response_p99_ns: Annotated[int | None, Recorded("99th percentile of the response time", unit="ns")]
-    response_max_ns: Annotated[int | None, Recorded("longest response time", unit="ns")]
-    service_p99_ns: Annotated[int | None, Recorded("99th percentile of the service time", unit="ns")]
-    send_lag_p99_ns: Annotated[int | None, Recorded("99th percentile of the generator's own lag", unit="ns")]
+    response_p50_ns: Annotated[int | None, _ns("median response time")]
+    response_p99_ns: Annotated[int | None, _ns("99th percentile of the response time")]
+    response_max_ns: Annotated[int | None, _ns("longest response time")]
+    service_p99_ns: Annotated[int | None, _ns("99th percentile of the service time")]
+    send_lag_p99_ns: Annotated[int | None, _ns("99th percentile of the generator's own lag")]
     open: Annotated[int | None, Recorded("requests without an answer at its end")]
 
 
@@ -71,7 +73,7 @@ class LoadSummary(FigureRecord):
 
     prefix: ClassVar[str] = "load_"
 
-    elapsed_ns: Annotated[int, Recorded("from the first request to the end", unit="ns")]
+    elapsed_ns: Annotated[int, _ns("from the first request to the end")]
     sent: Annotated[int, Recorded("requests that were sent")]
     requests: Annotated[int, Recorded("answers that came whole, whatever their status")]
     requests_per_s: Annotated[float, Recorded("answers for each second of `load_elapsed_ns`", unit="1/s")]
@@ -84,18 +86,18 @@ class LoadSummary(FigureRecord):
     rate_end_per_s: Annotated[float | None, Recorded("rate at the end of a ramp", unit="1/s")]
     unsent: Annotated[int | None, Recorded("requests that were due and never sent, for want of a free connection")]
     censored: Annotated[int, Recorded("requests that were connecting or sent when the load ended; in no other count")]
-    censored_oldest_ns: Annotated[int | None, Recorded("age of the oldest of them", unit="ns")]
-    cpu_user_ns: Annotated[int | None, Recorded("CPU time of the generator in user mode", unit="ns")]
-    cpu_system_ns: Annotated[int | None, Recorded("CPU time of the generator in the kernel", unit="ns")]
+    censored_oldest_ns: Annotated[int | None, _ns("age of the oldest of them")]
+    cpu_user_ns: Annotated[int | None, _ns("CPU time of the generator in user mode")]
+    cpu_system_ns: Annotated[int | None, _ns("CPU time of the generator in the kernel")]
     busy_share: Annotated[float | None, Recorded("share of time in which its busiest thread was busy, 0 to 1")]
     waiting_share: Annotated[
         float | None,
         Recorded("share of time in which others had the CPU of the thread that waited longest for it, 0 to 1"),
     ]
-    peak_memory_bytes: Annotated[int | None, Recorded("most memory that the generator used", unit="bytes")]
-    sent_bytes: Annotated[int | None, Recorded("bytes on the wire to the server", unit="bytes")]
-    received_bytes: Annotated[int | None, Recorded("bytes on the wire from the server", unit="bytes")]
-    content_bytes: Annotated[int | None, Recorded("bytes of content in the answers, as they were sent", unit="bytes")]
+    peak_memory_bytes: Annotated[int | None, _bytes("most memory that the generator used")]
+    sent_bytes: Annotated[int | None, _bytes("bytes on the wire to the server")]
+    received_bytes: Annotated[int | None, _bytes("bytes on the wire from the server")]
+    content_bytes: Annotated[int | None, _bytes("bytes of content in the answers, as they were sent")]
     connections_opened: Annotated[int | None, Recorded("connections that were made")]
     connections_failed: Annotated[int | None, Recorded("connections that could not be made")]
     tls_full: Annotated[int | None, Recorded("full TLS handshakes")]
@@ -114,11 +116,6 @@ class LoadSummary(FigureRecord):
     content: Annotated[LoadTimes | None, Embedded("content_")] = None
 
     @property
-    def ramp(self) -> bool:
-        """Whether the rate changed on purpose."""
-        return self.rate_end_per_s is not None and self.rate_end_per_s != self.rate_per_s
-
-    @property
     def error_share(self) -> float | None:
         """Failed ones among the requests that ended, 0 to 1; None when none ended."""
         ended = self.requests + self.errors
@@ -131,7 +128,6 @@ class LoadSummary(FigureRecord):
 
 
 _ALLOWED_LAG_NS: Final = 100_000
-_NOT_COUNTED: Final = "the generator did not count how busy it was"
 _SECOND_NS: Final = 1_000_000_000
 
 
@@ -147,37 +143,19 @@ def _lag(trial: Trial) -> Reading:
     return Reading(100 * max(late_ns - _ALLOWED_LAG_NS, 0) / median_ns, detail)
 
 
-def _busy_on_schedule(trial: Trial) -> Reading:
-    """Return how busy the busiest thread of the generator was in an open loop."""
-    if (load := trial.get(LoadSummary)) is not None and not load.open_loop:
-        return Reading(None, "a closed loop sends when an answer came, and is late for nothing")
-    return _busy(trial)
+def _busy(trial: Trial, *, open_loop: bool, otherwise: str) -> Reading:
+    """Return how busy the generator's busiest thread was; loads of the other kind have ``otherwise`` instead."""
+    if (load := trial.get(LoadSummary)) is not None and load.open_loop is not open_loop:
+        return Reading(None, otherwise)
+    return _share(trial, "busy_share", "the generator did not count how busy it was")
 
 
-def _busy_in_turns(trial: Trial) -> Reading:
-    """Return how busy the busiest thread of the generator was in a closed loop."""
-    if (load := trial.get(LoadSummary)) is not None and load.open_loop:
-        return Reading(None, "in an open loop the schedule sets the throughput")
-    return _busy(trial)
-
-
-def _busy(trial: Trial) -> Reading:
+def _share(trial: Trial, name: str, absent: str) -> Reading:
     load = trial.get(LoadSummary)
-    if load is None or load.busy_share is None:
-        return Reading(None, _NOT_COUNTED)
-    if load.elapsed_ns < SHORTEST_NS:
-        return Reading(None, TOO_SHORT)
-    return Reading(100 * load.busy_share)
-
-
-def _waiting(trial: Trial) -> Reading:
-    """Return how long others had the CPU that a thread of the generator was ready to run on."""
-    load = trial.get(LoadSummary)
-    if load is None or load.waiting_share is None:
-        return Reading(None, "the kernel did not count how long the generator waited for its CPU")
-    if load.elapsed_ns < SHORTEST_NS:
-        return Reading(None, TOO_SHORT)
-    return Reading(100 * load.waiting_share)
+    share: float | None = getattr(load, name, None)
+    if load is None or share is None:
+        return Reading(None, absent)
+    return Reading(None, TOO_SHORT) if load.elapsed_ns < SHORTEST_NS else Reading(100 * share)
 
 
 def _checked(trial: Trial) -> Reading:
@@ -188,10 +166,6 @@ def _checked(trial: Trial) -> Reading:
     answers = load.checks.right + load.checks.wrong
     wrong = load.checks.wrong
     return Reading(100 * wrong / answers, f"{wrong} of {answers}") if answers else Reading(None, NO_ANSWERS)
-
-
-def _unverified(_: Trial) -> Reading:
-    return Reading(None, "without --check a load does not know which answers are right")
 
 
 def _drift(trial: Trial) -> Reading:
@@ -206,51 +180,51 @@ def _drift(trial: Trial) -> Reading:
     return drift_of(np.trim_zeros(np.array(answers, dtype=np.float64), "f"), _SECOND_NS)
 
 
-_READ: Final = {"unverified": _unverified, "wrong_answers": _checked, "drift": _drift}
+_READ: Final = {
+    "unverified": lambda _: Reading(None, "without --check a load does not know which answers are right"),
+    "wrong_answers": _checked,
+    "drift": _drift,
+}
+_busy_rule: Final = partial(Rule, verdict=Validity.GENERATOR_LIMITED, needs=Evidence.GENERATOR, unit="% of the load")
 _GENERATOR: Final = (
-    Rule(
+    _busy_rule(
         "generator_waiting",
-        Validity.GENERATOR_LIMITED,
-        10,
-        "% of the load",
-        "time in which a thread of the generator was ready to run and others had its CPU",
-        "a thread of the generator waited for its CPU for {number} of the load (at most {threshold}), which is in "
-        "every time that it tells: give it a CPU of its own (--cpus), or end what else runs",
-        _waiting,
-        Evidence.GENERATOR,
+        threshold=10,
+        meaning="time in which a thread of the generator was ready to run and others had its CPU",
+        reason="a thread of the generator waited for its CPU for {number} of the load (at most {threshold}), which is "
+        "in every time that it tells: give it a CPU of its own (--cpus), or end what else runs",
+        read=partial(
+            _share,
+            name="waiting_share",
+            absent="the kernel did not count how long the generator waited for its CPU",
+        ),
     ),
-    Rule(
+    _busy_rule(
         "generator_lag",
-        Validity.GENERATOR_LIMITED,
-        10,
-        "% of the median response time",
-        "open loop: 99th percentile of the generator's own lag, beyond the 0.1 ms that it may have",
-        "the generator itself sent late, by {number} of the median response time ({detail}; at most {threshold}): "
-        "give it more CPUs (--cpus), or a lower rate",
-        _lag,
-        Evidence.GENERATOR,
+        threshold=10,
+        unit="% of the median response time",
+        meaning="open loop: 99th percentile of the generator's own lag, beyond the 0.1 ms that it may have",
+        reason="the generator itself sent late, by {number} of the median response time ({detail}; at most "
+        "{threshold}): give it more CPUs (--cpus), or a lower rate",
+        read=_lag,
     ),
-    Rule(
+    _busy_rule(
         "generator_busy",
-        Validity.GENERATOR_LIMITED,
-        85,
-        "% of the load",
-        "open loop: use of the generator's busiest thread",
-        "a thread of the generator was busy for {number} of the load; from {threshold} on requests wait for it: "
+        threshold=85,
+        meaning="open loop: use of the generator's busiest thread",
+        reason="a thread of the generator was busy for {number} of the load; from {threshold} on requests wait for it: "
         "give it more CPUs (--cpus), or a lower rate",
-        _busy_on_schedule,
-        Evidence.GENERATOR,
+        read=partial(
+            _busy, open_loop=True, otherwise="a closed loop sends when an answer came, and is late for nothing"
+        ),
     ),
-    Rule(
+    _busy_rule(
         "generator_saturated",
-        Validity.GENERATOR_LIMITED,
-        95,
-        "% of the load",
-        "closed loop: use of the generator's busiest thread",
-        "a thread of the generator was busy for {number} of the load, so that the throughput is the generator's limit "
-        "and not the server's; give it more CPUs (--cpus), or send at a --rate",
-        _busy_in_turns,
-        Evidence.GENERATOR,
+        threshold=95,
+        meaning="closed loop: use of the generator's busiest thread",
+        reason="a thread of the generator was busy for {number} of the load, so that the throughput is the generator's "
+        "limit and not the server's; give it more CPUs (--cpus), or send at a --rate",
+        read=partial(_busy, open_loop=False, otherwise="in an open loop the schedule sets the throughput"),
     ),
 )
 LOAD_RULES: Final = rules_for(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -10,20 +10,19 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.errors import EngineFailed, UnreadableRun
-from httpdyno.experiments.load.judge import LoadChecks, LoadSecond, LoadSummary, LoadTimes
+from httpdyno.experiments.load.judge import LoadChecks, LoadSummary, LoadTimes
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
-from httpdyno.model import Count, Outcome, Sample, Trial, Validity, Verdict, figures_of
+from httpdyno.model import Outcome, Sample, Trial, Validity, Verdict, figures_of, restore
 from httpdyno.store import Manifest, RecordMaker, polars_schema
 from httpdyno.store.manifest import CURE
 
-__all__ = ["MAKER", "SERVER", "load_from_report", "load_trial", "read_load_report"]
-
 SERVER: Final = "server"
 """The subject of every load, so that two runs are compared whatever address their servers have."""
-_KINDS: Final = ("response", "service", "send_lag")
+_TIMES: Final = {"response": "response_time", "service": "service_time", "send_lag": "send_lag"}
+"""Names of distributions in the report, by their names in the record."""
 _GROW: Final = tuple(field.name for field in fields(LoadTimes) if field.name not in {"count", "min_ns", "stdev_ns"})
-"""Figures of a distribution that are longer where requests had not ended."""
+"""Figures of a distribution that increase with the waiting time of requests that were still open."""
 _PHASES: Final = ("dns", "connect", "tls", "first_byte", "content")
 
 
@@ -33,7 +32,15 @@ class LoadRecords:
     def trials(self, folder: Path, manifest: Manifest) -> tuple[Trial, ...]:
         """Make the trials of a load; raise ``UnreadableRun`` if a report is damaged."""
         target, checks = (str(manifest.settings.get(name) or "") for name in ("target", "checks"))
-        return tuple(_read_trial(folder, number, target=target, checks=checks) for number in _reported(folder))
+        trials = []
+        for number in _reported(folder):
+            if (report := read_load_report(folder, number)) is None:
+                raise UnreadableRun(f"{folder}: {_report_name(number)} is damaged; {CURE}")
+            try:
+                trials.append(load_trial(number, report, target=target, checks=checks))
+            except EngineFailed as error:
+                raise UnreadableRun(f"{folder}: {_report_name(number)}: {error.line}") from error
+        return tuple(trials)
 
     def samples(self, folder: Path) -> pl.DataFrame:
         """Read what the engine kept of each request; nothing where it kept none.
@@ -41,8 +48,9 @@ class LoadRecords:
         The duration of a sample is its response time: it counts from when the request was due. What a server should
         answer is not known here, so that the verdict is ``unverified``.
         """
-        numbers = (number for number in _reported(folder) if (folder / _samples_name(number)).exists())
-        return pl.concat([pl.DataFrame(schema=polars_schema(Sample)), *(_samples(folder, one) for one in numbers)])
+        files = ((number, folder / f"samples-{number:06}.csv.gz") for number in _reported(folder))
+        read = (_samples(file, number) for number, file in files if file.exists())
+        return pl.concat([pl.DataFrame(schema=polars_schema(Sample)), *read])
 
 
 MAKER: Final[RecordMaker] = LoadRecords()
@@ -52,25 +60,12 @@ def _report_name(number: int) -> str:
     return f"load-{number:06}.json"
 
 
-def _samples_name(number: int) -> str:
-    return f"samples-{number:06}.csv.gz"
-
-
 def _reported(folder: Path) -> Iterator[int]:
     """Return the numbers of the trials that have a report, from 0."""
     number = 0
     while (folder / _report_name(number)).exists():
         yield number
         number += 1
-
-
-def _read_trial(folder: Path, number: int, *, target: str, checks: str) -> Trial:
-    if (report := read_load_report(folder, number)) is None:
-        raise UnreadableRun(f"{folder}: {_report_name(number)} is damaged; {CURE}")
-    try:
-        return load_trial(number, report, target=target, checks=checks)
-    except EngineFailed as error:
-        raise UnreadableRun(f"{folder}: {_report_name(number)}: {error.line}") from error
 
 
 def read_load_report(folder: Path, number: int) -> dict[str, Any] | None:
@@ -82,14 +77,13 @@ def read_load_report(folder: Path, number: int) -> dict[str, Any] | None:
     return values if isinstance(values, dict) else None
 
 
-def _samples(folder: Path, number: int) -> pl.DataFrame:
-    file = folder / _samples_name(number)
-    begin_ns = _started_ns(read_load_report(folder, number) or {})
+def _samples(file: Path, number: int) -> pl.DataFrame:
+    begin_ns = _started_ns(read_load_report(file.parent, number) or {})
     code = pl.col("status_or_error")
     status = code.cast(pl.Int16, strict=False)
     given = {
-        "trial": pl.lit(number, pl.Int32()),
-        "line": pl.col("line").cast(pl.Int32),
+        "trial": pl.lit(number),
+        "line": pl.col("line"),
         "url": pl.col("url").fill_null(""),
         "code": code,
         "status": status,
@@ -97,16 +91,13 @@ def _samples(folder: Path, number: int) -> pl.DataFrame:
         "start_ns": pl.col("intended_ns") + begin_ns,
         "duration_ns": pl.col("end_ns") - pl.col("intended_ns"),
         "body_length": pl.col("content_bytes"),
-        "cause": pl.lit(None, pl.String()),
         "verdict": pl.lit(Verdict.UNVERIFIED.value),
-        "served_status": pl.lit(None),
-        "served_body_length": pl.lit(None),
         "explained": pl.lit(value=False),
     }
     columns = polars_schema(Sample)
     try:
         lines = pl.read_csv(file, schema=SAMPLE_COLUMNS).with_row_index("line", offset=1)
-        return lines.select(given[name].cast(type_).alias(name) for name, type_ in columns.items())
+        return lines.select(given.get(name, pl.lit(None)).cast(type_).alias(name) for name, type_ in columns.items())
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
         raise UnreadableRun(f"{file}: the samples cannot be read: {reason}; {CURE}") from error
@@ -123,34 +114,55 @@ def _started_ns(report: Mapping[str, Any]) -> int:
 
 
 def load_trial(number: int, report: Mapping[str, Any], *, target: str, checks: str = "") -> Trial:
-    """Make the record of one load from its report, which says itself whether it is valid.
+    """Make the record of one load from its report, which contains its validity.
 
-    Trials are numbered from 0, each a block of its own; ``target`` is what was asked for, in words: the URL.
+    Trials are numbered from 0, each a block of its own; ``target`` describes what was requested: the URL.
 
     Raises
     ------
     EngineFailed
-        If the report lacks something.
+        If the report is incomplete.
     """
-    load = load_from_report(report)
     try:
-        return _trial(number, report, report["plan"], load, target, checks)
-    except (KeyError, TypeError, ValueError) as error:
-        raise _unreadable(error) from error
-
-
-def load_from_report(report: Mapping[str, Any]) -> LoadSummary:
-    """Read the figures of the generator's report."""
-    try:
-        return LoadSummary(**_counts(report), **_lists(report), **_times(report))
+        load, plan = restore(LoadSummary, _figures(report)), report["plan"]
+        judged, stopped = report.get("validity") or {}, bool(report["interrupted"])
+        return Trial(
+            trial=number,
+            block=number,
+            position=0,
+            experiment="load",
+            condition="",
+            subject=SERVER,
+            language="",
+            method=target,
+            version=None,
+            concurrency=int(plan["connections"]) * int(plan["streams"]),
+            web="",
+            seed=int(plan.get("seed") or 0),
+            link="direct",
+            timeout_ns=round(plan["timeout_s"] * 1e9),
+            keepalive=bool(plan["keepalive"]),
+            check=checks,
+            http_version=str(plan["http"]),
+            urls_given=int(plan["urls"]),
+            outcome=Outcome.INTERRUPTED if stopped else Outcome.OK,
+            reason=f"stopped after {load.elapsed_ns / 1e9:.1f} s" if stopped else None,
+            validity=Validity(judged["verdict"]) if judged else None,
+            validity_reason=judged.get("reason"),
+            figures=figures_of(load),
+        )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _unreadable(error) from error
+        what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise EngineFailed(f"the load generator's report cannot be read: {what}; {RENEW_ENGINE}") from error
 
 
-def _counts(report: Mapping[str, Any]) -> dict[str, Any]:
+def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of ``LoadSummary`` from the generator's report."""
     plan, wire, connections = report["plan"], report.get("wire") or {}, report.get("connections") or {}
-    censored = report["censored"]
-    rate = plan["rate_per_s"]
+    censored, checks, rate = report["censored"], report.get("checks"), plan["rate_per_s"]
+    times = {kind: report[name] for kind, name in _TIMES.items()}
+    times["response"] = _at_least(times["response"], report.get("response_time_at_least"))
+    times |= {phase: report["phases"].get(phase) for phase in _PHASES}
     return {
         "elapsed_ns": round(report["elapsed_s"] * 1e9),
         "sent": int(report["sent"]),
@@ -166,114 +178,47 @@ def _counts(report: Mapping[str, Any]) -> dict[str, Any]:
         "censored_oldest_ns": censored.get("oldest_ns"),
         "cpu_user_ns": _nanoseconds(report.get("cpu_user_s")),
         "cpu_system_ns": _nanoseconds(report.get("cpu_system_s")),
-        "busy_share": _largest(report, "busy_share"),
-        "waiting_share": _largest(report, "waiting_share"),
+        "busy_share": largest_share(report, "busy_share"),
+        "waiting_share": largest_share(report, "waiting_share"),
         "peak_memory_bytes": report.get("peak_memory_bytes"),
-        "sent_bytes": wire.get("sent_bytes"),
-        "received_bytes": wire.get("received_bytes"),
-        "content_bytes": wire.get("content_bytes"),
+        **{name: wire.get(name) for name in ("sent_bytes", "received_bytes", "content_bytes")},
         "connections_opened": connections.get("opened"),
         "connections_failed": connections.get("failed"),
-        "tls_full": connections.get("tls_full"),
-        "tls_resumed": connections.get("tls_resumed"),
+        **{name: connections.get(name) for name in ("tls_full", "tls_resumed")},
+        "statuses": _most_frequent_first(report["statuses"]),
+        "failures": _most_frequent_first(report["errors"]),
+        "series": report["series"],
+        **{f"check_{one.name}": checks.get(one.name, 0) for one in fields(LoadChecks) if checks is not None},
+        **{
+            f"{kind}_{figure.name}": histogram[figure.name]
+            for kind, histogram in times.items()
+            if histogram is not None and histogram["count"]
+            for figure in fields(LoadTimes)
+        },
     }
 
 
-def _largest(report: Mapping[str, Any], share: str) -> float | None:
-    """Return that share of the thread that has most of it; None where no thread tells."""
+def largest_share(report: Mapping[str, Any], share: str) -> float | None:
+    """Return the largest value of a share among the generator's threads; None where no thread has it."""
     shares = [thread.get(share) for thread in report.get("threads") or ()]
     return max((value for value in shares if value is not None), default=None)
 
 
-def _lists(report: Mapping[str, Any]) -> dict[str, Any]:
-    checks = report.get("checks")
-    names = [field.name for field in fields(LoadSecond)]
-    return {
-        "statuses": _counted(report["statuses"]),
-        "failures": _counted(report["errors"]),
-        "series": tuple(LoadSecond(**{name: second.get(name) for name in names}) for second in report["series"]),
-        "checks": None if checks is None else LoadChecks(**{one.name: checks.get(one.name, 0) for one in _CHECKS}),
-    }
-
-
-def _times(report: Mapping[str, Any]) -> dict[str, Any]:
-    of_report = {"response": "response_time", "service": "service_time", "send_lag": "send_lag"}
-    phases = report["phases"]
-    times = {kind: _distribution(report[of_report[kind]]) for kind in _KINDS}
-    times["response"] = _at_least(times["response"], _distribution(report.get("response_time_at_least")))
-    return {
-        **times,
-        **{phase: _distribution(phases.get(phase)) for phase in _PHASES},
-    }
-
-
-def _distribution(histogram: Mapping[str, Any] | None) -> LoadTimes | None:
-    if histogram is None or not histogram["count"]:
-        return None
-    return LoadTimes(**{field.name: histogram[field.name] for field in fields(LoadTimes)})
-
-
-def _at_least(ended: LoadTimes | None, all_of_them: LoadTimes | None) -> LoadTimes | None:
-    """Return the response times of what has ended, but nothing less than is known of all requests.
+def _at_least(ended: Mapping[str, Any] | None, every: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return the response times of ended requests, but at least those of all requests.
 
     A request that had not ended takes longer than it has waited. Counted so, many of them make a percentile longer; few
     young ones, as a closed loop has at its end, would make it shorter, and do not count.
     """
-    if ended is None or all_of_them is None:
+    if ended is None or every is None or not every["count"]:
         return ended
-    longer = {name: max(getattr(ended, name), getattr(all_of_them, name)) for name in _GROW}
-    return replace(ended, **longer)
+    return {**ended, **{name: max(ended[name], every[name]) for name in _GROW}}
 
 
-def _counted(counts: Mapping[str, int]) -> tuple[Count, ...]:
-    """Return what was seen, the most frequent first."""
-    return tuple(Count(name, count) for name, count in sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+def _most_frequent_first(counts: Mapping[str, int]) -> list[dict[str, Any]]:
+    ordered = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return [{"name": name, "count": count} for name, count in ordered]
 
 
 def _nanoseconds(seconds: float | None) -> int | None:
     return None if seconds is None else round(seconds * 1e9)
-
-
-def _trial(
-    number: int,
-    report: Mapping[str, Any],
-    plan: Mapping[str, Any],
-    load: LoadSummary,
-    target: str,
-    checks: str,
-) -> Trial:
-    stopped = bool(report["interrupted"])
-    judged = report.get("validity") or {}
-    return Trial(
-        trial=number,
-        block=number,
-        position=0,
-        experiment="load",
-        condition="",
-        subject=SERVER,
-        language="",
-        method=target,
-        version=None,
-        concurrency=int(plan["connections"]) * int(plan["streams"]),
-        web="",
-        seed=int(plan.get("seed") or 0),
-        link="direct",
-        timeout_ns=round(plan["timeout_s"] * 1e9),
-        keepalive=bool(plan["keepalive"]),
-        check=checks,
-        http_version=str(plan["http"]),
-        urls_given=int(plan["urls"]),
-        outcome=Outcome.INTERRUPTED if stopped else Outcome.OK,
-        reason=f"stopped after {load.elapsed_ns / 1e9:.1f} s" if stopped else None,
-        validity=Validity(judged["verdict"]) if judged else None,
-        validity_reason=judged.get("reason"),
-        figures=figures_of(load),
-    )
-
-
-def _unreadable(error: Exception) -> EngineFailed:
-    what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-    return EngineFailed(f"the load generator's report cannot be read: {what}; {RENEW_ENGINE}")
-
-
-_CHECKS: Final = fields(LoadChecks)

@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, ClassVar, Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model.record import FigureRecord, Recorded
 from httpdyno.model.subject import Loop
-
-__all__ = ["DEFAULT_WORKLOADS_MS", "HELD_WITHIN", "MOST_CONNECTIONS", "Endpoint", "ServicePoint", "ServiceSummary"]
 
 DEFAULT_WORKLOADS_MS: Final = (500, 1000, 2000)
 """The waits of a request, all at once, unless others are asked for."""
@@ -18,6 +17,8 @@ MOST_CONNECTIONS: Final = 50_000
 """One address of a client has some 64,000 ports towards one server."""
 _MS: Final = 10**6
 _LONGEST_MS: Final = 60_000
+_ns: Final = partial(Recorded, unit="ns")
+_bytes: Final = partial(Recorded, unit="bytes")
 
 
 class Endpoint(StrEnum):
@@ -105,63 +106,55 @@ class ServiceSummary(FigureRecord):
     still_open: Annotated[int | None, Recorded("requests that began in it and were open at the end of the trial")] = (
         None
     )
-    measured_ns: Annotated[int | None, Recorded("length of the steady stretch", unit="ns")] = None
+    measured_ns: Annotated[int | None, _ns("length of the steady stretch")] = None
     per_s: Annotated[float | None, Recorded("right answers for each second of it", unit="1/s")] = None
-    mean_ns: Annotated[float | None, Recorded("mean response time", unit="ns")] = None
-    p50_ns: Annotated[float | None, Recorded("median response time", unit="ns")] = None
-    p95_ns: Annotated[float | None, Recorded("95th percentile of the response time", unit="ns")] = None
-    p99_ns: Annotated[float | None, Recorded("99th percentile of the response time", unit="ns")] = None
-    p999_ns: Annotated[
-        float | None, Recorded("99.9th percentile of the response time; null of fewer than 1,000", unit="ns")
-    ] = None
-    max_ns: Annotated[float | None, Recorded("longest response time", unit="ns")] = None
+    mean_ns: Annotated[float | None, _ns("mean response time")] = None
+    p50_ns: Annotated[float | None, _ns("median response time")] = None
+    p95_ns: Annotated[float | None, _ns("95th percentile of the response time")] = None
+    p99_ns: Annotated[float | None, _ns("99th percentile of the response time")] = None
+    p999_ns: Annotated[float | None, _ns("99.9th percentile of the response time; null of fewer than 1,000")] = None
+    max_ns: Annotated[float | None, _ns("longest response time")] = None
     slowest_5_ns: Annotated[
-        float | None, Recorded("mean of the slowest 5 % of the response times: what rewrk prints as 95 %", unit="ns")
+        float | None, _ns("mean of the slowest 5 % of the response times: what rewrk prints as 95 %")
     ] = None
     at_least: Annotated[
         bool | None, Recorded("whether percentiles are lower bounds, as requests were open that decide them")
     ] = None
     overhead_p50_ns: Annotated[
-        float | None, Recorded("median of how far response times are from the ideal, below it as above", unit="ns")
+        float | None, _ns("median of how far response times are from the ideal, below it as above")
     ] = None
-    overhead_p99_ns: Annotated[
-        float | None, Recorded("99th percentile of how far they are from it, below it as above", unit="ns")
-    ] = None
+    overhead_p99_ns: Annotated[float | None, _ns("99th percentile of how far they are from it, below it as above")] = (
+        None
+    )
     overhead_p999_ns: Annotated[
-        float | None, Recorded("99.9th percentile of how far they are from it, below it as above", unit="ns")
+        float | None, _ns("99.9th percentile of how far they are from it, below it as above")
     ] = None
     open_mean: Annotated[float | None, Recorded("requests in flight, mean over the steady stretch")] = None
-    cpu_per_request_ns: Annotated[
-        float | None, Recorded("CPU time of the server for each answer of the steady stretch", unit="ns")
-    ] = None
-    memory_idle_bytes: Annotated[int | None, Recorded("memory of the server before the load", unit="bytes")] = None
-    memory_loaded_bytes: Annotated[
-        int | None, Recorded("memory of the server in the steady stretch, median", unit="bytes")
-    ] = None
-    memory_per_open_bytes: Annotated[
-        float | None, Recorded("what the load adds to it, for each request in flight", unit="bytes")
-    ] = None
+    cpu_per_request_ns: Annotated[float | None, _ns("CPU time of the server for each answer of the steady stretch")] = (
+        None
+    )
+    memory_idle_bytes: Annotated[int | None, _bytes("memory of the server before the load")] = None
+    memory_loaded_bytes: Annotated[int | None, _bytes("memory of the server in the steady stretch, median")] = None
+    memory_per_open_bytes: Annotated[float | None, _bytes("what the load adds to it, for each request in flight")] = (
+        None
+    )
     descriptors_peak: Annotated[int | None, Recorded("most descriptors that the server had open")] = None
     descriptor_limit: Annotated[int | None, Recorded("as many as it may have")] = None
-    ready_ns: Annotated[int | None, Recorded("from exec until it accepted a connection", unit="ns")] = None
+    ready_ns: Annotated[int | None, _ns("from exec until it accepted a connection")] = None
     held: Annotated[
         bool | None, Recorded("whether 99 % of the requests took less than 1.1 times the ideal; null: there is none")
     ] = None
     why_not: Annotated[str | None, Recorded("why it is not held, with its figure")] = None
-    send_lag_p99_ns: Annotated[
-        int | None, Recorded("open loop: 99th percentile of the generator's own lag", unit="ns")
-    ] = None
-    generator_cpu_ns: Annotated[int | None, Recorded("CPU time of the generator", unit="ns")] = None
-    generator_wall_ns: Annotated[int | None, Recorded("how long the generator ran", unit="ns")] = None
+    send_lag_p99_ns: Annotated[int | None, _ns("open loop: 99th percentile of the generator's own lag")] = None
+    generator_cpu_ns: Annotated[int | None, _ns("CPU time of the generator")] = None
+    generator_wall_ns: Annotated[int | None, _ns("how long the generator ran")] = None
     generator_busy_share: Annotated[
         float | None, Recorded("open loop: share of time in which its busiest thread was at work, 0 to 1")
     ] = None
     claimed_answers: Annotated[int | None, Recorded("answers that the generator says it got in all")] = None
     claimed_per_s: Annotated[float | None, Recorded("rate that it states, over its whole run", unit="1/s")] = None
-    claimed_mean_ns: Annotated[float | None, Recorded("mean time that it states", unit="ns")] = None
+    claimed_mean_ns: Annotated[float | None, _ns("mean time that it states")] = None
     early: Annotated[
         int | None, Recorded("answers of the steady stretch that came before the longest wait was over")
     ] = None
-    early_by_ns: Annotated[
-        float | None, Recorded("how much too early the first of them was; null: none was", unit="ns")
-    ] = None
+    early_by_ns: Annotated[float | None, _ns("how much too early the first of them was; null: none was")] = None

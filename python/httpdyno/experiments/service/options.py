@@ -1,6 +1,7 @@
 """What can be said of a service question: its options, each a field."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, Final
 
 from httpdyno.experiments.options import (
@@ -18,49 +19,38 @@ from httpdyno.experiments.options import (
 )
 from httpdyno.model import SubjectKind
 
-__all__ = ["NAME", "VERB", "ServiceOptions"]
-
 NAME: Final = "service"
-_CONNECTIONS = Option(
-    "--connections",
-    "Connections: 20,100,250, or 100,200,...,500. Default: 20,100,250.",
-    metavar="LIST",
-    stored=False,
+_axis: Final = partial(Option, stored=False)
+"""An option whose value becomes part of the axes."""
+_CONNECTIONS = _axis(
+    "--connections", "Connections: 20,100,250, or 100,200,...,500. Default: 20,100,250.", metavar="LIST"
 )
-_LOOP = Option(
+_LOOP = _axis(
     "--loop",
     "closed: sends when an answer came; open: sends on a schedule, as many a second as keep an ideal "
     "server at the number of connections; or both: closed,open. Default: closed.",
     metavar="LIST",
-    stored=False,
     offers=("closed", "open"),
 )
-_RATE = Option(
-    "--rate", "Open loop: requests a second, at each point.", metavar="N", least=0.01, most=1_000_000, stored=False
+_RATE = _axis("--rate", "Open loop: requests a second, at each point.", metavar="N", least=0.01, most=1_000_000)
+_THREADS = _axis(
+    "--threads", "THREADS of the server: 1, unlimited, or both: 1,unlimited. Default: unlimited.", metavar="LIST"
 )
-_THREADS = Option(
-    "--threads",
-    "THREADS of the server: 1, unlimited, or both: 1,unlimited. Default: unlimited.",
-    metavar="LIST",
-    stored=False,
-)
-_SERVER_CPUS = Option(
+_SERVER_CPUS = _axis(
     "--server-cpus",
     "How many CPUs the server gets: 1, all (but the generator's), or both: 1,all. Default: one.",
     metavar="LIST",
-    stored=False,
 )
-_WORKERS = Option("--workers", "WORKERS of the server. Default: its own.", metavar="N", stored=False)
-_ENDPOINT = Option("--endpoint", "What is asked for. Default: workloads.", metavar="workloads|plain|json", stored=False)
-_WORKLOADS_MS = Option(
-    "--workloads-ms", "Waits of a request in ms, all at once. Default: 500,1000,2000.", metavar="LIST", stored=False
+_WORKERS = _axis("--workers", "WORKERS of the server. Default: its own.", metavar="N")
+_ENDPOINT = _axis("--endpoint", "What is asked for. Default: workloads.", metavar="workloads|plain|json")
+_WORKLOADS_MS = _axis(
+    "--workloads-ms", "Waits of a request in ms, all at once. Default: 500,1000,2000.", metavar="LIST"
 )
-_TIMEOUT_MS = Option("--timeout-ms", "After which a server answers 503. Default: never.", metavar="N", stored=False)
-_GENERATOR = Option(
+_TIMEOUT_MS = _axis("--timeout-ms", "After which a server answers 503. Default: never.", metavar="N")
+_GENERATOR = _axis(
     "--generator",
     "Who sends: httpdyno-load, or a tool that can send content, such as rewrk. Default: httpdyno-load.",
     metavar="TOOL",
-    stored=False,
     offers=SubjectKind.TOOL,
 )
 _SEARCH = Option("--search", "Search for the number of connections at which each server breaks.")

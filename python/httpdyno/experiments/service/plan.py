@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -11,7 +12,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.experiment import Beginning, Begun, Setting
-from httpdyno.experiments.options import parse_values, stored_options
+from httpdyno.experiments.options import option_fields, parse_values, stored_options
 from httpdyno.experiments.plan import ListedPlan, NextTrial, Plan, SearchPlan, schedule
 from httpdyno.experiments.restoring import reading_settings, restored, settings_of
 from httpdyno.experiments.service.figures import (
@@ -21,8 +22,8 @@ from httpdyno.experiments.service.figures import (
     ServicePoint,
     ServiceSummary,
 )
-from httpdyno.experiments.service.judge import send_ns, unit_ns
 from httpdyno.experiments.service.options import NAME, ServiceOptions
+from httpdyno.experiments.service.steady import send_ns, unit_ns
 from httpdyno.model import (
     WITHOUT_P99,
     Condition,
@@ -35,6 +36,7 @@ from httpdyno.model import (
     TrialPlan,
     Validity,
     Workload,
+    counted,
     parse_loop,
 )
 from httpdyno.published import PublishedTable, find_preset
@@ -43,26 +45,13 @@ from httpdyno.stats.boundary import DoublingSearch
 from httpdyno.store import WebIdentity
 from httpdyno.subjects.catalogue import Catalogue
 
-__all__ = [
-    "Axes",
-    "Bounds",
-    "Selected",
-    "Service",
-    "Variant",
-    "begin_service",
-    "checks_of",
-    "choose_servers",
-    "make_service",
-    "merged_words",
-    "name_of",
-    "require_possible",
-    "to_be_tried",
-]
-
 OWN_GENERATOR: Final = "httpdyno-load"
 UNLIMITED: Final = "unlimited"
-"""As many threads as a server takes by itself."""
-_SINGLE: Final = ("rate_per_s", "workers", "timeout_ms")
+"""Name of as many threads as a server takes by itself."""
+_ALL: Final = "all"
+_SINGLE: Final = ("rate_per_s", "workers", "workloads_ms", "timeout_ms", "generator")
+_DIGITS: Final = 9
+_MOST_THREADS: Final = 1024
 
 
 class Variant(NamedTuple):
@@ -140,48 +129,90 @@ class Axes:
         return replace(point, loop=variant.loop, rate_per_s=rate)
 
     def settings(self) -> Mapping[str, Setting]:
-        """Return the axes as settings of a manifest."""
+        """Return the axes as settings of a manifest, written like options."""
         return {
             "connections": ",".join(map(str, self.connections)),
             "loop": ",".join(self.loops),
             "threads": ",".join(UNLIMITED if count is None else str(count) for count in self.threads),
             "server_cpus": None if self.cpus == (None,) else ",".join(map(str, self.cpus)),
             "endpoint": self.endpoint.value,
-            "workloads_ms": self.workloads_ms,
-            "generator": self.generator,
             **{name: getattr(self, name) for name in _SINGLE},
         }
 
     @classmethod
     def restored(cls, settings: Mapping[str, Setting]) -> Self:
-        """Make the axes again from the settings of a manifest."""
+        """Make the axes again from the settings of a manifest; old runs have no ``server_cpus``."""
         with reading_settings():
-            return cls(
-                connections=tuple(int(part) for part in str(settings["connections"]).split(",")),
-                loops=tuple(Loop(part) for part in str(settings["loop"]).split(",")),
-                threads=tuple(None if one == UNLIMITED else int(one) for one in str(settings["threads"]).split(",")),
-                cpus=_cpus(settings.get("server_cpus")),
-                endpoint=Endpoint(str(settings["endpoint"])),
-                workloads_ms=str(settings["workloads_ms"]),
-                generator=str(settings["generator"]),
-                **{name: settings[name] for name in _SINGLE},  # type: ignore[arg-type]  # of the types that were kept
-            )
+            texts = {name: settings[name] for name in ("connections", "loop", "threads", "endpoint", *_SINGLE)}
+            return cls().changed({**texts, "server_cpus": settings.get("server_cpus")})
+
+    def changed(self, texts: Mapping[str, Any], *, available: int | None = None) -> Self:
+        """Return the axes with those of ``texts``, which are as in ``settings``; None: unchanged.
+
+        ``available`` is how many CPUs the server and the generator have; None: numbers of CPUs are not checked.
+        """
+        read: dict[str, tuple[str, Callable[[str], Any]]] = {
+            "connections": ("connections", lambda text: parse_values(text, _connections, name="--connections")),
+            "loops": ("loop", _each(lambda part: parse_loop(part, name="--loop"))),
+            "threads": ("threads", _each(_threads)),
+            "cpus": ("server_cpus", _each(lambda part: _server_cpus(part, available))),
+            "endpoint": ("endpoint", _endpoint),
+        }
+        lists = {field: parse(str(texts[name])) for field, (name, parse) in read.items() if texts[name] is not None}
+        return replace(self, **lists, **{name: texts[name] for name in _SINGLE if texts[name] is not None})
 
 
-def _cpus(setting: Setting) -> tuple[int | None, ...]:
-    """Read the numbers of CPUs; runs that are older than this have no such setting."""
-    return (None,) if setting is None else tuple(int(one) for one in str(setting).split(","))
+def _each(read: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    """Return a reader of lists, which drops duplicates."""
+    return lambda text: tuple(dict.fromkeys(read(part.strip()) for part in text.split(",")))
+
+
+def _endpoint(text: str) -> Endpoint:
+    try:
+        return Endpoint(text.removeprefix("/"))
+    except ValueError as error:
+        raise InvalidValue(f"--endpoint: {text!r} is unknown; choose from: {', '.join(Endpoint)}") from error
+
+
+def _whole_number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
+
+
+def _connections(text: str) -> int:
+    if (count := _whole_number(text)) is None:
+        raise InvalidValue(f"--connections: {text[:60]!r} is not a number of connections; write it like 20,100,250")
+    return count
+
+
+def _server_cpus(text: str, available: int | None) -> int:
+    """Read a number of CPUs; the generator has one of several, and shares the only one."""
+    most = max(1, available - 1) if available else None
+    count = most if text == _ALL else _whole_number(text)
+    if not count:
+        raise InvalidValue(f"--server-cpus: {text[:60]!r} is not understood; write it like 1, 2 or {_ALL}")
+    if available and most and count > most:
+        whose = f"of the {available} here the generator has one" if available > 1 else "there is one here"
+        raise InvalidValue(f"--server-cpus: {count:,} are more than can be had: {whose}; write {most} or {_ALL}")
+    return count
+
+
+def _threads(text: str) -> int | None:
+    if text == UNLIMITED:
+        return None
+    count = _whole_number(text)
+    if count is None or not 1 <= count <= _MOST_THREADS:
+        raise InvalidValue(f"--threads: {text[:60]!r} is not understood; write it like 1, 4 or {UNLIMITED}")
+    return count
 
 
 def name_of(point: ServicePoint) -> str:
     """Name a point among those of any grid of the same run."""
-    words = [f"{point.connections:,} connections" if point.connections > 1 else "1 connection"]
+    words = [counted(point.connections, "connection")]
     if point.loop is Loop.OPEN:
         words.append(f"open loop, {point.rate_per_s:g}/s")
-    if point.threads is not None:
-        words.append(f"{point.threads} thread{'' if point.threads == 1 else 's'}")
-    if point.cpus is not None:
-        words.append(f"{point.cpus} CPU{'' if point.cpus == 1 else 's'}")
+    for noun, count in (("thread", point.threads), ("CPU", point.cpus)):
+        if count is not None:
+            words.append(f"{count} {noun}{'' if count == 1 else 's'}")
     if point.endpoint is not Endpoint.WORKLOADS:
         words.append(f"/{point.endpoint}")
     return ", ".join(words)
@@ -195,73 +226,20 @@ _NOT_ITS_OWN: Final = frozenset({Outcome.REFUSED, Outcome.INTERRUPTED})
 _DISTURBED: Final = frozenset(
     {Validity.GENERATOR_LIMITED, Validity.DISTURBED, Validity.UNSTEADY, Validity.LINK_LIMITED}
 )
-_FACTOR, _QUICK_FACTOR = 2.0, 4.0
-_RESOLUTION, _QUICK_RESOLUTION = 1.1, 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Between which numbers of connections is searched, and how finely."""
-
-    low: int
-    high: int
-    quick: bool = False
-
-    @classmethod
-    def restored(cls, settings: Mapping[str, Setting]) -> Self | None:
-        """Read them from the settings of a run, as its manifest has them; None where nothing was searched."""
-        if not settings.get("search"):
-            return None
-        with reading_settings():
-            low = min(int(count) for count in str(settings["connections"]).split(","))
-            return cls(low, int(str(settings["most_connections"])), quick=bool(settings["quick"]))
-
-    @property
-    def search(self) -> DoublingSearch:
-        """The search of one server."""
-        factor, resolution = (_QUICK_FACTOR, _QUICK_RESOLUTION) if self.quick else (_FACTOR, _RESOLUTION)
-        return DoublingSearch(self.low, self.high, factor, resolution)
+def restored_search(settings: Mapping[str, Setting]) -> DoublingSearch | None:
+    """Return the search of a server from the settings of a run; None where nothing was searched."""
+    if not settings.get("search"):
+        return None
+    with reading_settings():
+        low = min(int(count) for count in str(settings["connections"]).split(","))
+        return search_between(low, int(str(settings["most_connections"])), quick=bool(settings["quick"]))
 
 
-def search_plan(
-    subjects: Sequence[Subject],
-    axes: Axes,
-    condition: Callable[[Subject, ServicePoint], Condition],
-    bounds: Bounds,
-    *,
-    seed: int = 1,
-) -> SearchPlan:
-    """Plan the search for where servers break.
-
-    A subject that is not available has one trial, which says why. Loops, threads and CPUs of ``axes`` are searched one
-    after the other, between ``bounds`` of connections.
-    """
-    variants = axes.variants()
-    search = bounds.search
-    # Each trial that says nothing may be made again.
-    most = _TRIES * search.most * len(variants) * len(subjects)
-
-    def choose(subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
-        if _is_given_up(seen):
-            return None
-        return next(iter(_steps(subject, seen)), None)
-
-    def _steps(subject: Subject, seen: Sequence[Trial]) -> Iterator[NextTrial]:
-        for variant in variants:
-            of_variant = [trial for trial in seen if _asked(trial, subject, variant)]
-            if (step := to_be_tried(search, of_variant)) is not None:
-                connections, why = step
-                yield NextTrial(condition(subject, axes.point(connections, variant)), why)
-
-    def _asked(trial: Trial, subject: Subject, variant: Variant) -> bool:
-        point = trial.get(ServicePoint)
-        if point is None or point.loop is not variant.loop:
-            return False
-        # A server may have threads of its own, whatever the variant says.
-        return condition(subject, axes.point(point.connections, variant)).get(ServicePoint) == point
-
-    begins_with = condition(subjects[0], axes.point(bounds.low, variants[0]))
-    return SearchPlan(tuple(subjects), begins_with, max(most, 1), choose, seed)
+def search_between(low: int, high: int, *, quick: bool = False) -> DoublingSearch:
+    """Return the search between two numbers of connections; a quick one is coarser."""
+    return DoublingSearch(low, high, 4.0, 2.0) if quick else DoublingSearch(low, high, 2.0, 1.1)
 
 
 def checks_of(trials: Sequence[Trial], *, tries: int = _TRIES) -> list[Check]:
@@ -271,23 +249,17 @@ def checks_of(trials: Sequence[Trial], *, tries: int = _TRIES) -> list[Check]:
     does not hold, it says only when it was tried so many times.
     """
     counted: list[Check] = []
-    spoilt: dict[int, int] = {}
+    spoilt = Counter[int]()
     for trial in trials:
-        point = trial.get(ServicePoint)
+        point, summary = trial.get(ServicePoint), trial.get(ServiceSummary)
         if point is None or trial.outcome is Outcome.INTERRUPTED:
             continue
-        summary = trial.get(ServiceSummary)
         held = trial.outcome is Outcome.OK and summary is not None and bool(summary.held)
         if not held and _spoilt(trial):
-            spoilt[point.connections] = spoilt.get(point.connections, 0) + 1
-            if spoilt[point.connections] < tries:
-                continue
-        counted.append(Check(float(point.connections), held))
+            spoilt[point.connections] += 1
+        if held or not _spoilt(trial) or spoilt[point.connections] >= tries:
+            counted.append(Check(float(point.connections), held))
     return counted
-
-
-def _is_given_up(trials: Sequence[Trial]) -> bool:
-    return any(trial.outcome in _WHATEVER_IS_ASKED for trial in trials)
 
 
 def _spoilt(trial: Trial) -> bool:
@@ -299,7 +271,7 @@ def to_be_tried(search: DoublingSearch, trials: Sequence[Trial]) -> tuple[int, s
 
     ``trials`` are those of one server in one variant, in their order; ``search`` is that of all servers.
     """
-    if _is_given_up(trials):
+    if any(trial.outcome in _WHATEVER_IS_ASKED for trial in trials):
         return None
     checks = checks_of(trials)
     last = trials[-1] if trials else None
@@ -371,8 +343,13 @@ class Service(ServiceOptions):
 
     def condition(self, point: ServicePoint) -> Condition:
         """Return the condition of a point."""
-        send_s = self._send_s(point)
-        ideal_s = unit_ns(point) / 1e9
+        ideal_s, send_s = unit_ns(point) / 1e9, self.send_s
+        if send_s is None:
+            rounds_s = (QUICK_ROUNDS if self.quick else ROUNDS) * ideal_s
+            measured_s = rounds_s if self.duration_s is None else self.duration_s
+            send_s = send_ns(point, round(measured_s * 1e9)) / 1e9
+            # Some tools accept whole seconds only.
+            send_s = send_s if point.generator == OWN_GENERATOR else float(math.ceil(send_s))
         proof_s = _PROOF_IDEALS * ideal_s + (point.timeout_ms or 0) / 1e3
         return Condition(
             experiment=NAME,
@@ -390,15 +367,6 @@ class Service(ServiceOptions):
             point=point,
         )
 
-    def _send_s(self, point: ServicePoint) -> float:
-        if self.send_s is not None:
-            return self.send_s
-        rounds = QUICK_ROUNDS if self.quick else ROUNDS
-        measured_s = rounds * unit_ns(point) / 1e9 if self.duration_s is None else self.duration_s
-        send_s = send_ns(point, round(measured_s * 1e9)) / 1e9
-        # Some tools know whole seconds only.
-        return send_s if point.generator == OWN_GENERATOR else float(math.ceil(send_s))
-
     def conditions(self) -> Sequence[Condition]:
         """Return the points of the grid, as conditions."""
         return [self.condition(point) for point in self.axes.points()]
@@ -406,25 +374,39 @@ class Service(ServiceOptions):
     def plan(self, subjects: Sequence[Subject]) -> Plan:
         """Interleave the trials of all servers: a block for each point, or a round of the search."""
         if self.search:
-            return search_plan(subjects, self.axes, self._own, self.bounds, seed=self.seed)
+            return self._search_plan(subjects)
         plans = schedule(subjects, self.conditions(), repeat=self.repeat, seed=self.seed)
-        own = tuple(replace(plan, condition=self._own_of(plan)) for plan in plans)
-        return ListedPlan(own, {"repeat": self.repeat})
+        return ListedPlan(tuple(map(self._with_own_threads, plans)), {"repeat": self.repeat})
 
-    @property
-    def bounds(self) -> Bounds:
-        """Between which numbers of connections is searched, and how finely."""
-        return Bounds(min(self.axes.connections), self.most_connections, quick=self.quick)
+    def _with_own_threads(self, plan: TrialPlan) -> TrialPlan:
+        threads, point = (self.threads_of or {}).get(plan.subject.id), plan.condition[ServicePoint]
+        if threads is None:
+            return plan
+        return replace(plan, condition=replace(plan.condition, point=replace(point, threads=threads)))
 
-    def _own_of(self, plan: TrialPlan) -> Condition:
-        assert plan.condition.get(ServicePoint) is not None, "each point of the grid has one"
-        return self._own(plan.subject, plan.condition[ServicePoint])
+    def _search_plan(self, subjects: Sequence[Subject]) -> SearchPlan:
+        """Plan the search for where servers break, one variant after the other.
 
-    def _own(self, subject: Subject, point: ServicePoint) -> Condition:
-        """Return the condition of a point for one server, with the threads that it has of its own."""
-        condition = self.condition(point)
-        own = (self.threads_of or {}).get(subject.id)
-        return condition if own is None else replace(condition, point=replace(point, threads=own))
+        A subject that is not available has one trial, which says why.
+        """
+        variants = self.axes.variants()
+        search = search_between(min(self.axes.connections), self.most_connections, quick=self.quick)
+
+        def choose(_: Subject, seen: Sequence[Trial]) -> NextTrial | None:
+            points = [trial.get(ServicePoint) for trial in seen]
+            for variant in () if any(trial.outcome in _WHATEVER_IS_ASKED for trial in seen) else variants:
+                own = [
+                    trial for trial, point in zip(seen, points, strict=True) if point and Variant.of(point) == variant
+                ]
+                if (step := to_be_tried(search, own)) is not None:
+                    connections, why = step
+                    return NextTrial(self.condition(self.axes.point(connections, variant)), why)
+            return None
+
+        first = self.condition(self.axes.point(search.low, variants[0]))
+        # A trial without a result may be repeated.
+        most = _TRIES * search.most * len(variants) * len(subjects)
+        return SearchPlan(tuple(subjects), first, max(most, 1), choose, self.seed)
 
     def webs(self) -> tuple[WebIdentity, ...]:
         """Return no web: servers answer themselves."""
@@ -445,16 +427,13 @@ class Service(ServiceOptions):
         return restored(cls, settings, webs, urls, axes=axes, seed=seed, threads_of=threads or None)
 
 
-_MOST: Final = 10_000
-_ALL: Final = "all"
 _SEARCH_FROM: Final = 20
-_DIGITS: Final = 9
 _OTHER_FILES: Final = 100
 """Open files of a generator or a server in addition to its connections."""
 
 
 def begin_service(beginning: Beginning, names: Sequence[str], options: ServiceOptions) -> Begun:
-    """Begin the question that is asked."""
+    """Begin a run of the named servers with the options."""
     chosen = choose_servers(beginning.catalogue, names, options)
     beginning.install([*chosen.servers, *([chosen.generator] if chosen.generator else [])])
     cpus, available = beginning.place.pinning.subject_cpus, len(os.sched_getaffinity(0))
@@ -466,7 +445,7 @@ def begin_service(beginning: Beginning, names: Sequence[str], options: ServiceOp
 
 
 def merged_words(server_cpus: str | None, cpus: Sequence[int | None], available: int) -> str | None:
-    """Say which points there are, where several numbers of CPUs that were typed are one on this machine."""
+    """Describe the points if several of the given numbers of CPUs are the same on this machine; else None."""
     if server_cpus is None or len(cpus) == len(server_cpus.split(",")):
         return None
     return f"--server-cpus {server_cpus}: of the {available} CPUs here that is {', '.join(map(str, cpus))}, once"
@@ -474,7 +453,7 @@ def merged_words(server_cpus: str | None, cpus: Sequence[int | None], available:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """Who serves, and who sends."""
+    """The chosen servers and generator."""
 
     servers: tuple[Subject, ...]
     generator: Subject | None = None
@@ -482,35 +461,32 @@ class Selected:
 
 
 def choose_servers(catalogue: Catalogue, names: Sequence[str] | None, options: ServiceOptions) -> Selected:
-    """Return the servers that are named; else those of the preset, else all that have the endpoint."""
-    endpoint = _endpoint(options.endpoint)
+    """Return the named servers; by default those of the preset, or all with the endpoint."""
+    endpoint = Endpoint.WORKLOADS if options.endpoint is None else _endpoint(options.endpoint)
     if names:
         servers = catalogue.select(names, SubjectKind.SERVER)
     elif options.preset is not None:
         preset = find_preset(options.preset, NAME)
         servers = catalogue.select((*preset.subjects, *(absent["subject"] for absent in preset.unpublished)))
     else:
-        servers = tuple(one for one in catalogue.of_kind(SubjectKind.SERVER) if _has(one, endpoint))
+        every = catalogue.of_kind(SubjectKind.SERVER)
+        servers = tuple(one for one in every if endpoint in one.capabilities.endpoints)
     if not servers:
         raise UsageError(f"there is no server with {endpoint} here; name a folder that has one with --subjects DIR")
     for server in servers:
         if server.kind is not SubjectKind.SERVER:
             raise UsageError(f"{server.id} is a {server.kind}: service asks servers, such as rust-axum")
-        if not server.unavailable and not _has(server, endpoint):
+        if not server.unavailable and endpoint not in server.capabilities.endpoints:
             others = " or ".join(server.capabilities.endpoints) or "nothing"
             raise UsageError(
                 f"{server.id} has no {endpoint}, only {others}; choose another --endpoint, or leave it out"
             )
-    return Selected(servers, _generator(catalogue, options.generator, endpoint, search=options.search))
+    if options.generator in {None, OWN_GENERATOR}:
+        return Selected(servers)
+    return Selected(servers, _generator(catalogue, str(options.generator), endpoint, search=options.search))
 
 
-def _has(server: Subject, endpoint: Endpoint) -> bool:
-    return endpoint.value in server.capabilities.endpoints
-
-
-def _generator(catalogue: Catalogue, name: str | None, endpoint: Endpoint, *, search: bool) -> Subject | None:
-    if name is None or name == OWN_GENERATOR:
-        return None
+def _generator(catalogue: Catalogue, name: str, endpoint: Endpoint, *, search: bool) -> Subject:
     (tool,) = catalogue.select([name], SubjectKind.TOOL)
     if tool.kind is not SubjectKind.TOOL:
         raise UsageError(f"--generator {name}: it is a {tool.kind}; name a load tool such as rewrk, or {OWN_GENERATOR}")
@@ -533,24 +509,35 @@ def make_service(options: ServiceOptions, selected: Selected, *, cpus: str | Non
         raise UsageError("--cpus: --server-cpus chooses the CPUs of each point; leave one of the two out")
     if options.most_connections is not None and not options.search:
         raise UsageError("--most-connections: only a search goes on until a server breaks; give --search, too")
-    axes = _axes(options, Axes() if preset is None else _published_axes(preset), selected.generator, available)
+    axes = _axes(options, preset, selected.generator, available)
     if options.workloads_ms is not None and axes.endpoint is not Endpoint.WORKLOADS:
         raise UsageError(f"--workloads-ms: /{axes.endpoint} waits for nothing; leave it out, or --endpoint")
     if preset is not None:
         _reject_preset_conflicts(options, axes)
     whole = preset is not None and not options.quick and options.duration_s is None
-    found = {
-        "repeat": options.repeat or (1 if options.quick else USUAL_REPEAT),
-        "most_connections": _MOST if options.most_connections is None else options.most_connections,
-        "seed": 1 if options.seed is None else options.seed,
-    }
+    repeat = options.repeat or (1 if options.quick else USUAL_REPEAT)
+    given = {**stored_options(options), "repeat": repeat, "seed": options.seed}
     return Service(
-        **(stored_options(options) | found),
+        **{name: value for name, value in given.items() if value is not None},
         axes=axes,
         send_s=preset.asked["send_s"] if preset is not None and whole else None,
         generator_folder=str(selected.generator.folder) if selected.generator else None,
         threads_of=None if preset is None else preset.asked["threads_of"],
     )
+
+
+def _axes(options: ServiceOptions, preset: PublishedTable | None, generator: Subject | None, available: int) -> Axes:
+    usual = Axes()
+    if preset is not None:
+        counts = sorted({int(str(row["connections"])) for row in preset.rows})
+        usual = Axes(connections=tuple(counts), threads=(preset.asked["threads"],))
+    texts = {option.name: getattr(options, option.name) for option in option_fields(ServiceOptions)}
+    texts |= {"rate_per_s": options.rate, "generator": generator.id if generator else None}
+    if options.search and options.connections is None:
+        texts["connections"] = str(_SEARCH_FROM)
+    if options.rate is not None and options.loop is None:
+        texts["loop"] = Loop.OPEN.value
+    return usual.changed(texts, available=available)
 
 
 def _reject_preset_conflicts(options: ServiceOptions, axes: Axes) -> None:
@@ -568,9 +555,9 @@ def _reject_preset_conflicts(options: ServiceOptions, axes: Axes) -> None:
 
 def require_possible(service: Service, *, open_files: int) -> None:
     """Refuse more connections than a process may have open files, before anything is measured; -1: it may have any."""
-    searched = service.search
-    option = "--most-connections" if searched else "--connections"
-    most = service.most_connections if searched else max(service.axes.connections)
+    option, most = "--connections", max(service.axes.connections)
+    if service.search:
+        option, most = "--most-connections", service.most_connections
     if most > MOST_CONNECTIONS:
         raise InvalidValue(f"{option}: at most {MOST_CONNECTIONS:,}, not {most:,}")
     if 0 <= open_files < most + _OTHER_FILES:
@@ -578,73 +565,3 @@ def require_possible(service: Service, *, open_files: int) -> None:
             f"{option}: {most:,} connections are more than a process may open here, {open_files:,} files; "
             f"raise that (ulimit -Hn {most + _OTHER_FILES}, as root), or ask for fewer"
         )
-
-
-def _published_axes(preset: PublishedTable) -> Axes:
-    counts = sorted({int(str(row["connections"])) for row in preset.rows})
-    return Axes(connections=tuple(counts), threads=(preset.asked["threads"],))
-
-
-def _axes(options: ServiceOptions, axes: Axes, generator: Subject | None, available: int) -> Axes:
-    given: dict[str, Any] = {}
-    if options.connections is not None:
-        given["connections"] = tuple(parse_values(options.connections, _count, name="--connections"))
-    elif options.search:
-        given["connections"] = (_SEARCH_FROM,)
-    if options.loop is not None:
-        given["loops"] = tuple(
-            dict.fromkeys(parse_loop(part.strip(), name="--loop") for part in options.loop.split(","))
-        )
-    elif options.rate is not None:
-        given["loops"] = (Loop.OPEN,)
-    if options.threads is not None:
-        given["threads"] = tuple(dict.fromkeys(_threads(part.strip()) for part in options.threads.split(",")))
-    if options.server_cpus is not None:
-        parts = options.server_cpus.split(",")
-        given["cpus"] = tuple(dict.fromkeys(_server_cpus(part.strip(), available) for part in parts))
-    for name, value in (
-        ("rate_per_s", options.rate),
-        ("workers", options.workers),
-        ("workloads_ms", options.workloads_ms),
-        ("timeout_ms", options.timeout_ms),
-    ):
-        if value is not None:
-            given[name] = value
-    if generator is not None:
-        given["generator"] = generator.id
-    return replace(axes, endpoint=_endpoint(options.endpoint), **given)
-
-
-def _endpoint(text: str | None) -> Endpoint:
-    try:
-        return Endpoint.WORKLOADS if text is None else Endpoint(text.removeprefix("/"))
-    except ValueError as error:
-        known = ", ".join(Endpoint)
-        raise InvalidValue(f"--endpoint: {text!r} is not known; known are: {known}") from error
-
-
-def _count(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS:
-        raise InvalidValue(f"--connections: {text[:60]!r} is no number of connections; write it like 20,100,250")
-    return int(text)
-
-
-def _server_cpus(text: str, available: int) -> int:
-    """Read a number of CPUs; where there is but one the generator shares it."""
-    most = max(1, available - 1)
-    if text == _ALL:
-        return most
-    if not text.isascii() or not text.isdigit() or len(text) > _DIGITS or int(text) < 1:
-        raise InvalidValue(f"--server-cpus: {text[:60]!r} is not understood; write it like 1, 2 or {_ALL}")
-    if int(text) > most:
-        whose = f"of the {available} here the generator has one" if available > 1 else "there is one here"
-        raise InvalidValue(f"--server-cpus: {int(text):,} are more than can be had: {whose}; write {most} or {_ALL}")
-    return int(text)
-
-
-def _threads(text: str) -> int | None:
-    if text == UNLIMITED:
-        return None
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 1024:
-        raise InvalidValue(f"--threads: {text[:60]!r} is not understood; write it like 1, 4 or {UNLIMITED}")
-    return int(text)

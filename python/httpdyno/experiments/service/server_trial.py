@@ -10,20 +10,19 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint
-from httpdyno.experiments.service.judge import ServerArtifacts, connections_of, judge_service, ramp_ns, unit_ns
+from httpdyno.experiments.service.judge import judge_service
+from httpdyno.experiments.service.outcome import ServerArtifacts
+from httpdyno.experiments.service.steady import connections_of, ramp_ns, unit_ns
 from httpdyno.judge import Circumstances, JudgedTrial
 from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
 from httpdyno.judge.validity import Rule
 from httpdyno.lab.executor import LocalExecutor, TrialKind
-from httpdyno.lab.room import Command, Driver, RoomSpec
+from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.lab.trial_files import NotRun, TrialFiles, TrialFolder
+from httpdyno.lab.trial_files import NotRun, TrialFiles, trial_folder
 from httpdyno.model import Condition, Loop, Subject, TrialPlan, format_exact
 from httpdyno.subjects.build import Build, filled
-from httpdyno.subjects.cache import program_path
 from httpdyno.subjects.template import Load, fill_content, fill_template
-
-__all__ = ["SERVER_TRIALS", "cannot_do", "drive_argv", "own_generator", "read_samples"]
 
 _DRIVE, _LOAD, _SAMPLES = "drive.json", "load.json", "samples.csv"
 _EVERY_MS: Final = 250
@@ -36,9 +35,11 @@ _SERVER_URL: Final = "{server_url}"
 _TEXT: Final = "httpdyno"
 _HELLO_SHA256: Final = "dffd6021bb2bd5b0af676290809ec3a53191dd81c7f70a4b28688a362182986f"
 _PATHS: Final = {Endpoint.PLAIN: "/plain", Endpoint.JSON: "/json", Endpoint.WORKLOADS: "/"}
+_CHECKS: Final = {Endpoint.PLAIN: f"sha256={_HELLO_SHA256}", Endpoint.JSON: "json=/0/numbers=123123"}
 _METHOD: Final = "GET"
-"""As the published benchmark has it; a server takes its content with POST as well, which is proved."""
+"""As in the published benchmark; servers also accept their content with POST, which is checked."""
 _HEADER: Final = "Content-Type: application/json"
+_CONTENT: Final = json.dumps({"text": _TEXT, "count": 1})
 
 
 def _execute_server(
@@ -53,25 +54,25 @@ def _execute_server(
     point = plan.condition.get(ServicePoint)
     assert point is not None, "a server is measured at a point of the service question only"
     if why := cannot_do(plan.subject, point):
-        return NotRun(why, build.version)
-    outcome = executor.companions.get(point.generator)
-    if outcome is not None and outcome.build is None:
+        return NotRun(why)
+    tool, outcome = None, executor.companions.get(point.generator)
+    if outcome is not None and (tool := outcome.build) is None:
         reason = outcome.error.line if outcome.error else f"{point.generator} was not built"
-        return NotRun(f"its generator: {reason}", build.version)
-    tool = outcome.build if outcome is not None else None
+        return NotRun(f"its generator: {reason}")
     pinning = executor.pinning.with_subject_on(point.cpus, os.sched_getaffinity(0))
     # The driver is started in the room, where no descriptor of ours is, so that its files have names.
-    with TrialFolder() as folder, ScratchFile() as nothing, ExitStack() as on_error:
-        drive, load, samples = (folder.path / name for name in (_DRIVE, _LOAD, _SAMPLES))
-        generator = (
-            own_generator(executor.engine.path, plan.condition, point, report=load, samples=samples)
-            if tool is None
-            else _tool(tool, plan.condition, point)
-        )
-        driver = Driver((*drive_argv(executor.engine.path, plan.subject, point, report=drive), "--", *generator))
-        command = server_command(plan.subject, build, point)
-        files = on_error.enter_context(executor.room(RoomSpec.of(plan.condition, command, pinning, driver), nothing))
-        files.version, files.parser = build.version, None if tool is None else tool.subject.report_parser
+    with trial_folder() as folder, ScratchFile() as nothing, ExitStack() as on_error:
+        drive, load, samples = (folder / name for name in (_DRIVE, _LOAD, _SAMPLES))
+        engine = executor.engine.path
+        if tool is None:
+            generator = own_generator(engine, plan.condition, point, report=load, samples=samples)
+        else:
+            generator = _tool_argv(tool, plan.condition, point)
+        driver = (*drive_argv(engine, plan.subject, point, report=drive), "--", *generator)
+        command = _server_command(plan.subject, build, point)
+        spec = RoomSpec(command, plan.condition, pinning, driver=driver)
+        files = on_error.enter_context(executor.room(spec, nothing))
+        files.parser = None if tool is None else tool.subject.report_parser
         for path in (drive, load, samples):
             if path.exists():
                 files.more[path.name] = ScratchFile.of(path)
@@ -80,7 +81,7 @@ def _execute_server(
 
 
 def _judge_server(
-    plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, *, rules: Sequence[Rule]
+    plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, rules: Sequence[Rule]
 ) -> JudgedTrial:
     parser, samples = files.parser, files.more.get(_SAMPLES)
     artifacts = ServerArtifacts(
@@ -100,16 +101,14 @@ SERVER_TRIALS: Final = TrialKind(_execute_server, _judge_server)
 
 
 def cannot_do(subject: Subject, point: ServicePoint) -> str | None:
-    """Describe why a server cannot be asked for a point, by what its ``subject.toml`` claims; None when it can."""
+    """Describe which part of a point a server does not claim in its ``subject.toml``; None when it claims all."""
     claims = subject.capabilities
     if point.endpoint.value not in claims.endpoints:
         return f"it claims no endpoint {point.endpoint.value!r}; it has {', '.join(claims.endpoints) or 'none'}"
     if point.timeout_ms is not None and "timeout" not in claims.endpoints:
         return "it cannot give up a request after a time; leave out --timeout-ms"
-    for option, claim, asked in (
-        ("threads", claims.threads, point.threads),
-        ("workers", claims.workers, point.workers),
-    ):
+    for option in ("threads", "workers"):
+        claim, asked = getattr(claims, option), getattr(point, option)
         if asked is not None and not claim:
             return f"its framework has no setting for {option}; leave out --{option}"
         if asked is not None and asked > 1 and claim == "one":
@@ -117,24 +116,15 @@ def cannot_do(subject: Subject, point: ServicePoint) -> str | None:
     return None
 
 
-def server_command(subject: Subject, build: Build, point: ServicePoint) -> Command:
-    """Return how a server is started for a trial; the room tells it where to listen."""
-    works = Endpoint.WORKLOADS.value in subject.capabilities.endpoints
+def _server_command(subject: Subject, build: Build, point: ServicePoint) -> Command:
+    works = Endpoint.WORKLOADS in subject.capabilities.endpoints
     settings = {
         "THREADS": point.threads,
         "WORKERS": point.workers,
         "WORKLOADS_MS": point.workloads_ms or None if works else None,
         "TIMEOUT_MS": point.timeout_ms,
     }
-    return Command(
-        argv=build.argv,
-        folder=build.folder,
-        environment={
-            "PATH": program_path(os.environ),
-            **{name: str(value) for name, value in settings.items() if value is not None},
-            **build.environment,
-        },
-    )
+    return Command.of(build, {name: str(value) for name, value in settings.items() if value is not None})
 
 
 def drive_argv(engine: Path, subject: Subject, point: ServicePoint, *, report: Path) -> list[str]:
@@ -150,8 +140,8 @@ def drive_argv(engine: Path, subject: Subject, point: ServicePoint, *, report: P
 
 
 def own_generator(engine: Path, condition: Condition, point: ServicePoint, *, report: Path, samples: Path) -> list[str]:
-    """Return the command of our own generator: each answer is checked, each request written down."""
-    assert condition.send_s is not None, "who asks a server sends for a time"
+    """Return the command of our own generator: it checks each answer and records each request."""
+    assert condition.send_s is not None, "a trial of a server sends for a time"
     argv = [str(engine), "load", "--connections", str(connections_of(point))]
     argv += ["--duration", f"{format_exact(condition.send_s)}s"]
     argv += ["--timeout", f"{format_exact(condition.workload.timeout_s)}s"]
@@ -159,14 +149,15 @@ def own_generator(engine: Path, condition: Condition, point: ServicePoint, *, re
         argv += ["--rate", format_exact(point.rate_per_s or 0.0)]
     else:
         argv += ["--ramp", f"{format_exact(ramp_ns(point) / 1e9)}s"]
-    argv += ["--check", "status=200", "--check", _check(point)]
+    texts = json.dumps({"texts": [_TEXT] * len(point.waits_ms)})
+    argv += ["--check", "status=200", "--check", _CHECKS.get(point.endpoint, f"json=={texts}")]
     if point.endpoint is Endpoint.WORKLOADS:
-        argv += ["--method", _METHOD, "--header", _HEADER, "--body", _content()]
+        argv += ["--method", _METHOD, "--header", _HEADER, "--body", _CONTENT]
     return [*argv, "--report", str(report), "--samples", str(samples), _SERVER_URL + _PATHS[point.endpoint]]
 
 
-def _tool(tool: Build, condition: Condition, point: ServicePoint) -> list[str]:
-    assert condition.send_s is not None, "who asks a server sends for a time"
+def _tool_argv(tool: Build, condition: Condition, point: ServicePoint) -> list[str]:
+    assert condition.send_s is not None, "a trial of a server sends for a time"
     works = point.endpoint is Endpoint.WORKLOADS
     load = Load(
         # Its parts are only known once the room is there.
@@ -177,22 +168,10 @@ def _tool(tool: Build, condition: Condition, point: ServicePoint) -> list[str]:
         timeout_s=condition.workload.timeout_s,
         method=_METHOD,
         headers=(_HEADER,) if works else (),
-        content=_content() if works else None,
+        content=_CONTENT if works else None,
     )
     fill = fill_content if works else fill_template
     return [filled(part, folder=tool.folder, target=tool.place.target) for part in fill(tool.subject, load)]
-
-
-def _content() -> str:
-    return json.dumps({"text": _TEXT, "count": 1})
-
-
-def _check(point: ServicePoint) -> str:
-    if point.endpoint is Endpoint.PLAIN:
-        return f"sha256={_HELLO_SHA256}"
-    if point.endpoint is Endpoint.JSON:
-        return "json=/0/numbers=123123"
-    return f"json=={json.dumps({'texts': [_TEXT] * len(point.waits_ms)})}"
 
 
 def _json(file: ScratchFile | None) -> dict[str, Any] | None:

@@ -9,8 +9,6 @@ from httpdyno.experiments.tune.plan import Tune, begin_search, end_search
 from httpdyno.experiments.tune.present import tune_table, tune_views, tuning_report
 from httpdyno.model import Column, ColumnKind
 
-__all__ = ["DEFINITION"]
-
 DEFINITION: Final = Definition(
     NAME,
     "How many requests in flight give the most right answers a second, without more errors or late answers?",

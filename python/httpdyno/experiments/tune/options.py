@@ -6,8 +6,6 @@ from typing import Annotated, Final
 from httpdyno.experiments.crawl.options import AskedUrls
 from httpdyno.experiments.options import Example, Option, Verb, quick_option, seconds
 
-__all__ = ["NAME", "VERB", "TuneOptions"]
-
 NAME: Final = "tune"
 _LIMIT = Option(
     "--limit",

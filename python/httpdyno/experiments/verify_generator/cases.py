@@ -2,14 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from httpdyno.errors import UnknownName, suggestion
-from httpdyno.judge.generator import Distribution, Queue, Server, ServerRecord, Stalling, replay
+from httpdyno.judge.generator import Distribution, Queue, Replay, Server, ServerRecord, Stalling, replay
 from httpdyno.model import Loop, ToolReport, format_exact
-
-__all__ = ["CASES", "CONNECTIONS", "Case", "find_cases"]
 
 CONNECTIONS: Final = {Loop.OPEN: 64, Loop.CLOSED: 16}
 """Of a closed loop so few that the server is never busy: then all that an answer takes is what the case says."""
@@ -19,13 +17,12 @@ _STALLED: Final = 8
 """One part in so many of the time is a stall: of eight seconds one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
-    """What a correct generator reports."""
+class Truth(NamedTuple):
+    """Report of a correct generator."""
 
     times: Distribution
     expected: int | None = None
-    """Requests that it sends, where it keeps a schedule."""
+    """Requests that it sends on a schedule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,67 +30,61 @@ class Case:
     """One server with known behaviour."""
 
     name: str
-    question: str
     rate_per_s: float
     """Of the open loop."""
     closed_per_s: float | None
-    """What a closed loop makes of it, about: for tools that end after a number of requests. None: not asked for one."""
+    """Approximate rate of a closed loop, for tools that end after a number of requests. None: no closed loop."""
     behaviour: Callable[[float], tuple[str, ...]]
     """The calibrator's arguments, for a duration in seconds."""
     connecting_counts: bool = False
-    """Whether it says nothing of a tool that opens a connection for each request: that costs more than an answer."""
-    server: Callable[[float], Server] | None = field(default=None)
-    """The same as a pure function; None where what it served is drawn from a law, and its record is the truth."""
+    """Whether tools that open a connection for each request are excluded: that costs more than an answer."""
+    server: Callable[[float], Server] | None = None
+    """The same as a pure function; None where service times are random, and the server's record is the truth."""
 
     @property
     def loops(self) -> tuple[Loop, ...]:
-        """The loops that it is run with."""
+        """The loops of its runs."""
         return (Loop.OPEN,) if self.closed_per_s is None else (Loop.OPEN, Loop.CLOSED)
 
     def why_not_asked(self, record: ServerRecord) -> str | None:
-        """Describe why this case says nothing of a tool; None when it does."""
+        """Describe why the case does not apply to a tool; None when it does."""
         if self.connecting_counts and 2 * record.connections > record.requests:
             return "it opens a connection for each request, which takes longer than what is asked about"
         return None
 
     def requests(self, loop: Loop, duration_s: float) -> int:
-        """Return how many requests take about that long."""
+        """Return the number of requests that take about that long."""
         rate_per_s = self.rate_per_s if loop is Loop.OPEN else self.closed_per_s or 0.0
         return max(1, math.ceil(rate_per_s * duration_s))
 
     def truth(
         self, loop: Loop, duration_s: float, *, record: ServerRecord, report: ToolReport, overhead_ns: int
     ) -> Truth:
-        """Return what is right.
+        """Return the right report.
 
-        A closed loop is held to service time, which the server has measured. An open loop is held to response time:
-        that of its schedule, whatever the generator made of it.
+        A closed loop is held to service time, which the server has measured. An open loop is held to response time on
+        its schedule, even if the generator was late.
         """
+        served = record.service.later(overhead_ns)
         if loop is Loop.CLOSED:
-            return Truth(record.service.later(overhead_ns))
-        if self.server is None:
-            return Truth(record.service.later(overhead_ns), self.requests(loop, duration_s))
-        schedule = replay(
-            self.server(duration_s),
-            rate_per_s=self.rate_per_s,
-            duration_s=duration_s,
-            # A tool that opens one for each request is limited by none.
-            connections=max(CONNECTIONS[loop], record.connections),
-            answered=report.requests,
-        )
+            return Truth(served)
+        # A tool that opens a connection for each request is not limited by their number.
+        connections = max(CONNECTIONS[loop], record.connections)
+        schedule = self._replay(duration_s, connections, answered=report.requests)
+        if schedule is None:
+            return Truth(served, self.requests(loop, duration_s))
         return Truth(schedule.response.later(overhead_ns), schedule.sent)
 
     def waited_ns(self, share: float, duration_s: float) -> int | None:
-        """Return a quantile of what users wait who come on a schedule; None where the law alone decides."""
+        """Return a quantile of the wait of users who come on a schedule; None where service times are random."""
+        schedule = self._replay(duration_s, CONNECTIONS[Loop.OPEN])
+        return None if schedule is None else schedule.response.quantile_ns(share)
+
+    def _replay(self, duration_s: float, connections: int, *, answered: int | None = None) -> Replay | None:
         if self.server is None:
             return None
-        schedule = replay(
-            self.server(duration_s),
-            rate_per_s=self.rate_per_s,
-            duration_s=duration_s,
-            connections=CONNECTIONS[Loop.OPEN],
-        )
-        return schedule.response.quantile_ns(share)
+        server, rate_per_s = self.server(duration_s), self.rate_per_s
+        return replay(server, rate_per_s=rate_per_s, duration_s=duration_s, connections=connections, answered=answered)
 
 
 def _time(seconds: float) -> str:
@@ -101,24 +92,24 @@ def _time(seconds: float) -> str:
 
 
 CASES: Final = (
+    # Every request is answered at once; 10,000 come in a second.
     Case(
         name="at-once",
-        question="every request is answered at once; 10,000 come in a second",
         rate_per_s=10_000,
         closed_per_s=None,
         behaviour=lambda _: ("law", "--constant", "0"),
         connecting_counts=True,
     ),
+    # Service times follow a log-normal law: median 10 ms, sigma 0.5.
     Case(
         name="law",
-        question="service times follow a log-normal law: median 10 ms, sigma 0.5",
         rate_per_s=1_000,
         closed_per_s=CONNECTIONS[Loop.CLOSED] / 0.0113,
         behaviour=lambda _: ("law", "--log-normal", "10ms:0.5"),
     ),
+    # Each request takes 5 ms, but for an eighth of the time nothing is answered.
     Case(
         name="stall",
-        question="each request takes 5 ms, but for an eighth of the time nothing is answered",
         rate_per_s=1_000,
         closed_per_s=CONNECTIONS[Loop.CLOSED] / 0.005 * (1 - 1 / _STALLED),
         behaviour=lambda duration_s: (
@@ -129,9 +120,9 @@ CASES: Final = (
             5 * _MS_NS, round(duration_s / 2 * _SECOND_NS), round(duration_s / _STALLED * _SECOND_NS)
         ),
     ),
+    # 500 requests are served in a second, one after the other; 750 come.
     Case(
         name="rate",
-        question="500 requests are served in a second, one after the other; 750 come",
         rate_per_s=750,
         closed_per_s=500,
         behaviour=lambda _: ("rate", "--per-second", "500"),
@@ -144,7 +135,6 @@ def find_cases(names: Iterable[str]) -> tuple[Case, ...]:
     """Return the named cases, or all of them when none is named."""
     known = {case.name: case for case in CASES}
     wanted = tuple(dict.fromkeys(names)) or tuple(known)
-    for name in wanted:
-        if name not in known:
-            raise UnknownName(f"--case: there is no case {name!r}; {suggestion(name, known)}")
+    if unknown := [name for name in wanted if name not in known]:
+        raise UnknownName(f"--case: there is no case {unknown[0]!r}; {suggestion(unknown[0], known)}")
     return tuple(known[name] for name in wanted)

@@ -1,35 +1,21 @@
 """The reports of load tools, read into one form; docs/reference/tools.md says what each figure means."""
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable
+from importlib import import_module
 
 from httpdyno.errors import UnreadableReport
-from httpdyno.judge.tool_reports import ab, fortio, h2load, hey, httpdyno_load, httperf, k6, oha, rewrk, vegeta, wrk
 from httpdyno.model import ToolReport
-
-PARSERS: Final[Mapping[str, Callable[[str], ToolReport]]] = {
-    "ab": ab.parse,
-    "fortio": fortio.parse,
-    "h2load": h2load.parse,
-    "hey": hey.parse,
-    "httpdyno-load": httpdyno_load.parse,
-    "httperf": httperf.parse,
-    "k6": k6.parse,
-    "oha": oha.parse,
-    "rewrk": rewrk.parse,
-    "vegeta": vegeta.parse,
-    "wrk": wrk.parse,
-}
-"""By the name that ``report.parser`` of a ``subject.toml`` has: the names of ``model.REPORT_PARSERS``."""
 
 
 def read_tool_report(parser: str, text: str) -> ToolReport:
-    """Read what a tool printed to standard output; ``parser`` is one of ``model.REPORT_PARSERS``.
+    """Read what a tool printed to standard output.
 
-    What is no such report, or ends before its figures, is an ``UnreadableReport`` that says what is missing.
+    ``parser`` is one of ``model.REPORT_PARSERS``: each is a module here. What is no such report, or ends before its
+    figures, is an ``UnreadableReport`` that says what is missing.
     """
+    parse: Callable[[str], ToolReport] = import_module(f"{__name__}.{parser.replace('-', '_')}").parse
     try:
-        return PARSERS[parser](text)
+        return parse(text)
     except UnreadableReport as error:
         what = "it is empty" if not text.strip() else str(error)
         raise UnreadableReport(f"the report of {parser} cannot be read: {what}") from error

@@ -2,8 +2,8 @@
 
 import re
 
-from httpdyno.judge.tool_reports.figures import counts, find, find_number
-from httpdyno.model import ToolLatency, ToolReport
+from httpdyno.judge.tool_reports.figures import counts, find, find_number, latency_of
+from httpdyno.model import ToolReport
 
 
 def parse(text: str) -> ToolReport:
@@ -16,10 +16,18 @@ def parse(text: str) -> ToolReport:
     duration = find(r"^Time taken for tests: +([0-9.]+) seconds$", text, what="line 'Time taken for tests'")
     stated = find(r"^Requests per second: +([0-9.]+) ", text, what="line 'Requests per second'")
     received = find(r"^Total transferred: +([0-9]+) bytes$", text, what="line 'Total transferred'")
-    # The line is there only when something went wrong; a length that varies is no error.
+    # The line is there only when something went wrong; a length that varies is not an error.
     failed = re.search(r"^ +\(Connect: ([0-9]+), Receive: ([0-9]+), .*Exceptions: ([0-9]+)\)$", text, re.MULTILINE)
     connect, receive, exceptions = (int(part) for part in failed.groups()) if failed else (0, 0, 0)
     answered = max(0, complete - max(connect + receive, exceptions))
+    latency = None
+    if answered:
+        mean = find(r"^Time per request: +([0-9.]+) \[ms\] \(mean\)$", text, what="line 'Time per request'")
+        total = find(r"^Total: +([0-9]+) +[0-9]+ +[0-9.]+ +[0-9]+ +([0-9]+)$", text, what="line 'Total'")
+        least, most = total.groups()
+        shares = re.findall(r"^ +([0-9]+)% +([0-9]+)\b", text, re.MULTILINE)
+        percentiles = [(percent, span) for percent, span in shares if percent != "100"]
+        latency = latency_of(1e6, mean[1], least=least, most=most, percentiles=percentiles)
     return ToolReport(
         requests=answered,
         duration_ns=round(float(duration[1]) * 1e9),
@@ -27,22 +35,5 @@ def parse(text: str) -> ToolReport:
         errors=counts((("connect", connect), ("receive", receive), ("exceptions", exceptions))),
         non_2xx=find_number(r"^Non-2xx responses: +([0-9]+)$", text),
         received_bytes=int(received[1]),
-        latency=_latency(text) if answered else None,
+        latency=latency,
     )
-
-
-def _latency(text: str) -> ToolLatency:
-    mean = find(r"^Time per request: +([0-9.]+) \[ms\] \(mean\)$", text, what="line 'Time per request'")
-    total = find(r"^Total: +([0-9]+) +[0-9]+ +([0-9.]+) +[0-9]+ +([0-9]+)$", text, what="line 'Total'")
-    percentiles = re.findall(r"^ +([0-9]+)% +([0-9]+)\b", text, re.MULTILINE)
-    return ToolLatency(
-        mean_ns=_ms_ns(mean[1]),
-        stdev_ns=_ms_ns(total[2]),
-        min_ns=_ms_ns(total[1]),
-        max_ns=_ms_ns(total[3]),
-        percentiles_ns={float(percent): _ms_ns(span) for percent, span in percentiles if percent != "100"},
-    )
-
-
-def _ms_ns(text: str) -> int:
-    return round(float(text) * 1e6)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from httpdyno.errors import UnreadableReport
-from httpdyno.model import Count
+from httpdyno.model import Count, ToolLatency
 
 _SPAN: Final = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]+)?)(?P<unit>us|ms|s|m|h)")
 _SPANS_NS: Final[Mapping[str, float]] = {"us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
@@ -33,7 +33,7 @@ def span_ns(text: str) -> int:
     """Read a span such as ``473.86us`` or ``1.50s``, as wrk and h2load write it."""
     match = _SPAN.fullmatch(text)
     if match is None:
-        raise UnreadableReport(f"{text!r} is no span of time")
+        raise UnreadableReport(f"{text!r} is not a span of time")
     return round(float(match["number"]) * _SPANS_NS[match["unit"]])
 
 
@@ -41,13 +41,31 @@ def size_bytes(text: str) -> int:
     """Read a size such as ``28.45MB``, of which wrk means powers of 1024."""
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise UnreadableReport(f"{text!r} is no size")
+        raise UnreadableReport(f"{text!r} is not a size")
     return round(float(match["number"]) * _SIZES[match["unit"]])
 
 
-def seconds_ns(seconds: float | None) -> int | None:
-    """Turn seconds into nanoseconds; None, and what is no number, stay unknown."""
-    return None if seconds is None or math.isnan(seconds) else round(seconds * 1e9)
+def latency_of(
+    unit_ns: float,
+    mean: float | str | None = None,
+    *,
+    least: float | str | None = None,
+    most: float | str | None = None,
+    percentiles: Iterable[tuple[float | str, float | str]] = (),
+) -> ToolLatency:
+    """Make latencies of times in a unit; None, and NaN, stay unknown. Percentiles are in per cent."""
+
+    def in_ns(time: float | str | None) -> int | None:
+        return None if time is None or math.isnan(float(time)) else round(float(time) * unit_ns)
+
+    shares = {float(percent): round(float(time) * unit_ns) for percent, time in percentiles}
+    return ToolLatency(in_ns(mean), in_ns(least), in_ns(most), shares)
+
+
+def count_answers(statuses: Iterable[tuple[str, float | str]]) -> tuple[int, int]:
+    """Return the number of answers, and of those with another status than 2xx."""
+    found = [(status, int(count)) for status, count in statuses]
+    return sum(count for _, count in found), sum(count for status, count in found if not status.startswith("2"))
 
 
 def counts(found: Iterable[tuple[str, int]]) -> tuple[Count, ...]:
@@ -63,9 +81,9 @@ def document(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise UnreadableReport(f"it is no JSON: {error}") from error
+        raise UnreadableReport(f"it is not JSON: {error}") from error
     if not isinstance(found, dict):
-        raise UnreadableReport("it is no JSON object")
+        raise UnreadableReport("it is not a JSON object")
     return found
 
 
@@ -81,7 +99,7 @@ def number(found: dict[str, Any], *path: str) -> float:
     """Return a number of a JSON report."""
     value = _at(found, path)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UnreadableReport(f"{'.'.join(path)} is no number")
+        raise UnreadableReport(f"{'.'.join(path)} is not a number")
     return value
 
 
@@ -89,5 +107,5 @@ def numbers(found: dict[str, Any], *path: str) -> dict[str, float]:
     """Return the numbers of a JSON object by their names; what is null is left out."""
     value = _at(found, path)
     if not isinstance(value, dict):
-        raise UnreadableReport(f"{'.'.join(path)} is no object")
+        raise UnreadableReport(f"{'.'.join(path)} is not an object")
     return {name: number(value, name) for name, part in value.items() if part is not None}

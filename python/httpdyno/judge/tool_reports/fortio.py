@@ -1,10 +1,8 @@
 """The report of fortio 1, printed with ``-json -``."""
 
-from typing import Any
-
 from httpdyno.errors import UnreadableReport
-from httpdyno.judge.tool_reports.figures import counts, document, number, numbers
-from httpdyno.model import ToolLatency, ToolReport
+from httpdyno.judge.tool_reports.figures import count_answers, counts, document, latency_of, number, numbers
+from httpdyno.model import ToolReport
 
 _NO_ANSWER = "-1"
 
@@ -17,27 +15,22 @@ def parse(text: str) -> ToolReport:
     found = document(text)
     codes = numbers(found, "RetCodes")
     failed = int(codes.pop(_NO_ANSWER, 0))
-    answered = int(sum(codes.values()))
+    answered, non_2xx = count_answers(codes.items())
+    latency = None
+    if answered:
+        histogram = found.get("DurationHistogram")
+        if not isinstance(histogram, dict):
+            raise UnreadableReport("there is no DurationHistogram")
+        least, mean, most = (number(histogram, name) for name in ("Min", "Avg", "Max"))
+        parts = histogram.get("Percentiles") or []
+        percentiles = [(number(part, "Percentile"), number(part, "Value")) for part in parts]
+        latency = latency_of(1e9, mean, least=least, most=most, percentiles=percentiles)
     return ToolReport(
         requests=answered,
         duration_ns=int(number(found, "ActualDuration")),
         stated_per_s=number(found, "ActualQPS"),
         errors=counts((("no answer", failed),)),
-        non_2xx=int(sum(count for status, count in codes.items() if not status.startswith("2"))),
+        non_2xx=non_2xx,
         received_bytes=int(number(found, "Sizes", "Sum")),
-        latency=_latency(found) if answered else None,
-    )
-
-
-def _latency(found: dict[str, Any]) -> ToolLatency:
-    histogram = found.get("DurationHistogram")
-    if not isinstance(histogram, dict):
-        raise UnreadableReport("there is no DurationHistogram")
-    percentiles = histogram.get("Percentiles") or []
-    return ToolLatency(
-        mean_ns=round(number(histogram, "Avg") * 1e9),
-        stdev_ns=round(number(histogram, "StdDev") * 1e9),
-        min_ns=round(number(histogram, "Min") * 1e9),
-        max_ns=round(number(histogram, "Max") * 1e9),
-        percentiles_ns={float(number(part, "Percentile")): round(number(part, "Value") * 1e9) for part in percentiles},
+        latency=latency,
     )

@@ -2,8 +2,8 @@
 
 import re
 
-from httpdyno.judge.tool_reports.figures import counts, find, span_ns
-from httpdyno.model import ToolLatency, ToolReport
+from httpdyno.judge.tool_reports.figures import count_answers, counts, find, latency_of, span_ns
+from httpdyno.model import ToolReport
 
 
 def parse(text: str) -> ToolReport:
@@ -15,20 +15,18 @@ def parse(text: str) -> ToolReport:
     requests = find(r"^requests: .* ([0-9]+) errored, ([0-9]+) timeout$", text, what="line 'requests'")
     codes = find(r"^status codes: (.+)$", text, what="line 'status codes'")
     traffic = find(r"^traffic: \S+ \(([0-9]+)\) total", text, what="line 'traffic'")
-    statuses = {name: int(count) for count, name in re.findall(r"([0-9]+) ([2-5]xx)", codes[1])}
-    answered = sum(statuses.values())
+    answered, non_2xx = count_answers((name, count) for count, name in re.findall(r"([0-9]+) ([2-5]xx)", codes[1]))
+    latency = None
+    if answered:
+        spans = find(r"^time for request: +(\S+) +(\S+) +(\S+)", text, what="line 'time for request'")
+        least, most, mean = map(span_ns, spans.groups())
+        latency = latency_of(1, mean, least=least, most=most)
     return ToolReport(
         requests=answered,
         duration_ns=span_ns(finished[1]),
         stated_per_s=float(finished[2]),
         errors=counts((("errored", int(requests[1])), ("timeout", int(requests[2])))),
-        non_2xx=answered - statuses.get("2xx", 0),
+        non_2xx=non_2xx,
         received_bytes=int(traffic[1]),
-        latency=_latency(text) if answered else None,
+        latency=latency,
     )
-
-
-def _latency(text: str) -> ToolLatency:
-    spans = find(r"^time for request: +(\S+) +(\S+) +(\S+) +(\S+)", text, what="line 'time for request'")
-    shortest, longest, mean, deviation = (span_ns(span) for span in spans.groups())
-    return ToolLatency(mean_ns=mean, stdev_ns=deviation, min_ns=shortest, max_ns=longest)

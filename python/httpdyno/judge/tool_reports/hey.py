@@ -2,8 +2,8 @@
 
 import re
 
-from httpdyno.judge.tool_reports.figures import counts, find, find_number
-from httpdyno.model import ToolLatency, ToolReport
+from httpdyno.judge.tool_reports.figures import count_answers, counts, find, find_number, latency_of
+from httpdyno.model import ToolReport
 
 
 def parse(text: str) -> ToolReport:
@@ -15,38 +15,25 @@ def parse(text: str) -> ToolReport:
     stated = find(r"^ +Requests/sec:\s+([0-9.]+)$", text, what="line 'Requests/sec'")
     find(r"^Status code distribution:$", text, what="'Status code distribution'")
     statuses = re.findall(r"^ +\[([0-9]+)\]\s+([0-9]+) responses$", text, re.MULTILINE)
-    answered = sum(int(count) for _, count in statuses)
+    answered, non_2xx = count_answers(statuses)
     _, _, failures = text.partition("\nError distribution:\n")
     errors = re.findall(r"^ +\[([0-9]+)\]\s+(.+)$", failures, re.MULTILINE)
+    latency = None
+    if answered:
+        mean, least, most = (
+            find(rf"^ +{name}:\s+([0-9.]+) secs$", text, what=f"line '{name}'")[1]
+            for name in ("Average", "Fastest", "Slowest")
+        )
+        percentiles = re.findall(r"^ +([0-9]+)% in ([0-9.]+) secs$", text, re.MULTILINE)
+        latency = latency_of(1e9, mean, least=least, most=most, percentiles=percentiles)
     return ToolReport(
         requests=answered,
-        duration_ns=_seconds_ns(duration[1]),
+        duration_ns=round(float(duration[1]) * 1e9),
         stated_per_s=float(stated[1]),
-        errors=counts((_kind(message), int(count)) for count, message in errors),
-        non_2xx=sum(int(count) for status, count in statuses if not status.startswith("2")),
+        # Before the last part of an error stands the URL, or an address.
+        errors=counts((message.rsplit(": ", 1)[-1], int(count)) for count, message in errors),
+        non_2xx=non_2xx,
         # The line is left out when all content was empty.
         received_bytes=find_number(r"^ +Total data:\s+([0-9]+) bytes$", text),
-        latency=_latency(text) if answered else None,
+        latency=latency,
     )
-
-
-def _kind(message: str) -> str:
-    """Name an error by its last part: what comes before is the URL, or an address."""
-    return message.rsplit(": ", 1)[-1]
-
-
-def _latency(text: str) -> ToolLatency:
-    mean = find(r"^ +Average:\s+([0-9.]+) secs$", text, what="line 'Average'")
-    shortest = find(r"^ +Fastest:\s+([0-9.]+) secs$", text, what="line 'Fastest'")
-    longest = find(r"^ +Slowest:\s+([0-9.]+) secs$", text, what="line 'Slowest'")
-    percentiles = re.findall(r"^ +([0-9]+)% in ([0-9.]+) secs$", text, re.MULTILINE)
-    return ToolLatency(
-        mean_ns=_seconds_ns(mean[1]),
-        min_ns=_seconds_ns(shortest[1]),
-        max_ns=_seconds_ns(longest[1]),
-        percentiles_ns={float(percent): _seconds_ns(span) for percent, span in percentiles},
-    )
-
-
-def _seconds_ns(text: str) -> int:
-    return round(float(text) * 1e9)

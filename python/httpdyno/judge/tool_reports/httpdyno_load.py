@@ -1,11 +1,11 @@
 """The report of httpdyno's own generator, and the columns of its samples."""
 
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
-from httpdyno.judge.tool_reports.figures import document, number, numbers
-from httpdyno.model import Count, Loop, ToolLatency, ToolReport
+from httpdyno.judge.tool_reports.figures import count_answers, counts, document, latency_of, number, numbers
+from httpdyno.model import Loop, ToolReport
 
 SAMPLE_COLUMNS: Final = {
     "intended_ns": pl.Int64(),
@@ -26,28 +26,23 @@ _PERCENTILES: Final = {50.0: "p50_ns", 75.0: "p75_ns", 90.0: "p90_ns", 95.0: "p9
 def read_load_report(text: str, loop: Loop) -> ToolReport:
     """Read what ``httpdyno-engine load`` reports: response time of an open loop, service time of a closed one."""
     found = document(text)
-    statuses = numbers(found, "statuses")
+    _, non_2xx = count_answers(numbers(found, "statuses").items())
     errors = numbers(found, "errors")
     times = "response_time" if loop is Loop.OPEN else "service_time"
     requests = int(number(found, "requests"))
+    latency = None
+    if requests:
+        mean, least, most = (number(found, times, f"{name}_ns") for name in ("mean", "min", "max"))
+        percentiles = [(percent, number(found, times, name)) for percent, name in _PERCENTILES.items()]
+        latency = latency_of(1, mean, least=least, most=most, percentiles=percentiles)
     return ToolReport(
         requests=requests,
         duration_ns=round(number(found, "elapsed_s") * 1e9),
         stated_per_s=number(found, "rps"),
-        errors=tuple(Count(name, int(count)) for name, count in errors.items() if count),
-        non_2xx=int(sum(count for status, count in statuses.items() if not status.startswith("2"))),
+        errors=counts((name, int(count)) for name, count in errors.items()),
+        non_2xx=non_2xx,
         received_bytes=int(number(found, "wire", "received_bytes")),
-        latency=_latency(found, times) if requests else None,
-    )
-
-
-def _latency(found: dict[str, Any], times: str) -> ToolLatency:
-    return ToolLatency(
-        mean_ns=round(number(found, times, "mean_ns")),
-        stdev_ns=round(number(found, times, "stdev_ns")),
-        min_ns=round(number(found, times, "min_ns")),
-        max_ns=round(number(found, times, "max_ns")),
-        percentiles_ns={percent: round(number(found, times, name)) for percent, name in _PERCENTILES.items()},
+        latency=latency,
     )
 
 

@@ -2,8 +2,8 @@
 
 import re
 
-from httpdyno.judge.tool_reports.figures import counts, find
-from httpdyno.model import ToolLatency, ToolReport
+from httpdyno.judge.tool_reports.figures import counts, find, latency_of
+from httpdyno.model import ToolReport
 
 
 def parse(text: str) -> ToolReport:
@@ -17,16 +17,15 @@ def parse(text: str) -> ToolReport:
     lines = re.findall(r"^Errors: (?:total [0-9]+ )?(.+)$", text, re.MULTILINE)
     errors = re.findall(r"([a-z-]+) ([0-9]+)", " ".join(lines))
     replies = int(total[1])
+    latency = None
+    if replies:
+        spans = find(r"^Reply time \[ms\]: response ([0-9.]+) transfer ([0-9.]+)$", text, what="line 'Reply time'")
+        latency = latency_of(1e6, float(spans[1]) + float(spans[2]))
     return ToolReport(
         requests=replies,
         duration_ns=round(float(total[2]) * 1e9),
         errors=counts((name, int(count)) for name, count in errors),
         non_2xx=replies - int(status[1]),
         received_bytes=round(replies * float(size[1])),
-        latency=_latency(text) if replies else None,
+        latency=latency,
     )
-
-
-def _latency(text: str) -> ToolLatency:
-    spans = find(r"^Reply time \[ms\]: response ([0-9.]+) transfer ([0-9.]+)$", text, what="line 'Reply time'")
-    return ToolLatency(mean_ns=round((float(spans[1]) + float(spans[2])) * 1e6))

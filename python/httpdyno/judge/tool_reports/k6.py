@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from httpdyno.judge.tool_reports.figures import counts, document, number, numbers
-from httpdyno.model import ToolLatency, ToolReport
+from httpdyno.judge.tool_reports.figures import counts, document, latency_of, number, numbers
+from httpdyno.model import ToolReport
 
 _ERROR = "error_"
 _ANSWERED = "http_req_duration{expected_response:true}"
@@ -20,6 +20,14 @@ def parse(text: str) -> ToolReport:
     failed = int(number(found, "metrics", "http_req_failed", "values", "passes"))
     metrics = found["metrics"]
     errors = {name: _count(metrics, name) for name in sorted(metrics) if name.startswith(_ERROR)}
+    latency = None
+    if _ANSWERED in metrics:
+        values = numbers(found, "metrics", _ANSWERED, "values")
+        shares = {float(name[2:-1]): time for name, time in values.items() if name.startswith("p(")}
+        if "med" in values:
+            shares[50.0] = values["med"]
+        times = {"least": values.get("min"), "most": values.get("max")}
+        latency = latency_of(1e6, values.get("avg"), **times, percentiles=sorted(shares.items()))
     return ToolReport(
         requests=int(number(found, "metrics", "http_reqs", "values", "count")) - failed,
         duration_ns=round(number(found, "state", "testRunDurationMs") * 1e6),
@@ -27,21 +35,10 @@ def parse(text: str) -> ToolReport:
         errors=counts((name.removeprefix(_ERROR), count) for name, count in errors.items()),
         non_2xx=_count(metrics, "non_2xx"),
         received_bytes=_count(metrics, "data_received"),
-        latency=_latency(found) if _ANSWERED in metrics else None,
+        latency=latency,
     )
 
 
 def _count(metrics: dict[str, Any], name: str) -> int:
     """Return what a counter counted; k6 leaves out one that nothing was added to."""
     return int(number(metrics, name, "values", "count")) if name in metrics else 0
-
-
-def _latency(found: dict[str, Any]) -> ToolLatency:
-    values = {name: round(ms * 1e6) for name, ms in numbers(found, "metrics", _ANSWERED, "values").items()}
-    percentiles = {float(name[2:-1]): span for name, span in values.items() if name.startswith("p(")}
-    return ToolLatency(
-        mean_ns=values.get("avg"),
-        min_ns=values.get("min"),
-        max_ns=values.get("max"),
-        percentiles_ns=dict(sorted({**percentiles, 50.0: values["med"]}.items())) if "med" in values else percentiles,
-    )

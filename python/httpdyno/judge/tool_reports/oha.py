@@ -1,7 +1,7 @@
 """The report of oha 1, printed with ``--output-format json``."""
 
-from httpdyno.judge.tool_reports.figures import counts, document, number, numbers, seconds_ns
-from httpdyno.model import ToolLatency, ToolReport
+from httpdyno.judge.tool_reports.figures import count_answers, counts, document, latency_of, number, numbers
+from httpdyno.model import ToolReport
 
 _CUT = "aborted due to deadline"
 """What oha calls requests that were under way when its time was over: they did not fail."""
@@ -13,8 +13,7 @@ def parse(text: str) -> ToolReport:
     Its rate counts requests that failed, and its data is content without heads.
     """
     found = document(text)
-    statuses = numbers(found, "statusCodeDistribution")
-    answered = int(sum(statuses.values()))
+    answered, non_2xx = count_answers(numbers(found, "statusCodeDistribution").items())
     errors = numbers(found, "errorDistribution")
     summary = numbers(found, "summary")
     percentiles = numbers(found, "latencyPercentiles")
@@ -23,13 +22,14 @@ def parse(text: str) -> ToolReport:
         duration_ns=round(number(found, "summary", "total") * 1e9),
         stated_per_s=number(found, "summary", "requestsPerSec"),
         errors=counts((name, int(count)) for name, count in errors.items() if name != _CUT),
-        non_2xx=int(sum(count for status, count in statuses.items() if not status.startswith("2"))),
+        non_2xx=non_2xx,
         received_bytes=int(number(found, "summary", "totalData")),
-        latency=ToolLatency(
-            mean_ns=seconds_ns(summary.get("average")),
-            min_ns=seconds_ns(summary.get("fastest")),
-            max_ns=seconds_ns(summary.get("slowest")),
-            percentiles_ns={float(name.removeprefix("p")): round(s * 1e9) for name, s in percentiles.items()},
+        latency=latency_of(
+            1e9,
+            summary.get("average"),
+            least=summary.get("fastest"),
+            most=summary.get("slowest"),
+            percentiles=[(name.removeprefix("p"), time) for name, time in percentiles.items()],
         )
         if answered
         else None,

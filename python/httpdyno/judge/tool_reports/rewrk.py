@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from httpdyno.judge.tool_reports.figures import counts, document, find, number, size_bytes, span_ns
+from httpdyno.judge.tool_reports.figures import counts, document, find, latency_of, number, size_bytes, span_ns
 from httpdyno.model import ToolLatency, ToolReport
 
 _SPAN: Final = r"([0-9.]+(?:us|ms|s))"
@@ -28,19 +28,16 @@ def parse(text: str) -> ToolReport:
 def _json(text: str) -> ToolReport:
     found = document(text)
     requests, rate = int(number(found, "requests_total")), number(found, "requests_avg")
+    latency = None
+    if requests:
+        mean, least, most = (number(found, f"latency_{name}") for name in ("avg", "min", "max"))
+        latency = latency_of(1e6, mean, least=least, most=most)
     return ToolReport(
         requests=requests,
         duration_ns=round(requests * 1e9 / rate) if rate else 0,
         stated_per_s=rate,
         received_bytes=int(number(found, "transfer_total")),
-        latency=ToolLatency(
-            mean_ns=_ms_ns(number(found, "latency_avg")),
-            stdev_ns=_ms_ns(number(found, "latency_std_deviation")),
-            min_ns=_ms_ns(number(found, "latency_min")),
-            max_ns=_ms_ns(number(found, "latency_max")),
-        )
-        if requests
-        else None,
+        latency=latency,
     )
 
 
@@ -50,7 +47,7 @@ def _text(text: str) -> ToolReport:
     total = find(_REQUESTS, text, what="line of requests")
     requests, rate = int(total[1]), float(total[2])
     transfer = find(_TRANSFER, text, what="line of the transfer")
-    mean, deviation, least, most = find(_LATENCIES, text, what="line of latencies").groups()
+    mean, _, least, most = find(_LATENCIES, text, what="line of latencies").groups()
     return ToolReport(
         requests=requests,
         duration_ns=round(requests * 1e9 / rate) if rate else 0,
@@ -59,13 +56,8 @@ def _text(text: str) -> ToolReport:
         received_bytes=size_bytes("".join(transfer.groups())),
         latency=ToolLatency(
             mean_ns=span_ns(mean),
-            stdev_ns=span_ns(deviation),
             min_ns=span_ns(least),
             max_ns=span_ns(most),
             slowest_means_ns={round(100 - float(rank), 6): span_ns(span) for rank, span in _SLOWEST.findall(text)},
         ),
     )
-
-
-def _ms_ns(ms: float) -> int:
-    return round(ms * 1e6)

@@ -1,10 +1,10 @@
 """The report of vegeta 12, printed with ``report -type json``."""
 
-from typing import Any, Final
+from typing import Final
 
 from httpdyno.errors import UnreadableReport
-from httpdyno.judge.tool_reports.figures import counts, document, number, numbers
-from httpdyno.model import ToolLatency, ToolReport
+from httpdyno.judge.tool_reports.figures import count_answers, counts, document, latency_of, number, numbers
+from httpdyno.model import ToolReport
 
 _NO_ANSWER: Final = "0"
 _PERCENTILES: Final = {50.0: "50th", 90.0: "90th", 95.0: "95th", 99.0: "99th"}
@@ -19,25 +19,21 @@ def parse(text: str) -> ToolReport:
     found = document(text)
     codes = numbers(found, "status_codes")
     failed = int(codes.pop(_NO_ANSWER, 0))
-    answered = int(sum(codes.values()))
+    answered, non_2xx = count_answers(codes.items())
+    latency = None
+    if answered:
+        latencies = found.get("latencies")
+        if not isinstance(latencies, dict):
+            raise UnreadableReport("there are no latencies")
+        mean, least, most = (number(latencies, name) for name in ("mean", "min", "max"))
+        percentiles = [(rank, number(latencies, name)) for rank, name in _PERCENTILES.items()]
+        latency = latency_of(1, mean, least=least, most=most, percentiles=percentiles)
     return ToolReport(
         requests=answered,
         duration_ns=int(number(found, "duration") + number(found, "wait")),
         stated_per_s=number(found, "rate"),
         errors=counts((("no answer", failed),)),
-        non_2xx=int(sum(count for status, count in codes.items() if not status.startswith("2"))),
+        non_2xx=non_2xx,
         received_bytes=int(number(found, "bytes_in", "total")),
-        latency=_latency(found) if answered else None,
-    )
-
-
-def _latency(found: dict[str, Any]) -> ToolLatency:
-    latencies = found.get("latencies")
-    if not isinstance(latencies, dict):
-        raise UnreadableReport("there are no latencies")
-    return ToolLatency(
-        mean_ns=int(number(latencies, "mean")),
-        min_ns=int(number(latencies, "min")),
-        max_ns=int(number(latencies, "max")),
-        percentiles_ns={rank: int(number(latencies, name)) for rank, name in _PERCENTILES.items()},
+        latency=latency,
     )

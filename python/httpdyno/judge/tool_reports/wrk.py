@@ -2,8 +2,8 @@
 
 import re
 
-from httpdyno.judge.tool_reports.figures import counts, find, find_number, size_bytes, span_ns
-from httpdyno.model import ToolLatency, ToolReport
+from httpdyno.judge.tool_reports.figures import counts, find, find_number, latency_of, size_bytes, span_ns
+from httpdyno.model import ToolReport
 
 
 def parse(text: str) -> ToolReport:
@@ -17,6 +17,14 @@ def parse(text: str) -> ToolReport:
     # The line is there only when something went wrong.
     socket = re.search(r"^ +Socket errors: (.+)$", text, re.MULTILINE)
     errors = re.findall(r"(\w+) ([0-9]+)", socket[1]) if socket else []
+    line = find(r"^ +Latency +([0-9.]+\w+) +\S+ +([0-9.]+\w+) ", text, what="line 'Latency'")
+    percentiles = re.findall(r"^ +([0-9.]+)% +([0-9.]+[a-z]+)$", text, re.MULTILINE)
+    latency = latency_of(
+        1,
+        span_ns(line[1]),
+        most=span_ns(line[2]),
+        percentiles=[(percent, span_ns(span)) for percent, span in percentiles],
+    )
     return ToolReport(
         requests=int(done[1]),
         duration_ns=span_ns(done[2]),
@@ -24,19 +32,5 @@ def parse(text: str) -> ToolReport:
         errors=counts((name, int(count)) for name, count in errors),
         non_2xx=find_number(r"^ +Non-2xx or 3xx responses: ([0-9]+)$", text),
         received_bytes=size_bytes(done[3]),
-        latency=_latency(text),
-    )
-
-
-def _latency(text: str) -> ToolLatency | None:
-    line = find(r"^ +Latency +([0-9.]+\w+) +(\S+) +([0-9.]+\w+) ", text, what="line 'Latency'")
-    longest = span_ns(line[3])
-    if longest == 0:
-        return None
-    percentiles = re.findall(r"^ +([0-9.]+)% +([0-9.]+[a-z]+)$", text, re.MULTILINE)
-    return ToolLatency(
-        mean_ns=span_ns(line[1]),
-        stdev_ns=None if "nan" in line[2] else span_ns(line[2]),
-        max_ns=longest,
-        percentiles_ns={float(percent): span_ns(span) for percent, span in percentiles},
+        latency=latency if latency.max_ns else None,
     )

@@ -12,7 +12,7 @@ ALSO: Final = "; also: "
 """Stands before what else was found, which differs from trial to trial."""
 
 
-def findings(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Finding, ...]:
+def findings(trial: Trial, rules: Sequence[Rule]) -> tuple[Finding, ...]:
     """Apply rules to a trial, in the order of their weight; a failed trial has no findings.
 
     Its record is all that is looked at, so that it can be done again years later.
@@ -22,7 +22,7 @@ def findings(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Finding, ...]
     return tuple(Finding(rule, rule.read(trial)) for rule in rules)
 
 
-def judge_validity(trial: Trial, rules: Sequence[Rule] = RULES) -> tuple[Validity | None, str | None]:
+def judge_validity(trial: Trial, rules: Sequence[Rule]) -> tuple[Validity | None, str | None]:
     """Return the validity of a trial, and in one line why it is not ``VALID``: every rule that it does not meet.
 
     The first of them names the validity. Wrong answers come first where nothing but the subject can be their cause.
@@ -53,7 +53,7 @@ def spoiled_aspects(trial: Trial) -> frozenset[Aspect]:
         return EVERYTHING
     if trial.validity in {Validity.VALID, None}:
         return frozenset()
-    broken = [finding.rule for finding in findings(trial) if finding.passed is False]
+    broken = [finding.rule for finding in findings(trial, RULES) if finding.passed is False]
     verdicts = {rule.verdict for rule in broken}
     formerly = trial.validity in {Validity.UNSTEADY, Validity.ORIGIN_LIMITED} and Validity.DISTURBED in verdicts
     if trial.validity not in verdicts and not formerly:
@@ -61,7 +61,7 @@ def spoiled_aspects(trial: Trial) -> frozenset[Aspect]:
     return frozenset().union(*(rule.spoils for rule in broken))
 
 
-def with_validity(trial: Trial, rules: Sequence[Rule] = RULES) -> Trial:
+def with_validity(trial: Trial, rules: Sequence[Rule]) -> Trial:
     """Return the trial with its validity, which follows from its other fields."""
     validity, reason = judge_validity(trial, rules)
     return replace(trial, validity=validity, validity_reason=reason)

@@ -62,6 +62,27 @@ class Rule:
     """The figures that a trial loses when it does not meet the condition."""
 
 
+def rule(
+    verdict: Validity,
+    threshold: float,
+    unit: str,
+    meaning: str,
+    reason: str,
+    needs: Evidence,
+    spoils: frozenset[Aspect] = EVERYTHING,
+) -> Callable[[Callable[[Trial], Reading]], Rule]:
+    """Make a rule of the function that reads its number; the arguments are the fields of ``Rule``.
+
+    The rule has the name of the function, without an underscore in front.
+    """
+
+    def make(read: Callable[[Trial], Reading]) -> Rule:
+        name = read.__name__.removeprefix("_")
+        return Rule(name, verdict, threshold, unit, meaning, reason, read, needs, spoils)
+
+    return make
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """Result of applying a rule to a trial."""

@@ -1,10 +1,8 @@
-"""Charts drawn with Altair: their Vega-Lite specification, SVG or PNG. Altair takes a second to import."""
+"""Charts as Vega-Lite specifications, drawn as SVG or PNG."""
 
 from typing import Any, Final
 
-import altair as alt
 import vl_convert
-from altair.utils.schemapi import debug_mode
 
 from httpdyno.model import Chart, ChartKind
 from httpdyno.report.charts.canvas import Canvas, drawn, told_apart
@@ -24,22 +22,16 @@ _DRAW: Final = {
     ChartKind.STAIRS: draw_stairs,
     ChartKind.TRENDS: draw_trends,
 }
-_VEGA_LITE: Final = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+_VEGA_LITE: Final = "6.4"
 _PIXELS: Final = 2
 """Pixels of a PNG for each pixel of the chart, so that it is sharp on high-density screens."""
 
 
-def specification(chart: Chart, canvas: Canvas, *, validate: bool = False) -> dict[str, Any]:
-    """Describe a chart in Vega-Lite.
-
-    To validate it, every part and the whole, against the schema of Vega-Lite takes longer than to draw it.
-    """
+def specification(chart: Chart, canvas: Canvas) -> dict[str, Any]:
+    """Describe a chart in Vega-Lite."""
     bars = [x for series in chart.series for x in series.x if isinstance(x, str)]
     canvas.short.update(told_apart([*drawn(chart), *bars], canvas.characters))
-    with debug_mode(validate):
-        drawing = canvas.configured(_DRAW[chart.kind](chart, canvas))
-        described: dict[str, Any] = drawing.to_dict(validate=validate)
-    return {**described, "datasets": canvas.rows}
+    return {**_DRAW[chart.kind](chart, canvas), "config": canvas.configuration(), "datasets": canvas.rows}
 
 
 def svg(chart: Chart, canvas: Canvas) -> str:

@@ -2,15 +2,15 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-import altair as alt
+import numpy as np
 
 from httpdyno.model import Axis, Chart, Scale, Series
-from httpdyno.report.cell import without_controls
+from httpdyno.report.cell import figure_text, without_controls
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,13 @@ class Theme:
     on_tones: Mapping[str, str]
     """Text on each of them."""
 
+    @property
+    def every(self) -> tuple[str, ...]:
+        """All colours, in the same order in every theme."""
+        roles = (self.surface, self.ink, self.quiet, self.line, self.others, self.on_fill)
+        named = (colour for colours in (self.outcomes, self.tones, self.on_tones) for colour in colours.values())
+        return (*roles, *self.series, *self.ramp, *named)
+
     def stepped(self, count: int) -> list[str]:
         """Return the colours of so many values in their order: as far apart on the scale as it allows."""
         last = len(self.ramp) - 1
@@ -51,6 +58,29 @@ class Theme:
         return [places.get(name) or self.outcomes.get(name, self.quiet) for name in names]
 
 
+# Each with the colour on light, then on dark.
+_ROLES: Final = (
+    ("surface", "#ffffff", "#14161a"),
+    ("ink", "#1b1e23", "#e8eaed"),
+    ("quiet", "#646b75", "#9aa2ad"),
+    ("line", "#e4e6ea", "#2b2f36"),
+    ("others", "#c3c8cf", "#4a515b"),
+    ("on_fill", "#16181b", "#ffffff"),
+)
+_SERIES: Final = (
+    ("#3899ed", "#3d7cd9"),
+    ("#a65305", "#e98c3b"),
+    ("#337d7c", "#46dce1"),
+    ("#72193a", "#9f5a64"),
+    ("#bd8b21", "#eec535"),
+    ("#521e97", "#a09bf4"),
+    ("#744469", "#b77fa7"),
+    ("#869873", "#b7cb95"),
+    ("#2c3f55", "#6c768f"),
+    ("#a77347", "#c7a18d"),
+    ("#398dac", "#74b6cc"),
+    ("#880f15", "#d96657"),
+)
 _OUTCOMES: Final = (
     ("right", "#8cbfb0", "#417c6f"),
     ("explained", "#d8c79a", "#7d7149"),
@@ -68,9 +98,16 @@ _OUTCOMES: Final = (
     ("5xx", "#dd8a63", "#b8562a"),
     ("exception", "#b1a7cf", "#75699a"),
 )
-
+_RAMP: Final = (
+    ("#c58622", "#7c64c4"),
+    ("#5c8a4e", "#4f8ad6"),
+    ("#157a78", "#31acb4"),
+    ("#27598c", "#5fc977"),
+    ("#45307e", "#bddc4a"),
+    ("#2f0a38", "#fff3a0"),
+)
 _TONES: Final = (
-    # fill and text, first on light, then on dark
+    # fill and text on light, then on dark
     ("held", "#1f5fa8", "#ffffff", "#6db1f5", "#0d0f12"),
     ("doubtful", "#a9cbee", "#16181b", "#2c5784", "#ffffff"),
     ("near", "#fbe0b4", "#16181b", "#4a3a20", "#ffffff"),
@@ -79,99 +116,37 @@ _TONES: Final = (
     ("unknown", "#e6e9ed", "#51575f", "#23272d", "#a9b0ba"),
 )
 
-LIGHT: Final = Theme(
-    surface="#ffffff",
-    ink="#1b1e23",
-    quiet="#646b75",
-    line="#e4e6ea",
-    others="#c3c8cf",
-    on_fill="#16181b",
-    series=(
-        "#3899ed",
-        "#a65305",
-        "#337d7c",
-        "#72193a",
-        "#bd8b21",
-        "#521e97",
-        "#744469",
-        "#869873",
-        "#2c3f55",
-        "#a77347",
-        "#398dac",
-        "#880f15",
-    ),
-    outcomes={name: light for name, light, _ in _OUTCOMES},
-    ramp=("#c58622", "#5c8a4e", "#157a78", "#27598c", "#45307e", "#2f0a38"),
-    tones={name: fill for name, fill, _, _, _ in _TONES},
-    on_tones={name: text for name, _, text, _, _ in _TONES},
-)
-DARK: Final = Theme(
-    surface="#14161a",
-    ink="#e8eaed",
-    quiet="#9aa2ad",
-    line="#2b2f36",
-    others="#4a515b",
-    on_fill="#ffffff",
-    series=(
-        "#3d7cd9",
-        "#e98c3b",
-        "#46dce1",
-        "#9f5a64",
-        "#eec535",
-        "#a09bf4",
-        "#b77fa7",
-        "#b7cb95",
-        "#6c768f",
-        "#c7a18d",
-        "#74b6cc",
-        "#d96657",
-    ),
-    outcomes={name: dark for name, _, dark in _OUTCOMES},
-    ramp=("#7c64c4", "#4f8ad6", "#31acb4", "#5fc977", "#bddc4a", "#fff3a0"),
-    tones={name: fill for name, _, _, fill, _ in _TONES},
-    on_tones={name: text for name, _, _, _, text in _TONES},
-)
-VARIABLES: Final = Theme(
-    surface="var(--surface)",
-    ink="var(--ink)",
-    quiet="var(--quiet)",
-    line="var(--line)",
-    others="var(--others)",
-    on_fill="var(--on-fill)",
-    series=tuple(f"var(--series-{place})" for place in range(len(LIGHT.series))),
-    outcomes={name: f"var(--outcome-{name})" for name, _, _ in _OUTCOMES},
-    ramp=tuple(f"var(--ramp-{place})" for place in range(len(LIGHT.ramp))),
-    tones={name: f"var(--tone-{name})" for name, *_ in _TONES},
-    on_tones={name: f"var(--on-tone-{name})" for name, *_ in _TONES},
-)
+
+def _theme(choose: Callable[[str, str, str], str]) -> Theme:
+    """Make a theme; ``choose`` gets the name of each colour, the colour on light and the colour on dark."""
+    return Theme(
+        **{role: choose(role.replace("_", "-"), *colours) for role, *colours in _ROLES},
+        series=tuple(choose(f"series-{place}", *colours) for place, colours in enumerate(_SERIES)),
+        outcomes={name: choose(f"outcome-{name}", *colours) for name, *colours in _OUTCOMES},
+        ramp=tuple(choose(f"ramp-{place}", *colours) for place, colours in enumerate(_RAMP)),
+        tones={name: choose(f"tone-{name}", light, dark) for name, light, _, dark, _ in _TONES},
+        on_tones={name: choose(f"on-tone-{name}", light, dark) for name, _, light, _, dark in _TONES},
+    )
+
+
+LIGHT: Final = _theme(lambda _name, light, _dark: light)
+DARK: Final = _theme(lambda _name, _light, dark: dark)
+VARIABLES: Final = _theme(lambda name, _light, _dark: f"var(--{name})")
 """Names in place of colours: a page decides what they are, so that one drawing serves light, dark and paper."""
 
 
 def style(theme: Theme) -> str:
     """Write the declarations that give the names of ``VARIABLES`` the colours of a theme."""
-    pairs = [
-        (VARIABLES.surface, theme.surface),
-        (VARIABLES.ink, theme.ink),
-        (VARIABLES.quiet, theme.quiet),
-        (VARIABLES.line, theme.line),
-        (VARIABLES.others, theme.others),
-        (VARIABLES.on_fill, theme.on_fill),
-        *zip(VARIABLES.series, theme.series, strict=True),
-        *zip(VARIABLES.ramp, theme.ramp, strict=True),
-        *((VARIABLES.outcomes[name], theme.outcomes[name]) for name in theme.outcomes),
-        *((VARIABLES.tones[name], theme.tones[name]) for name in theme.tones),
-        *((VARIABLES.on_tones[name], theme.on_tones[name]) for name in theme.on_tones),
-    ]
+    pairs = zip(VARIABLES.every, theme.every, strict=True)
     return "".join(f"{name.removeprefix('var(').removesuffix(')')}:{colour};" for name, colour in pairs)
 
 
-_CHARACTER: float = 0.62
+_CHARACTER: Final = 0.62
 """Mean width of a character as a share of its size, in the widest of the faces that readers have."""
-_POINTS = 160
+_POINTS: Final = 160
 """Points of a chart with a tooltip: enough to find one near a pointer, few enough for a small page."""
-_FEWEST_POINTS = 12
-_THOUSAND = 1000
-_DIGITS = 100
+_FEWEST_POINTS: Final = 12
+_THOUSAND: Final = 1000
 
 
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
@@ -180,17 +155,13 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
     ``wanted`` may be in any order, and the result is in the same one. The labels stay within ``low`` and ``high``
     unless there is no room for all: then they go on below ``high``.
     """
-    order = sorted(range(len(wanted)), key=lambda place: wanted[place])
-    placed = list(wanted)
-    edge = low
-    for place in order:
-        placed[place] = max(wanted[place], edge)
-        edge = placed[place] + gap
-    edge = max(high, low + gap * (len(wanted) - 1))
-    for place in reversed(order):
-        placed[place] = min(placed[place], edge)
-        edge = placed[place] - gap
-    return placed
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(len(wanted))
+    # Without the gaps below each, positions that are apart never fall.
+    rising = np.maximum.accumulate(np.asarray(wanted, dtype=np.float64)[order] - steps)
+    placed = np.empty(len(wanted))
+    placed[order] = np.clip(rising, low, max(low, high - gap * (len(wanted) - 1))) + steps
+    return [float(position) for position in placed]
 
 
 def told_apart(names: Sequence[str], most: int) -> dict[str, str]:
@@ -199,22 +170,18 @@ def told_apart(names: Sequence[str], most: int) -> dict[str, str]:
     The beginning is kept, and what begins where they differ. The result is by name; names that can be cut, or that
     nothing so short tells apart, are not in it.
     """
-    alike: dict[str, list[str]] = {}
-    for name in dict.fromkeys(names):
-        alike.setdefault(name[: most - 1], []).append(name)
+    unique = list(dict.fromkeys(names))
     head = (most - 1) // 2
     tail = most - 1 - head
     short: dict[str, str] = {}
-    for group in alike.values():
-        differ = next(
-            (place for place, letters in enumerate(zip(*group, strict=False)) if len({*letters}) > 1),
-            min(map(len, group)),
-        )
-        for name in group if len(group) > 1 else ():
+    for name in unique:
+        alike = [other for other in unique if other[: most - 1] == name[: most - 1]]
+        if len(alike) > 1 and len(name) > most:
+            letters = enumerate(zip(*alike, strict=False))
+            differ = next((place for place, column in letters if len({*column}) > 1), min(map(len, alike)))
             begin = max(head, min(differ, len(name) - tail))
-            if len(name) > most:
-                short[name] = f"{name[:head]}\u2026{name[begin : begin + tail]}"
-    shown = Counter(short.get(name, name) for name in dict.fromkeys(names))
+            short[name] = f"{name[:head]}\u2026{name[begin : begin + tail]}"
+    shown = Counter(short.get(name, name) for name in unique)
     return {name: text for name, text in short.items() if shown[text] == 1}
 
 
@@ -223,28 +190,18 @@ def text_width(text: str, size: float) -> float:
     return _CHARACTER * size * len(text)
 
 
-def figure(value: float) -> str:
-    """Write a figure with three significant digits: ``0.0123``, ``178``, ``12,967``."""
-    return f"{value:,.0f}" if abs(value) >= _DIGITS else f"{value:.3g}"
-
-
 def with_unit(value: float, axis: Axis) -> str:
     """Write a figure with the unit of its axis; a thousand milliseconds are a second."""
     if axis.unit == "ms" and abs(value) >= _THOUSAND:
         return f"{value / _THOUSAND:.3g} s"
     # Percentiles tell themselves apart by their nines.
-    number = f"{value:.6g}" if axis.unit == "%" else figure(value)
+    number = f"{value:.6g}" if axis.unit == "%" else figure_text(value)
     return f"{number} {axis.unit}".strip()
 
 
-def pointed_at(chart: Chart, series: Series) -> range:
-    """Choose the points of a series that have a tooltip."""
-    drawn = sum(not one.faint for one in chart.series)
-    return range(0, len(series.x), max(1, len(series.x) // max(_FEWEST_POINTS, _POINTS // max(drawn, 1))))
-
-
-def point_words(series: Series, place: int, x: Axis, y: Axis) -> str:
+def point_words(chart: Chart, series: Series, place: int) -> str:
     """Describe a point in one line: its series, its place and its interval."""
+    x, y = chart.x, chart.y
     across, up = series.x[place], series.y[place]
     low, high = (bounds[place] if bounds else None for bounds in (series.low, series.high))
     words = [series.name] if isinstance(across, str) else [series.name, f"{x.label} {with_unit(across, x)}"]
@@ -259,10 +216,27 @@ LABEL_SIZE: Final = 12
 FACE: Final = 0.87
 """Words are measured in a narrower face than some readers have: they are cut at this share of the room they have."""
 Part = dict[str, Any]
-"""Part of a specification, as Vega-Lite writes it: Altair's classes for these are slow, with a hundred fields each."""
+"""Part of a specification, as Vega-Lite writes it."""
+Extent = tuple[float, float]
+"""Both ends of an axis."""
+SIDE: Final = 62
+"""Room for the labels of the vertical axis."""
+ABOVE: Final = 28
+"""A legend stands above the title of the vertical axis."""
+LEGEND_GAP: Final = 24
+"""Between the names of a legend: long ones come out wider in the face of a page than they are drawn for."""
+TITLE_ABOVE: Final[Part] = {
+    "titleAngle": 0,
+    "titleAlign": "left",
+    "titleAnchor": "end",
+    "titleBaseline": "bottom",
+    "titleX": 0,
+    "titleY": -8,
+}
+"""Puts the title of a vertical axis above it, horizontally."""
 _NARROW_BELOW: Final = 500
 _STEPS: Final = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)
-_TICKS: Final[dict[Scale, tuple[float, ...]]] = {Scale.PERCENTILE: (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)}
+_PERCENTILES: Final = (0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999)
 _LOGARITHMIC_STEPS: Final = ((1, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
 _LABEL_ROOM: Final = 48
 _LABEL_GAP: Final = 8
@@ -271,7 +245,7 @@ _TINY: Final = 1e-9
 _MILLISECONDS: Final = (
     "datum.value >= 1000 ? format(datum.value / 1000, '~g') + ' s' : format(datum.value, '~g') + ' ms'"
 )
-_PERCENTILES: Final = "format(100 - 100 / datum.value, '~r') + ' %'"
+_PERCENTILE_LABEL: Final = "format(100 - 100 / datum.value, '~r') + ' %'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +255,7 @@ class Canvas:
     width: int
     """Of the whole drawing, in pixels."""
     theme: Theme
-    rows: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    rows: dict[str, list[Part]] = field(default_factory=dict)
     """What is drawn on it, by the names under which the drawing speaks of it."""
     short: dict[str, str] = field(default_factory=dict)
     """What names read as that would be cut to the same."""
@@ -296,42 +270,45 @@ class Canvas:
         """Whether it is as narrow as a phone."""
         return self.width < _NARROW_BELOW
 
-    def colour(self, chart: Chart, names: Sequence[str], *, legend: Part | None = None) -> Part:
-        """Return the colour of each name."""
+    def colour(self, chart: Chart, *, legend: Part | None = None) -> Part:
+        """Encode the colour of each series of a chart."""
+        names = drawn(chart)
         colours = self.theme.stepped(len(names)) if chart.ordered else self.theme.colours(names, chart.colours)
-        scale = {"domain": [self.text(name) for name in names], "range": colours}
+        return self.coloured("name", dict(zip(names, colours, strict=True)), legend)
+
+    def coloured(self, field: str, colours: Mapping[str, str], legend: Part | None) -> Part:
+        """Encode a text of each row by its colour."""
+        scale = {"domain": list(map(self.text, colours)), "range": list(colours.values())}
         # A legend of nothing is infinitely wide.
-        return named("name", scale=scale, legend=legend if names else None)
+        return named(field, scale=scale, legend=legend if colours else None)
 
     def text(self, text: str) -> str:
         """Escape a text for the drawing: text from a subject must not inject anything."""
         return without_controls(self.short.get(text, text))
 
-    def data(self, rows: Sequence[dict[str, Any]]) -> alt.NamedData:
-        """Return rows to be drawn; Altair sees their name only, for it would look at every single value."""
+    def data(self, rows: Iterable[Part]) -> Part:
+        """Return a reference to rows to be drawn."""
         name = f"rows-{len(self.rows)}"
         self.rows[name] = [
             {key: self.text(cell) if isinstance(cell, str) else cell for key, cell in row.items()} for row in rows
         ]
-        return alt.NamedData(name=name)
+        return {"name": name}
 
-    def marks(self, kind: str, rows: Sequence[dict[str, Any]], encoding: Part, **looks: Any) -> Any:  # noqa: ANN401
+    def marks(self, kind: str, rows: Iterable[Part], encoding: Part, **looks: Any) -> Part:  # noqa: ANN401
         """Draw a mark for each row; ``encoding`` says what its place, its colour and its words come from."""
-        return alt.Chart(self.data(rows), **unit(kind, encoding, looks))
+        return {"data": self.data(rows), **mark(kind, encoding, **looks)}
 
-    def axis(
-        self, axis: Axis, extent: tuple[float, float], pixels: int, *, grid: bool = True, upright: bool = False
-    ) -> Part:
+    def axis(self, axis: Axis, extent: Extent, pixels: int, *, grid: bool = True, upright: bool = False) -> Part:
         """Describe how an axis is labelled: few values, no line of its own.
 
         ``upright``: its labels stand one below another.
         """
-        settings: Part = {"grid": grid, "tickCount": _ticks(pixels), "title": _title(axis)}
-        settings["titleLimit"] = pixels
+        title = axis.label if axis.unit in {"", "ms", "%"} else f"{axis.label}, {axis.unit}"
+        settings: Part = {"grid": grid, "tickCount": _ticks(pixels), "title": title, "titleLimit": pixels}
         if axis.scale is not Scale.LINEAR:
             settings["values"] = _values(axis, extent, pixels)
         if axis.scale is Scale.PERCENTILE:
-            settings["labelExpr"] = _PERCENTILES
+            settings["labelExpr"] = _PERCENTILE_LABEL
         elif axis.unit == "ms":
             settings["labelExpr"] = _MILLISECONDS
         elif axis.unit == "%":
@@ -341,11 +318,6 @@ class Canvas:
             label = settings.get("labelExpr", "datum.label")
             settings["labelExpr"] = f"datum.value > {low:g} && datum.value < {high:g} ? '' : {label}"
         return settings
-
-    def above(self, axis: Axis, extent: tuple[float, float], pixels: int) -> Part:
-        """Describe a vertical axis with a horizontal title above it."""
-        turned = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleBaseline": "bottom"}
-        return {**self.axis(axis, extent, pixels, upright=True), **turned, "titleX": 0, "titleY": -8}
 
     def names(self, names: Sequence[str], width: float, **spread: float) -> Part:
         """Encode rows by their names, which stand at the left and have that width, whatever face they come to have."""
@@ -361,16 +333,16 @@ class Canvas:
         }
         return named("name", sort=labels, scale={"domain": labels, **spread}, axis=axis)
 
-    def configured(self, drawing: Any) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
-        """Set the looks of a drawing that all charts share."""
+    def configuration(self) -> Part:
+        """Return the looks of a drawing that all charts share."""
         theme = self.theme
         text = {"labelColor": theme.quiet, "titleColor": theme.quiet, "labelFontSize": LABEL_SIZE}
-        return drawing.configure(
-            background=theme.surface,
-            font="system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif",
-            padding={"left": 2, "right": 4, "top": 4, "bottom": 4},
-            view={"stroke": None},
-            axis={
+        return {
+            "background": theme.surface,
+            "font": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'Noto Sans', Arial, sans-serif",
+            "padding": {"left": 2, "right": 4, "top": 4, "bottom": 4},
+            "view": {"stroke": None},
+            "axis": {
                 "domain": False,
                 "ticks": False,
                 "gridColor": theme.line,
@@ -381,22 +353,96 @@ class Canvas:
                 "labelOverlap": True,
                 **text,
             },
-            legend={"orient": "top", "title": None, "symbolType": "square", "columnPadding": 14, "offset": 8, **text},
-            title={
-                "anchor": "start",
-                "color": theme.ink,
-                "fontSize": 13,
-                "fontWeight": 600,
-                "offset": 6,
-                "limit": self.width,
+            "legend": {
+                "orient": "top",
+                "title": None,
+                "symbolType": "square",
+                "columnPadding": 14,
+                "offset": 8,
+                **text,
             },
-        )
+        }
 
 
-def unit(kind: str, encoding: Part, looks: Part) -> Part:
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Both axes of a chart: what they reach from and to, and on how many pixels."""
+
+    chart: Chart
+    canvas: Canvas
+    width: int
+    height: int
+    across: Extent
+    up: Extent
+
+    @classmethod
+    def around(cls, chart: Chart, canvas: Canvas, width: float, height: int, *, headroom: float = 1.0) -> "Frame":
+        """Return the frame that holds all series, marks and the reference of a chart.
+
+        ``headroom`` is the share of its height that the largest value reaches, inverted.
+        """
+        places = [x for series in chart.series for x in series.x if not isinstance(x, str)]
+        values = [y for series in chart.series for y in (*series.y, *series.low, *series.high)]
+        low, high = domain(chart.y, [*values, chart.reference])
+        across = domain(chart.x, [*places, *(mark.x for mark in chart.marks)])
+        return cls(chart, canvas, int(width), height, across, (low, high * headroom))
+
+    @property
+    def size(self) -> Part:
+        """Width and height, as a specification has them."""
+        return {"width": self.width, "height": self.height}
+
+    def place(self) -> Part:
+        """Encode both coordinates of each row; the title of the vertical axis stands above it."""
+        chart, canvas = self.chart, self.canvas
+        upright = canvas.axis(chart.y, self.up, self.height, upright=True) | TITLE_ABOVE
+        return {
+            "x": number("x", scale=_scale(chart.x, self.across), axis=canvas.axis(chart.x, self.across, self.width)),
+            "y": number("y", scale=_scale(chart.y, self.up), axis=upright),
+        }
+
+    def along(self, field: str, *, grid: bool = True) -> Part:
+        """Encode a number of each row by its place along ``y``, which runs to the right."""
+        axis = self.canvas.axis(self.chart.y, self.up, self.width, grid=grid)
+        return number(field, scale=_scale(self.chart.y, self.up), axis=axis)
+
+    def points(self, series: Series, places: Iterable[int] | None = None, *, words: bool = False) -> list[Part]:
+        """Return a row for each point of a series that has a place on both axes.
+
+        ``places`` are those of the points to be looked at, by default all; with ``words`` each has a tooltip.
+        """
+        chart = self.chart
+        return [
+            {
+                "x": placed(chart.x, x),
+                "y": y,
+                "low": series.low[place] if series.low else None,
+                "high": series.high[place] if series.high else None,
+                "name": series.name,
+                "place": place,
+                **({"words": point_words(chart, series, place)} if words else {}),
+            }
+            for place in (range(len(series.x)) if places is None else places)
+            for x, y in [(series.x[place], series.y[place])]
+            if not isinstance(x, str) and fits(chart.x, x) and fits(chart.y, y)
+        ]
+
+    def hovered(self, series: Series) -> list[Part]:
+        """Return those points of a series that have a tooltip: few enough to keep a page small."""
+        shown = sum(not one.faint for one in self.chart.series)
+        step = max(1, len(series.x) // max(_FEWEST_POINTS, _POINTS // max(shown, 1)))
+        return self.points(series, range(0, len(series.x), step), words=True)
+
+    def pixels(self, row: Part) -> tuple[float, float]:
+        """Return where a point lies, in pixels from the top left."""
+        left = share(self.chart.x, self.across, row["x"])
+        return left * self.width, (1 - share(self.chart.y, self.up, row["y"])) * self.height
+
+
+def mark(kind: str, encoding: Part, **looks: Any) -> Part:  # noqa: ANN401
     """Describe a mark and its encoding; one without a description has no tooltip."""
     silent = {} if "description" in encoding else {"aria": False}
-    return {"mark": {"type": kind, **silent, **looks}, "encoding": alt.FacetedEncoding(**encoding)}
+    return {"mark": {"type": kind, **silent, **looks}, "encoding": encoding}
 
 
 def number(field: str, **how: Any) -> Part:  # noqa: ANN401
@@ -404,19 +450,29 @@ def number(field: str, **how: Any) -> Part:  # noqa: ANN401
     return {"field": field, "type": "quantitative", **how}
 
 
+def pixel(field: str) -> Part:
+    """Encode a number of each row that is one of pixels from the top left."""
+    return number(field, scale=None, axis=None)
+
+
 def named(field: str, **how: Any) -> Part:  # noqa: ANN401
     """Encode a text of each row."""
     return {"field": field, "type": "nominal", **how}
 
 
-def domain(axis: Axis, values: Iterable[float | None]) -> tuple[float, float]:
+def dot(canvas: Canvas, size: int, edge: float = 1.5) -> Part:
+    """Return the looks of a point that stands out from what lies below it."""
+    return {"filled": True, "size": size, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": edge}
+
+
+def domain(axis: Axis, values: Iterable[float | None]) -> Extent:
     """Return the ends of an axis: round numbers around all values.
 
     A linear axis holds zero: lengths on it are then as the values. A logarithmic one spans half a decade at least.
     """
     known = [value for value in values if value is not None and fits(axis, value)]
     if axis.scale is Scale.PERCENTILE:
-        return 1.0, max([2.0, *map(stretched, known)])
+        return 1.0, max([2.0, *(placed(axis, value) for value in known)])
     if axis.scale is Scale.LOGARITHMIC:
         low, high = min(known, default=1.0), max(known, default=1.0)
         middle = math.sqrt(low * high)
@@ -425,20 +481,18 @@ def domain(axis: Axis, values: Iterable[float | None]) -> tuple[float, float]:
     return -_round_up(-low), _round_up(high) or 1.0
 
 
-def stretched(percentile: float) -> float:
-    """Place a percentile on its axis: 0 at 1, 90 at 10, 99 at 100, so that a logarithmic axis spreads the tail."""
-    return 100 / (100 - percentile)
-
-
-def scale(axis: Axis, extent: tuple[float, float]) -> Part:
+def _scale(axis: Axis, extent: Extent) -> Part:
     """Describe the scale of an axis."""
     kind = "linear" if axis.scale is Scale.LINEAR else "log"
     return {"type": kind, "domain": list(extent), "nice": False, "zero": False}
 
 
 def placed(axis: Axis, value: float) -> float:
-    """Return the value by which a scale places a figure: the stretched one of a percentile."""
-    return stretched(value) if axis.scale is Scale.PERCENTILE else value
+    """Return the value by which a scale places a figure.
+
+    That of a percentile is 1 for 0, 10 for 90, 100 for 99, so that a logarithmic axis spreads the tail.
+    """
+    return 100 / (100 - value) if axis.scale is Scale.PERCENTILE else value
 
 
 def fits(axis: Axis, value: float | str | None) -> bool:
@@ -450,10 +504,9 @@ def fits(axis: Axis, value: float | str | None) -> bool:
     return math.isfinite(value) and (value > 0 or axis.scale is Scale.LINEAR)
 
 
-def share(axis: Axis, extent: tuple[float, float], value: float) -> float:
-    """Return how far along the axis a value stands, 0 to 1."""
+def share(axis: Axis, extent: Extent, value: float) -> float:
+    """Return how far along the axis a placed value stands, 0 to 1."""
     low, high = extent
-    value = placed(axis, value)
     if axis.scale is Scale.LINEAR:
         return (value - low) / (high - low)
     return math.log(value / low) / math.log(high / low)
@@ -462,11 +515,6 @@ def share(axis: Axis, extent: tuple[float, float], value: float) -> float:
 def drawn(chart: Chart) -> list[str]:
     """List the names of the chart's series, each once, in their order."""
     return list(dict.fromkeys(series.name for series in chart.series))
-
-
-def _title(axis: Axis) -> str:
-    shown = axis.unit and axis.unit not in {"ms", "%"}
-    return f"{axis.label}, {axis.unit}" if shown else axis.label
 
 
 def _round_up(value: float) -> float:
@@ -480,7 +528,7 @@ def _ticks(pixels: int) -> int:
     return max(2, pixels // 70)
 
 
-def _crowded(axis: Axis, extent: tuple[float, float], pixels: int) -> tuple[float, float] | None:
+def _crowded(axis: Axis, extent: Extent, pixels: int) -> tuple[float, float] | None:
     """Return the values between which a label of a linear axis collides with that of its end; None where none does.
 
     That of the end is moved inwards by half of its width. Steps are those of d3, which Vega labels by:
@@ -497,10 +545,10 @@ def _crowded(axis: Axis, extent: tuple[float, float], pixels: int) -> tuple[floa
     return high - 1.5 * step, high - 0.5 * step
 
 
-def _values(axis: Axis, extent: tuple[float, float], pixels: int) -> list[float]:
+def _values(axis: Axis, extent: Extent, pixels: int) -> list[float]:
     """Choose the labelled values of an axis that is not linear: as many as fit."""
     if axis.scale is Scale.PERCENTILE:
-        return [stretched(tick) for tick in _TICKS[axis.scale] if stretched(tick) <= extent[1]]
+        return [placed(axis, tick) for tick in _PERCENTILES if placed(axis, tick) <= extent[1]]
     decades = range(math.floor(math.log10(extent[0])), math.ceil(math.log10(extent[1])) + 1)
     shown: list[float] = []
     for steps in _LOGARITHMIC_STEPS:

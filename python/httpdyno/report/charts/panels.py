@@ -1,122 +1,97 @@
 """Charts of several small frames on the same scales: lines, trends, and grids of tiles."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, cast
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
-import altair as alt
-
-from httpdyno.model import Chart, Series, Tile, Tone
+from httpdyno.model import Chart, Tone
 from httpdyno.report.charts.canvas import (
+    ABOVE,
     FACE,
     LABEL_SIZE,
+    LEGEND_GAP,
+    TITLE_ABOVE,
     Canvas,
+    Frame,
     Part,
-    domain,
     drawn,
-    fits,
+    mark,
     named,
     number,
-    point_words,
-    pointed_at,
-    scale,
     text_width,
-    unit,
 )
 
-_PANEL_SIDE: Final = 40
-"""Room for the labels of the vertical axis, which only the first frame of a row has."""
-_PANEL_GAP: Final = 20
 _FEW: Final = 4
 _SOME: Final = 9
 
 
-def draw_panels(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
+def _layer(role: str, kind: str, encoding: Part, **looks: Any) -> Part:  # noqa: ANN401
+    """Draw a mark for each of those rows that have this role."""
+    return {"transform": [{"filter": f"datum.role == '{role}'"}], **mark(kind, encoding, **looks)}
+
+
+def _arranged(canvas: Canvas, frames: Part, names: list[str], columns: int, gap: int, padding: int) -> Part:
+    """Put a frame for each name side by side, under its name: that of its rows that have it as ``panel``."""
+    header = {
+        "title": None,
+        "labelAnchor": "start",
+        "labelColor": canvas.theme.ink,
+        "labelFontSize": 13,
+        "labelFontWeight": 600,
+        "labelLimit": int(FACE * frames["width"]),
+        "labelPadding": padding,
+    }
+    facet = named("panel", sort=[canvas.text(name) for name in names], header=header)
+    data = frames.pop("data")
+    return {"data": data, "facet": facet, "spec": frames, "columns": columns, "spacing": gap}
+
+
+_PANEL_SIDE: Final = 40
+"""Room for the labels of the vertical axis, which only the first frame of a row has."""
+_PANEL_GAP: Final = 20
+
+
+def draw_panels(chart: Chart, canvas: Canvas) -> Part:
     """Draw a chart of kind ``PANELS``."""
     names = drawn(chart)
-    columns = _panel_columns(len(names), canvas)
+    count = len(names)
+    if canvas.narrow:
+        columns = 1 if count <= _FEW else 2
+    else:
+        columns = max(1, min(count, 2 if count <= _FEW else 3 if count <= _SOME else 4))
     width = (canvas.width - 10 - _PANEL_SIDE - (columns - 1) * _PANEL_GAP) // columns
-    height = max(90, min(130, width * 5 // 12))
-    across = domain(chart.x, [x for series in chart.series for x in series.x if not isinstance(x, str)])
-    up = domain(chart.y, [y for series in chart.series for y in series.y])
-    plain = {"title": None}
-    place = {
-        "x": number("x", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width, grid=False) | plain),
-        "y": number(
-            "y",
-            scale=scale(chart.y, up),
-            axis=canvas.axis(chart.y, up, height, upright=True) | plain | {"tickCount": 3},
-        ),
-        "detail": named("line"),
-    }
-    coloured = place | {"color": canvas.colour(chart, names)}
+    frame = Frame.around(chart, canvas, width, max(90, min(130, width * 5 // 12)))
+    place = frame.place()
+    place["x"]["axis"] |= {"title": None, "grid": False}
+    place["y"]["axis"] |= {"title": None, "tickCount": 3}
+    place["detail"] = named("line")
+    coloured = place | {"color": canvas.colour(chart)}
     layers = [
         _layer("others", "line", place, strokeWidth=1, color=canvas.theme.others, opacity=0.7),
         _layer("trial", "line", coloured, strokeWidth=1, opacity=0.35),
         _layer("main", "line", coloured, strokeWidth=2.2),
         _layer("point", "point", coloured | {"description": named("words")}, filled=True, size=36, opacity=0),
     ]
-    frames = alt.layer(*layers, data=canvas.data(_panel_rows(chart, names))).properties(width=width, height=height)
-    facet = named("frame", sort=[canvas.text(name) for name in names], header=_frame_header(canvas, width, 6))
-    return frames.facet(facet=cast(Any, facet), columns=columns, spacing=_PANEL_GAP)
+    frames = {"data": canvas.data(_panel_rows(frame, names)), "layer": layers, **frame.size}
+    return _arranged(canvas, frames, names, columns, _PANEL_GAP, 6)
 
 
-def _panel_columns(count: int, canvas: Canvas) -> int:
-    if canvas.narrow:
-        return 1 if count <= _FEW else 2
-    return max(1, min(count, 2 if count <= _FEW else 3 if count <= _SOME else 4))
-
-
-def _frame_header(canvas: Canvas, width: int, padding: int) -> Part:
-    return {
-        "title": None,
-        "labelAnchor": "start",
-        "labelColor": canvas.theme.ink,
-        "labelFontSize": 13,
-        "labelFontWeight": 600,
-        "labelLimit": int(FACE * width),
-        "labelPadding": padding,
-    }
-
-
-def _layer(role: str, kind: str, encoding: Part, **looks: Any) -> Any:  # noqa: ANN401
-    return alt.Chart(alt.Undefined, **unit(kind, encoding, looks)).transform_filter(f"datum.role == '{role}'")
-
-
-def _panel_rows(chart: Chart, names: list[str]) -> list[dict[str, Any]]:
-    """Draw the series of every frame, as lines and as points for a pointer to find, and those of the others."""
+def _panel_rows(frame: Frame, names: list[str]) -> Iterator[Part]:
+    """Yield the series of every frame, as lines and as points for a pointer to find, and those of the others."""
     # Each of many frames has lines of all others: every second point of them says as much.
     sparse = 2 if len(names) > _FEW else 1
-    rows: list[dict[str, Any]] = []
-    for frame in names:
-        for place, series in enumerate(chart.series):
-            line = {"frame": frame, "line": place, "name": series.name}
-            if series.name == frame:
-                rows += [line | point for point in _own(chart, series)]
-            elif not series.faint:
-                points = _points(chart, series, range(0, len(series.x), sparse))
-                rows += [line | point | {"role": "others"} for point in points]
-    return rows
-
-
-def _own(chart: Chart, series: Series) -> list[dict[str, Any]]:
-    points = _points(chart, series, range(len(series.x)))
-    if series.faint:
-        return [point | {"role": "trial"} for point in points]
-    hover = [
-        point | {"role": "point", "words": point_words(series, place, chart.x, chart.y)}
-        for place in pointed_at(chart, series)
-        for point in _points(chart, series, [place])
-    ]
-    return [point | {"role": "main"} for point in points] + hover
-
-
-def _points(chart: Chart, series: Series, places: Iterable[int]) -> list[dict[str, Any]]:
-    return [
-        {"x": series.x[place], "y": series.y[place]}
-        for place in places
-        if fits(chart.x, series.x[place]) and fits(chart.y, series.y[place])
-    ]
+    for name in names:
+        for line, series in enumerate(frame.chart.series):
+            if series.name == name:
+                places, role = range(len(series.x)), "trial" if series.faint else "main"
+            elif series.faint:
+                continue
+            else:
+                places, role = range(0, len(series.x), sparse), "others"
+            for row in frame.points(series, places):
+                yield row | {"panel": name, "line": line, "role": role}
+            for row in frame.hovered(series) if role == "main" else ():
+                yield row | {"panel": name, "line": line, "role": "point"}
 
 
 _TREND_SIDE: Final = 56
@@ -126,81 +101,57 @@ _LEAST_HEIGHT: Final = 130
 _POINT: Final = 5.5
 _WIDER: Final = 1.4
 _SYMBOL: Final = 16
-_APART: Final = 24
-"""Between the names of a legend: long ones come out wider in the face of a page than they are drawn for."""
 _NAME: Final = 190
 _MOST_NAMES: Final = 6
-_ABOVE: Final = 28
-"""A legend stands above the title of the vertical axis; of several panels it stands above their names."""
 
 
-def draw_trends(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
+def draw_trends(chart: Chart, canvas: Canvas) -> Part:
     """Draw a chart of kind ``TRENDS``."""
+    names = drawn(chart)
+    theme = canvas.theme
     panels = list(dict.fromkeys(series.panel for series in chart.series))
-    columns = _trend_columns(len(panels), canvas)
+    alone = panels in ([], [""])
+    columns = 1 if canvas.narrow or len(panels) < 2 else 2 if len(panels) <= _FEW else 3
     width = (canvas.width - 10 - _TREND_SIDE - (columns - 1) * _TREND_GAP) // columns
     height = _TALL if len(panels) < 2 else max(_LEAST_HEIGHT, width * 5 // 9)
-    across = domain(chart.x, [x for series in chart.series for x in series.x if not isinstance(x, str)])
-    up = domain(chart.y, [*(y for series in chart.series for y in series.y), chart.reference])
-    quantity = number("y", scale=scale(chart.y, up), axis=canvas.above(chart.y, up, height))
-    place = {"x": number("x", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width)), "y": quantity}
-    alone = panels in ([], [""])
-    names = drawn(chart)
-    legend = _legend(names, canvas) | {"offset": _ABOVE if alone else 10, "symbolOpacity": 1}
-    coloured = place | {"color": canvas.colour(chart, names, legend=legend), "detail": named("line")}
-    reference = {"y": quantity, "text": named("text"), "x": {"value": 5}}
+    frame = Frame.around(chart, canvas, width, height)
+    place = frame.place()
+    quantity = {"y": place["y"]}
+    legend = _legend(names, canvas) | {"offset": ABOVE if alone else 10, "symbolOpacity": 1}
+    coloured = place | {"color": canvas.colour(chart, legend=legend), "detail": named("line")}
+    hover = coloured | {"description": named("words"), "size": number("size", scale=None, legend=None)}
+    reference = quantity | {"text": named("text"), "x": {"value": 5}}
     asked = {"dy": -8, "align": "left", "fontSize": LABEL_SIZE, "limit": int(FACE * width)}
-    halo = {"color": canvas.theme.surface, "stroke": canvas.theme.surface, "strokeWidth": 4, "strokeJoin": "round"}
-    dot = {"filled": True, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": 0.7}
-    size = number("size", scale=None, legend=None)
+    halo = {"color": theme.surface, "stroke": theme.surface, "strokeWidth": 4, "strokeJoin": "round"}
+    edge = {"filled": True, "opacity": 1, "stroke": theme.surface, "strokeWidth": 0.7}
     layers = [
-        _layer("asked", "rule", {"y": quantity}, strokeWidth=1.5, strokeDash=[5, 4], color=canvas.theme.quiet),
+        _layer("asked", "rule", quantity, strokeWidth=1.5, strokeDash=[5, 4], color=theme.quiet),
         _layer("faint", "line", coloured, strokeWidth=1.5, strokeDash=[3, 3], opacity=0.75),
         _layer("line", "line", coloured, strokeWidth=2, strokeJoin="round"),
-        _layer("point", "point", coloured | {"description": named("words"), "size": size}, **dot),
+        _layer("point", "point", hover, **edge),
         # Lines run behind its name.
         _layer("asked", "text", reference, **asked, **halo),
-        _layer("asked", "text", reference, **asked, color=canvas.theme.quiet),
+        _layer("asked", "text", reference, **asked, color=theme.quiet),
     ]
-    rows = []
+    rows: list[Part] = []
     for line, series in enumerate(chart.series):
         # The more lines are drawn over one, the larger its points: where they coincide, they are seen as rings.
-        under = len(names) - 1 - names.index(series.name)
-        rows += [row | {"size": (_POINT + _WIDER * under) ** 2} for row in _trend_rows(chart, series, line)]
+        size = (_POINT + _WIDER * (len(names) - 1 - names.index(series.name))) ** 2
+        own = [row | {"panel": series.panel, "line": line, "size": size} for row in frame.points(series, words=True)]
+        for role in ["faint"] if series.faint else ["line", "point"]:
+            rows += [row | {"role": role} for row in own]
     if chart.reference is not None:
-        words = canvas.text(chart.reference_name)
-        rows += [{"panel": panel, "role": "asked", "y": chart.reference, "text": words} for panel in panels]
-    frames = alt.layer(*layers, data=canvas.data(rows)).properties(width=width, height=height)
-    if alone:
-        return frames
-    facet = named("panel", sort=[canvas.text(panel) for panel in panels], header=_frame_header(canvas, width, 24))
-    return frames.facet(facet=cast(Any, facet), columns=columns, spacing=_TREND_GAP)
-
-
-def _trend_columns(panels: int, canvas: Canvas) -> int:
-    if canvas.narrow or panels < 2:
-        return 1
-    return 2 if panels <= _FEW else 3
+        at = {"role": "asked", "y": chart.reference, "text": chart.reference_name}
+        rows += [at | {"panel": panel} for panel in panels]
+    frames = {"data": canvas.data(rows), "layer": layers, **frame.size}
+    return frames if alone else _arranged(canvas, frames, panels, columns, _TREND_GAP, 24)
 
 
 def _legend(names: Sequence[str], canvas: Canvas) -> Part:
     """Lay a legend out in as many columns as fit: one that is wider than the chart makes it smaller."""
-    widest = min(max((text_width(name, LABEL_SIZE) for name in names), default=0), _NAME) + _SYMBOL + _APART
+    widest = min(max((text_width(name, LABEL_SIZE) for name in names), default=0), _NAME) + _SYMBOL + LEGEND_GAP
     columns = max(1, min(_MOST_NAMES, int(canvas.width / widest)))
-    return {"columns": columns, "columnPadding": _APART, "labelLimit": _NAME}
-
-
-def _trend_rows(chart: Chart, series: Series, line: int) -> list[dict[str, Any]]:
-    """Return the points of a series for its line, and once more for a pointer to find unless they lie behind."""
-    rows: list[dict[str, Any]] = []
-    for place, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
-        if isinstance(x, str) or not fits(chart.x, x) or not fits(chart.y, y):
-            continue
-        row = {"panel": series.panel, "name": series.name, "line": line, "x": x, "y": y}
-        rows.append(row | {"role": "faint" if series.faint else "line"})
-        if not series.faint:
-            rows.append(row | {"role": "point", "words": point_words(series, place, chart.x, chart.y)})
-    return rows
+    return {"columns": columns, "columnPadding": LEGEND_GAP, "labelLimit": _NAME}
 
 
 _ROW: Final = 26
@@ -213,43 +164,41 @@ _LABEL: Final = 8
 _TITLE: Final = 20
 
 
-def draw_tiles(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
+def draw_tiles(chart: Chart, canvas: Canvas) -> Part:
     """Draw a chart of kind ``TILES``."""
-    panels = list(dict.fromkeys(tile.panel for tile in chart.tiles))
-    columns = list(dict.fromkeys(tile.column for tile in chart.tiles))
-    rows = list(dict.fromkeys(tile.row for tile in chart.tiles))
+    theme = canvas.theme
+    panels, columns, rows = (
+        list(dict.fromkeys(getattr(tile, part) for tile in chart.tiles)) for part in ("panel", "column", "row")
+    )
     side = max((text_width(row, LABEL_SIZE) for row in rows), default=0) + _LABEL
-    abreast, tile = _laid_out(len(panels), max(len(columns), 1), canvas.width - side - 10)
-    width, height = tile * max(len(columns), 1), _ROW * max(len(rows), 1)
-    across = _axis(canvas, columns, chart.x.label, tile) | {"labelPadding": 5}
-    up = _axis(canvas, rows, chart.y.label, _ROW) | _above(chart)
+    abreast, width = _laid_out(len(panels), max(len(columns), 1), canvas.width - side - 10)
+    across = _tile_axis(canvas, columns, chart.x.label, width) | {"labelPadding": 5}
+    up = _tile_axis(canvas, rows, chart.y.label, _ROW)
+    if chart.y.label:
+        up |= {**TITLE_ABOVE, "titleY": -5, "labelOverlap": False}
     place = {
         "x": number("x", scale={"domain": [0, len(columns)], "nice": False}, axis=across),
         "x2": {"field": "x2"},
         "y": number("y", scale={"domain": [0, len(rows)], "nice": False}, axis=up),
         "y2": {"field": "y2"},
     }
-    middle = {"x": place["x"] | {"field": "middle"}, "y": place["y"] | {"field": "centre"}}
+    middle = {"x": place["x"] | {"field": "middle"}, "y": place["y"] | {"field": "centre"}, "text": named("text")}
+    names = dict(chart.tones)
     tones = [tone for tone in Tone if any(one.tone is tone for one in chart.tiles)]
-    filled = {"color": _colour(chart, canvas, tones), "description": named("words")}
+    legend = {"columns": 2 if canvas.narrow else 6, "labelLimit": 220, "columnPadding": 34}
+    colour = canvas.coloured("tone", {names.get(tone, tone.value): theme.tones[tone] for tone in tones}, legend)
+    filled = place | {"color": colour, "description": named("words")}
     layers = [
-        _layer("tile", "rect", place | filled, stroke=canvas.theme.surface, strokeWidth=1.5),
-        *(
-            _layer(tone, "text", middle | {"text": named("text")}, fontSize=_TEXT, color=canvas.theme.on_tones[tone])
-            for tone in tones
-        ),
-        _layer("border", "rule", place, strokeWidth=2.5, strokeCap="square", color=canvas.theme.ink),
+        _layer("tile", "rect", filled, stroke=theme.surface, strokeWidth=1.5),
+        *(_layer(tone, "text", middle, fontSize=_TEXT, color=theme.on_tones[tone]) for tone in tones),
+        _layer("border", "rule", place, strokeWidth=2.5, strokeCap="square", color=theme.ink),
     ]
-    everything = [row for panel in panels for row in _tile_rows(chart, panel, columns, rows, tile)]
-    frames = alt.layer(*layers, data=canvas.data(everything)).properties(width=width, height=height)
+    everything = [row for panel in panels for row in _tile_rows(chart, panel, columns, rows, width)]
+    size = {"width": width * max(len(columns), 1), "height": _ROW * max(len(rows), 1)}
+    frames = {"data": canvas.data(everything), "layer": layers, **size}
     if panels in ([], [""]):
         return frames
-    facet = named(
-        "panel",
-        sort=[canvas.text(panel) for panel in panels],
-        header=_frame_header(canvas, width, _TITLE if chart.y.label else 6),
-    )
-    return frames.facet(facet=cast(Any, facet), columns=abreast, spacing=_TILE_GAP)
+    return _arranged(canvas, frames, panels, abreast, _TILE_GAP, _TITLE if chart.y.label else 6)
 
 
 def _laid_out(panels: int, columns: int, room: float) -> tuple[int, int]:
@@ -262,7 +211,7 @@ def _laid_out(panels: int, columns: int, room: float) -> tuple[int, int]:
     return 1, max(widest, 1)
 
 
-def _axis(canvas: Canvas, labels: list[str], title: str, pixels: int) -> Part:
+def _tile_axis(canvas: Canvas, labels: list[str], title: str, pixels: int) -> Part:
     """Label the middle of each column or row; Vega-Lite reads the labels from an expression."""
     texts = json.dumps([canvas.text(label) for label in labels])
     return {
@@ -275,22 +224,7 @@ def _axis(canvas: Canvas, labels: list[str], title: str, pixels: int) -> Part:
     }
 
 
-def _above(chart: Chart) -> Part:
-    """Put the title of the rows above them, horizontally."""
-    turned = {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "end", "titleBaseline": "bottom"}
-    return {**turned, "titleX": 0, "titleY": -5, "labelOverlap": False} if chart.y.label else {}
-
-
-def _colour(chart: Chart, canvas: Canvas, tones: list[Tone]) -> Part:
-    names = dict(chart.tones)
-    said = [canvas.text(names.get(tone, tone.value)) for tone in tones]
-    legend: Part = {"columns": 2 if canvas.narrow else 6, "labelLimit": 220, "columnPadding": 34}
-    scale = {"domain": said, "range": [canvas.theme.tones[tone] for tone in tones]}
-    # A legend of nothing is infinitely wide.
-    return named("tone", scale=scale, legend=legend if tones else None)
-
-
-def _tile_rows(chart: Chart, panel: str, columns: list[str], rows: list[str], width: int) -> Iterator[dict[str, Any]]:
+def _tile_rows(chart: Chart, panel: str, columns: list[str], rows: list[str], width: int) -> Iterator[Part]:
     names = dict(chart.tones)
     held: dict[tuple[int, int], bool] = {}
     for tile in chart.tiles:
@@ -299,15 +233,13 @@ def _tile_rows(chart: Chart, panel: str, columns: list[str], rows: list[str], wi
         x, y = columns.index(tile.column), rows.index(tile.row)
         if tile.tone is not Tone.UNKNOWN:  # next to an unknown tile the border is unknown
             held[x, y] = tile.tone in {Tone.HELD, Tone.DOUBTFUL}
+        words = f"{panel}, {tile.words}" if panel else tile.words
         where = {"panel": panel, "x": x, "x2": x + 1, "y": y, "y2": y + 1, "middle": x + 0.5, "centre": y + 0.5}
-        yield where | {"role": "tile", "tone": names.get(tile.tone, tile.tone.value), "words": _words(tile)}
+        yield where | {"role": "tile", "tone": names.get(tile.tone, tile.tone.value), "words": words}
         if text_width(tile.text, _TEXT) <= width:
             yield where | {"role": tile.tone.value, "text": tile.text}
-    yield from (_line(panel, *ends) for ends in _borders(held))
-
-
-def _words(tile: Tile) -> str:
-    return f"{tile.panel}, {tile.words}" if tile.panel else tile.words
+    for x, y, x2, y2 in _borders(held):
+        yield {"panel": panel, "role": "border", "x": x, "y": y, "x2": x2, "y2": y2}
 
 
 def _borders(held: dict[tuple[int, int], bool]) -> Iterator[tuple[int, int, int, int]]:
@@ -317,7 +249,3 @@ def _borders(held: dict[tuple[int, int], bool]) -> Iterator[tuple[int, int, int,
             yield x + 1, y, x + 1, y + 1
         if held.get((x, y + 1), here) is not here:
             yield x, y + 1, x + 1, y + 1
-
-
-def _line(panel: str, x: int, y: int, x2: int, y2: int) -> dict[str, Any]:
-    return {"panel": panel, "role": "border", "x": x, "y": y, "x2": x2, "y2": y2}

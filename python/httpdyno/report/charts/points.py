@@ -1,76 +1,58 @@
 """Points in one frame, each series named at its main one; and points with curves fitted to them."""
 
-from collections.abc import Iterator
-from typing import Any, Final
-
-import altair as alt
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from httpdyno.model import Chart, Mark, Series
 from httpdyno.report.charts.canvas import (
+    ABOVE,
     FACE,
     LABEL_SIZE,
+    SIDE,
     Canvas,
+    Frame,
     Part,
-    domain,
-    drawn,
+    dot,
     fits,
     named,
     number,
+    pixel,
     placed,
-    point_words,
-    scale,
     share,
     text_width,
 )
 
 _POINTS_HEIGHT: Final = 300
-_SIDE: Final = 62
 _RADIUS: Final = 9
 _Box = tuple[float, float, float, float]
 
 
-def draw_points(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
+def draw_points(chart: Chart, canvas: Canvas) -> Part:
     """Draw a chart of kind ``POINTS``."""
-    width = canvas.width - _SIDE
-    across = domain(chart.x, [x for series in chart.series for x in series.x if not isinstance(x, str)])
-    up = domain(chart.y, [y for series in chart.series for y in series.y])
-    place = {
-        "x": number("x", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width)),
-        "y": number("y", scale=scale(chart.y, up), axis=canvas.above(chart.y, up, _POINTS_HEIGHT)),
-    }
-    hover = place | {"color": canvas.colour(chart, drawn(chart)), "description": named("words")}
-    main = [series for series in chart.series if not series.faint]
-    rows = _point_rows([series for series in chart.series if series.faint], chart)
-    names = _point_rows(main, chart)
-    offsets = _place_labels(names, [(across, width), (up, _POINTS_HEIGHT)], chart)
-    dot = {"filled": True, "size": 130, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": 1.5}
+    frame = Frame.around(chart, canvas, canvas.width - SIDE, _POINTS_HEIGHT)
+    place = frame.place()
+    hover = place | {"color": canvas.colour(chart), "description": named("words")}
+    rows = _rows(frame, (series for series in chart.series if not series.faint))
+    trials = _rows(frame, (series for series in chart.series if series.faint))
     text = {"align": "left", "baseline": "middle", "fontSize": LABEL_SIZE, "color": canvas.theme.ink, "limit": 200}
     layers = [
-        canvas.marks("point", rows, hover, filled=True, size=34, opacity=0.32),
-        canvas.marks("point", names, hover, **dot),
+        canvas.marks("point", trials, hover, filled=True, size=34, opacity=0.32),
+        canvas.marks("point", rows, hover, **dot(canvas, 130)),
         *(
             canvas.marks("text", [row], place | {"text": named("name")}, dx=dx, dy=dy, **text)
-            for row, (dx, dy) in zip(names, offsets, strict=True)
+            for row, (dx, dy) in zip(rows, _place_labels(rows, frame), strict=True)
         ),
     ]
-    return alt.layer(*layers).properties(width=width, height=_POINTS_HEIGHT)
+    return {"layer": layers, **frame.size}
 
 
-def _point_rows(many: list[Series], chart: Chart) -> list[dict[str, Any]]:
-    return [
-        {"x": x, "y": y, "name": series.name, "words": point_words(series, place, chart.x, chart.y)}
-        for series in many
-        for place, (x, y) in enumerate(zip(series.x, series.y, strict=True))
-        if fits(chart.x, x) and fits(chart.y, y)
-    ]
+def _rows(frame: Frame, many: Iterable[Series]) -> list[Part]:
+    return [row for series in many for row in frame.points(series, words=True)]
 
 
-def _place_labels(
-    rows: list[dict[str, Any]], frame: list[tuple[tuple[float, float], int]], chart: Chart
-) -> list[tuple[float, float]]:
+def _place_labels(rows: list[Part], frame: Frame) -> list[tuple[float, float]]:
     """Choose the place of each name around its point: the first free one, else the right."""
-    (across, width), (up, height) = frame
-    centres = [(share(chart.x, across, row["x"]) * width, (1 - share(chart.y, up, row["y"])) * height) for row in rows]
+    centres = [frame.pixels(row) for row in rows]
     taken = [(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in centres]
     offsets = []
     for row, (x, y) in zip(rows, centres, strict=True):
@@ -79,7 +61,7 @@ def _place_labels(
         free = [
             number
             for number, box in enumerate(boxes)
-            if box[0] >= 0 and box[2] <= width and not any(_overlap(box, other) for other in taken)
+            if box[0] >= 0 and box[2] <= frame.width and not any(_overlap(box, other) for other in taken)
         ]
         chosen = free[0] if free else 0
         taken.append(boxes[chosen])
@@ -103,97 +85,60 @@ def _overlap(one: _Box, other: _Box) -> bool:
 
 
 _FITTED_HEIGHT: Final = 320
-_ABOVE: Final = 28
-"""A legend stands above the title of the vertical axis."""
 _LABEL_LINE: Final = 17
 _LEGEND_LABEL: Final = 260
-_APART: Final = 36
-"""Between the names of a legend: long ones come out wider in the face of a page than they are drawn for."""
+_LEGEND_GAP: Final = 36
 
 
-def draw_fitted(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
+def draw_fitted(chart: Chart, canvas: Canvas) -> Part:
     """Draw a chart of kind ``FITTED``."""
-    names = drawn(chart)
-    width = canvas.width - _SIDE
-    places = [x for series in chart.series for x in series.x if not isinstance(x, str)]
-    across = domain(chart.x, [*places, *(mark.x for mark in chart.marks)])
-    highest = domain(chart.y, [y for series in chart.series for y in (*series.y, *series.high)])
     # The names of the marked places stand above everything that is drawn.
-    room = 1 + _LABEL_LINE * (len(chart.marks) + 0.5) / _FITTED_HEIGHT if chart.marks else 1.0
-    up = (highest[0], highest[1] * room)
+    headroom = 1 + _LABEL_LINE * (len(chart.marks) + 0.5) / _FITTED_HEIGHT if chart.marks else 1.0
+    frame = Frame.around(chart, canvas, canvas.width - SIDE, _FITTED_HEIGHT, headroom=headroom)
     legend = {
         "columns": 1 if canvas.narrow else 4,
-        "offset": _ABOVE,
+        "offset": ABOVE,
         "labelLimit": _LEGEND_LABEL,
-        "columnPadding": _APART,
+        "columnPadding": _LEGEND_GAP,
     }
-    x = number("x", scale=scale(chart.x, across), axis=canvas.axis(chart.x, across, width))
-    y = number("y", scale=scale(chart.y, up), axis=canvas.above(chart.y, up, _FITTED_HEIGHT))
-    colour = canvas.colour(chart, names, legend=legend)
-    curves = [series for series in chart.series if not series.faint and not series.low]
-    points = [series for series in chart.series if not series.faint and series.low]
-    behind = [series for series in chart.series if series.faint]
-    place = {"x": x, "y": y, "color": colour}
+    place = frame.place() | {"color": canvas.colour(chart, legend=legend)}
     hover = place | {"description": named("words")}
-    ends = place | {"y": y | {"field": "low"}, "y2": {"field": "high"}}
-    dot: Part = {"filled": True, "size": 110, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": 1.5}
-    rows = _fitted_rows(points, chart)
+    ends = place | {"y": place["y"] | {"field": "low"}, "y2": {"field": "high"}}
+    one_by_one = place | {"detail": named("name"), "order": number("place")}
+    curves = _rows(frame, (series for series in chart.series if not series.faint and not series.low))
+    rows = _rows(frame, (series for series in chart.series if not series.faint and series.low))
+    trials = _rows(frame, (series for series in chart.series if series.faint))
     bounded = [row for row in rows if row["low"] is not None]
-    one_by_one = {"detail": named("name"), "order": number("place")}
-    drawing = alt.layer(
-        canvas.marks("line", _fitted_rows(curves, chart), place | one_by_one, strokeWidth=2, strokeJoin="round"),
+    layers = [
+        *_draw_marks(frame),
+        canvas.marks("line", curves, one_by_one, strokeWidth=2, strokeJoin="round"),
         canvas.marks("rule", bounded, ends, strokeWidth=3, strokeCap="round", opacity=0.55),
-        canvas.marks("point", _fitted_rows(behind, chart), hover, filled=True, size=34, opacity=0.32),
-        canvas.marks("point", rows, hover, **dot),
-    )
-    if chart.marks:
-        marked = alt.layer(*_draw_marks(chart, canvas, across, width))
-        drawing = alt.layer(marked, drawing).resolve_scale(x="independent", y="independent")
-    return drawing.properties(width=width, height=_FITTED_HEIGHT)
-
-
-def _fitted_rows(many: list[Series], chart: Chart) -> list[dict[str, Any]]:
-    return [
-        {
-            "x": placed(chart.x, x),
-            "y": y,
-            "low": series.low[place] if series.low else None,
-            "high": series.high[place] if series.high else None,
-            "name": series.name,
-            "place": place,
-            "words": point_words(series, place, chart.x, chart.y),
-        }
-        for series in many
-        for place, (x, y) in enumerate(zip(series.x, series.y, strict=True))
-        if not isinstance(x, str) and fits(chart.x, x) and fits(chart.y, y)
+        canvas.marks("point", trials, hover, filled=True, size=34, opacity=0.32),
+        canvas.marks("point", rows, hover, **dot(canvas, 110)),
     ]
+    return {"layer": layers, **frame.size}
 
 
-def _draw_marks(chart: Chart, canvas: Canvas, across: tuple[float, float], width: int) -> list[Any]:
+def _draw_marks(frame: Frame) -> list[Part]:
     """Draw a line down from each mark's name, which stands where there is room for it."""
-    layers: list[Any] = []
-    pixels_x, pixels_y = {"domain": [0, width]}, {"domain": [_FITTED_HEIGHT, 0]}
-    marks = [(share(chart.x, across, mark.x) * width, mark) for mark in chart.marks if fits(chart.x, mark.x)]
+    chart, canvas, width = frame.chart, frame.canvas, frame.width
+    layers: list[Part] = []
+    marks = [
+        (share(chart.x, frame.across, placed(chart.x, mark.x)) * width, mark)
+        for mark in chart.marks
+        if fits(chart.x, mark.x)
+    ]
+    down = {"x": pixel("x"), "y": pixel("top"), "y2": {"field": "bottom"}}
+    text = {"x": pixel("x"), "y": pixel("middle"), "text": named("name")}
     for line, (leftwards, at, mark) in enumerate(_choose_sides(marks, width)):
-        row = {"x": at, "top": line * _LABEL_LINE, "middle": (line + 0.5) * _LABEL_LINE, "bottom": _FITTED_HEIGHT}
-        down = {
-            "x": number("x", scale=pixels_x, axis=None),
-            "y": number("top", scale=pixels_y, axis=None),
-            "y2": {"field": "bottom"},
-        }
-        text = {
-            "x": down["x"],
-            "y": number("middle", scale=pixels_y, axis=None),
-            "text": named("name"),
-        }
-        room = at if leftwards else width - at
+        row = {"x": at, "top": line * _LABEL_LINE, "middle": (line + 0.5) * _LABEL_LINE, "bottom": frame.height}
         looks = {
             "align": "right" if leftwards else "left",
             "baseline": "middle",
             "dx": -5 if leftwards else 5,
             "fontSize": LABEL_SIZE,
             "color": canvas.theme.ink,
-            "limit": int(max(FACE * room, 40)),
+            "limit": int(max(FACE * (at if leftwards else width - at), 40)),
         }
         dashes = {"strokeDash": [4, 3]} if mark.faint else {}
         layers.append(canvas.marks("rule", [row], down, color=canvas.theme.quiet, strokeWidth=1.5, **dashes))

@@ -1,22 +1,21 @@
 """Charts with a row for each subject: intervals of an estimate, and stacked bars."""
 
-from typing import Any, Final
-
-import altair as alt
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from httpdyno.model import Chart, Scale, Series
+from httpdyno.report.cell import figure_text
 from httpdyno.report.charts.canvas import (
     LABEL_SIZE,
     Canvas,
+    Frame,
     Part,
-    domain,
+    dot,
     drawn,
-    figure,
     fits,
     named,
     number,
     point_words,
-    scale,
     text_width,
     with_unit,
 )
@@ -27,79 +26,63 @@ _FIGURES: Final = 150
 _FIGURES_NARROW: Final = 54
 
 
-def draw_intervals(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
+def _names_width(names: Sequence[str], canvas: Canvas, most: int) -> float:
+    widest = max((text_width(name, LABEL_SIZE + 1) for name in names), default=0) + 12
+    return min(widest, canvas.width * 2 // 5 if canvas.narrow else most)
+
+
+def draw_intervals(chart: Chart, canvas: Canvas) -> Part:
     """Draw a chart of kind ``INTERVALS``."""
     names = drawn(chart)
-    left = min(max((text_width(name, LABEL_SIZE + 1) for name in names), default=0) + 12, _limit(canvas))
-    width = int(canvas.width - left - (_FIGURES_NARROW if canvas.narrow else _FIGURES) - 14)
-    everything = [value for series in chart.series for value in (*series.y, *series.low, *series.high)]
-    extent = domain(chart.y, [*everything, chart.reference])
-    row = {"y": canvas.names(names, left)}
-    value = {"x": number("value", scale=scale(chart.y, extent), axis=canvas.axis(chart.y, extent, width))}
-    colour = {"color": canvas.colour(chart, names)}
-    at_the_right = row | {"x": {"value": width}}
-    rows = _interval_rows([series for series in chart.series if not series.faint], chart)
-    trials = _interval_rows([series for series in chart.series if series.faint], chart)
-    dot = {"filled": True, "size": 120, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": 1.5}
+    theme = canvas.theme
+    left = _names_width(names, canvas, _INTERVAL_NAMES_AT_MOST)
+    width = canvas.width - left - (_FIGURES_NARROW if canvas.narrow else _FIGURES) - 14
+    frame = Frame.around(chart, canvas, width, _ROW * max(1, len(names)))
+    row = {"y": canvas.names(names, left), "color": canvas.colour(chart)}
+    value = {"x": frame.along("value")}
+    ends = {"x": frame.along("low"), "x2": {"field": "high"}}
+    hover = row | value | {"description": named("words")}
+    right = {"y": row["y"], "x": {"value": frame.width}}
+    rows = [row for series in chart.series if not series.faint for row in _interval_rows(chart, series)]
+    trials = [row for series in chart.series if series.faint for row in _interval_rows(chart, series)]
     text = {"align": "left", "fontSize": LABEL_SIZE + 1}
-    hover = {"description": named("words")}
+    estimate = right | {"text": named("estimate")}
     layers = [
-        canvas.marks("point", trials, row | value | colour | hover, filled=True, size=34, opacity=0.32),
-        canvas.marks("rule", rows, row | colour | _ends(value["x"]), strokeWidth=3, strokeCap="round"),
-        canvas.marks("point", rows, row | value | colour | hover, **dot),
-        canvas.marks(
-            "text",
-            rows,
-            at_the_right | {"text": named("estimate")},
-            dx=12,
-            fontWeight=600,
-            color=canvas.theme.ink,
-            **text,
-        ),
+        canvas.marks("point", trials, hover, filled=True, size=34, opacity=0.32),
+        canvas.marks("rule", rows, row | ends, strokeWidth=3, strokeCap="round"),
+        canvas.marks("point", rows, hover, **dot(canvas, 120)),
+        canvas.marks("text", rows, estimate, dx=12, fontWeight=600, color=theme.ink, **text),
     ]
     if not canvas.narrow:
-        interval = at_the_right | {"text": named("interval")}
-        layers.append(canvas.marks("text", rows, interval, dx=66, color=canvas.theme.quiet, **text))
+        interval = right | {"text": named("interval")}
+        layers.append(canvas.marks("text", rows, interval, dx=66, color=theme.quiet, **text))
     if chart.reference is not None:
-        dashed = {"color": canvas.theme.quiet, "strokeDash": [3, 3]}
-        layers.insert(0, canvas.marks("rule", [{"value": chart.reference}], value, **dashed))
-    return alt.layer(*layers).properties(width=width, height=_ROW * max(1, len(names)))
+        line = [{"value": chart.reference}]
+        layers.insert(0, canvas.marks("rule", line, value, color=theme.quiet, strokeDash=[3, 3]))
+    return {"layer": layers, **frame.size}
 
 
-def _ends(value: Part) -> Part:
-    return {"x": value | {"field": "low"}, "x2": {"field": "high"}}
+def _interval_rows(chart: Chart, series: Series) -> list[Part]:
+    def text(value: float) -> str:
+        return f"{value:.2f}\u00d7" if chart.y.scale is Scale.LOGARITHMIC else figure_text(value)
 
-
-def _limit(canvas: Canvas) -> int:
-    return canvas.width * 2 // 5 if canvas.narrow else _INTERVAL_NAMES_AT_MOST
-
-
-def _interval_rows(many: list[Series], chart: Chart) -> list[dict[str, Any]]:
-    return [
-        {
-            "name": series.name,
-            "value": value,
-            "low": series.low[place] if series.low else None,
-            "high": series.high[place] if series.high else None,
-            "estimate": _estimate(value, chart),
-            "interval": _interval(series, place, chart),
-            "words": point_words(series, place, chart.x, chart.y),
-        }
-        for series in many
-        for place, value in enumerate(series.y)
-        if value is not None and fits(chart.y, value)
-    ]
-
-
-def _estimate(value: float, chart: Chart) -> str:
-    return f"{value:.2f}\u00d7" if chart.y.scale is Scale.LOGARITHMIC else figure(value)
-
-
-def _interval(series: Series, place: int, chart: Chart) -> str:
-    low, high = (bounds[place] if bounds else None for bounds in (series.low, series.high))
-    if low is None or high is None:
-        return ""
-    return f"{_estimate(low, chart)} to {_estimate(high, chart)}"
+    rows = []
+    for place, value in enumerate(series.y):
+        if value is None or not fits(chart.y, value):
+            continue
+        low, high = (bounds[place] if bounds else None for bounds in (series.low, series.high))
+        rows.append(
+            {
+                "name": series.name,
+                "value": value,
+                "low": low,
+                "high": high,
+                "estimate": text(value),
+                "interval": "" if low is None or high is None else f"{text(low)} to {text(high)}",
+                "words": point_words(chart, series, place),
+            }
+        )
+    return rows
 
 
 _BAR_NAMES_AT_MOST: Final = 200
@@ -109,66 +92,54 @@ _SUM: Final = 60
 _PER_CENT: Final = "format(100 * datum.value, '~r') + ' %'"
 
 
-def draw_stacked_bars(chart: Chart, canvas: Canvas) -> Any:  # noqa: ANN401  # Altair's many kinds of charts
+def draw_stacked_bars(chart: Chart, canvas: Canvas) -> Part:
     """Draw a chart of kind ``STACKED_BARS``."""
-    names = drawn(chart)
-    bars = list(dict.fromkeys(str(x) for series in chart.series for x in series.x))
-    left = min(
-        max((text_width(bar, LABEL_SIZE + 1) for bar in bars), default=0) + 12,
-        canvas.width * 2 // 5 if canvas.narrow else _BAR_NAMES_AT_MOST,
-    )
+    sums: dict[str, float] = {}
+    for series in chart.series:
+        for bar, count in zip(map(str, series.x), series.y, strict=True):
+            sums[bar] = sums.get(bar, 0.0) + (count or 0.0)
+    bars = list(sums)
+    left = _names_width(bars, canvas, _BAR_NAMES_AT_MOST)
     shares = chart.y.unit in _SHARES
     width = int(canvas.width - left - (26 if shares else _SUM))
-    rows = _bar_rows(chart, width)
-    sums = _sums(chart)
-    row = {"y": canvas.names(bars, left, paddingInner=0.3, paddingOuter=0.1) | {"field": "bar"}}
     most = 1.0 if shares else max(sums.values(), default=0.0) or 1.0
-    along = {"scale": {"domain": [0, most], "nice": False}}
-    if shares:
-        along["axis"] = {"title": None, "labelExpr": _PER_CENT, "grid": False, "tickCount": 5}
-    else:
-        along["axis"] = canvas.axis(chart.y, (0, most), width, grid=False)
-    extent = {"x": number("from", **along), "x2": {"field": "to"}, "description": named("words")}
-    colour = {"color": canvas.colour(chart, names, legend={"columns": 3 if canvas.narrow else 6})}
+    axis: Part = {"title": None, "labelExpr": _PER_CENT, "grid": False, "tickCount": 5}
+    if not shares:
+        axis = canvas.axis(chart.y, (0, most), width, grid=False)
+    along = {"scale": {"domain": [0, most], "nice": False}, "axis": axis}
+    row = {"y": canvas.names(bars, left, paddingInner=0.3, paddingOuter=0.1) | {"field": "bar"}}
+    colour = canvas.colour(chart, legend={"columns": 3 if canvas.narrow else 6})
+    extent = {"x": number("from", **along), "x2": {"field": "to"}, "color": colour, "description": named("words")}
     share = {"x": number("middle", **along), "text": named("share")}
+    rows = _bar_rows(chart, sums, width)
     layers = [
-        canvas.marks("bar", rows, row | extent | colour, stroke=canvas.theme.surface, strokeWidth=1),
+        canvas.marks("bar", rows, row | extent, stroke=canvas.theme.surface, strokeWidth=1),
         canvas.marks("text", rows, row | share, fontSize=LABEL_SIZE, color=canvas.theme.on_fill),
     ]
     if not shares:
-        ends = [{"bar": bar, "to": total, "sum": figure(total)} for bar, total in sums.items()]
+        ends = [{"bar": bar, "to": total, "sum": figure_text(total)} for bar, total in sums.items()]
         whole = row | {"x": number("to", **along), "text": named("sum")}
         layers.append(canvas.marks("text", ends, whole, align="left", dx=6, fontWeight=600, color=canvas.theme.ink))
-    return alt.layer(*layers).properties(width=width, height=_ROW * max(1, len(bars)))
+    return {"layer": layers, "width": width, "height": _ROW * max(1, len(bars))}
 
 
-def _sums(chart: Chart) -> dict[str, float]:
-    """Add up the parts of each bar."""
-    totals: dict[str, float] = {}
-    for series in chart.series:
-        for x, y in zip(series.x, series.y, strict=True):
-            totals[str(x)] = totals.get(str(x), 0.0) + (y or 0.0)
-    return totals
-
-
-def _bar_rows(chart: Chart, width: int) -> list[dict[str, Any]]:
+def _bar_rows(chart: Chart, sums: Mapping[str, float], width: int) -> list[Part]:
     """Lay the parts of each bar end to end; a figure is written on one where there is room for it."""
-    totals = _sums(chart)
     shares = chart.y.unit in _SHARES
-    longest = max(totals.values(), default=0.0)
+    longest = 1.0 if shares else max(sums.values(), default=0.0)
     rows = []
-    reached = dict.fromkeys(totals, 0.0)
+    reached = dict.fromkeys(sums, 0.0)
     for series in chart.series:
-        for x, y in zip(series.x, series.y, strict=True):
-            bar, count = str(x), y or 0.0
+        for bar, count in zip(map(str, series.x), series.y, strict=True):
             if not count:
                 continue
-            portion = count / totals[bar]
-            begin, length = reached[bar], portion if shares else count
-            reached[bar] = end = begin + length
-            text = percent(portion) if shares else figure(count)
-            wide = (length if shares else length / longest) * width
-            said = f"{count:,.0f} of {totals[bar]:,.0f}, {text}" if shares else with_unit(count, chart.y)
+            portion = count / sums[bar]
+            length = portion if shares else count
+            begin, end = reached[bar], reached[bar] + length
+            reached[bar] = end
+            text = percent(portion) if shares else figure_text(count)
+            wide = length / longest * width
+            words = f"{count:,.0f} of {sums[bar]:,.0f}, {text}" if shares else with_unit(count, chart.y)
             rows.append(
                 {
                     "bar": bar,
@@ -177,7 +148,7 @@ def _bar_rows(chart: Chart, width: int) -> list[dict[str, Any]]:
                     "to": end,
                     "middle": (begin + end) / 2,
                     "share": text if text_width(text, LABEL_SIZE) + 8 < wide else "",
-                    "words": f"{bar}, {series.name}: {said}",
+                    "words": f"{bar}, {series.name}: {words}",
                 }
             )
     return rows

@@ -46,5 +46,5 @@ def render(table: Table, name: str, surface: Surface = _PLAIN) -> str:
     """Write a table as text in the format of that name."""
     known = format_names()
     if name not in known:
-        raise UnknownName(f"no format {name!r}; known are: {', '.join(known)}")
+        raise UnknownName(f"no format {name!r}; choose from: {', '.join(known)}")
     return cast(_Format, import_module(f"{__name__}.{name}")).render(table, surface)

@@ -33,10 +33,6 @@ DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _TYPES: Final = {
     ColumnKind.TEXT: "string",
     ColumnKind.INTEGER: "integer",
-    ColumnKind.DECIMAL: "number",
-    ColumnKind.DURATION: "number",
-    ColumnKind.TIME: "number",
-    ColumnKind.NUMBER: "number",
     ColumnKind.SIZE: "integer",
     ColumnKind.BOOLEAN: "boolean",
 }
@@ -53,11 +49,7 @@ def json_schema(columns: tuple[Column, ...], title: str) -> dict[str, Any]:
     for column in columns:
         if (former := FORMER_NAMES.get(column.name)) and former not in properties:
             properties[former] = {**_property(column), "description": f"now {column.name}", "deprecated": True}
-    properties["notes"] = {
-        "description": "notes on the row",
-        "type": "array",
-        "items": {"type": "string"},
-    }
+    properties["notes"] = {"description": "notes on the row", "type": "array", "items": {"type": "string"}}
     return {
         "$schema": DIALECT,
         "title": title,
@@ -74,6 +66,6 @@ def json_schema(columns: tuple[Column, ...], title: str) -> dict[str, Any]:
 
 
 def _property(column: Column) -> dict[str, Any]:
-    words = ", ".join(word for word in (column.description, column.unit) if word)
+    words = ", ".join(filter(None, (column.description, column.unit)))
     described = {"description": words} if words else {}
-    return {**described, "type": [_TYPES[column.kind], "null"]}
+    return {**described, "type": [_TYPES.get(column.kind, "number"), "null"]}

@@ -19,22 +19,19 @@ _MENTION: Final = re.compile(r"@(?=\w)")
 
 def render(table: Table, _surface: Surface) -> str:
     """Write a table as a Markdown table, its notes as a list under it."""
-    columns = [(index, column) for index, column in enumerate(table.columns) if column.shown]
-    lines = [
-        _line([_escape(column.heading) for _, column in columns]),
-        _line(["---:" if right_aligned(column) else "---" for _, column in columns]),
-        *(_line([_cell(row[index], column) for index, column in columns]) for row in table.rows),
+    shown = table.select(column.name for column in table.columns if column.shown)
+    rows = [
+        [_escape(column.heading) for column in shown.columns],
+        ["---:" if right_aligned(column) else "---" for column in shown.columns],
+        *([_cell(*pair) for pair in zip(row, shown.columns, strict=True)] for row in shown.rows),
     ]
+    lines = [f"| {' | '.join(row)} |" for row in rows]
     if table.title:
         titles = (f"**{_escape(without_controls(line))}**" for line in table.title.splitlines())
         lines = [*(line for title in titles for line in (title, "")), *lines]
     if table.notes:
         lines += ["", *(f"- {_escape(line)}" for line in note_lines(table))]
     return "\n".join(lines) + "\n"
-
-
-def _line(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
 
 
 def _cell(cell: str | int | float | bool | None, column: Column) -> str:

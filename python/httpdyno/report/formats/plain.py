@@ -9,15 +9,11 @@ _GAP = "  "
 
 def render(table: Table, _surface: Surface) -> str:
     """Write a table as aligned text; unknown values are hyphens, so that all lines have as many fields."""
-    columns = [(index, column) for index, column in enumerate(table.columns) if column.shown]
-    cells = [[column.heading for _, column in columns]]
-    cells += [[cell_text(row[index], column, absent="-") or "-" for index, column in columns] for row in table.rows]
-    widths = [max(len(line[place]) for line in cells) for place in range(len(columns))]
-    lines = [
-        _GAP.join(
-            text.rjust(width) if right_aligned(column) else text.ljust(width)
-            for text, width, (_, column) in zip(line, widths, columns, strict=True)
-        ).rstrip()
-        for line in cells
-    ]
+    shown = table.select(column.name for column in table.columns if column.shown)
+    columns = []
+    for column in shown.columns:
+        texts = [column.heading, *(cell_text(cell, column, absent="-") or "-" for cell in shown.values(column.name))]
+        width = max(map(len, texts))
+        columns.append([text.rjust(width) if right_aligned(column) else text.ljust(width) for text in texts])
+    lines = [_GAP.join(cells).rstrip() for cells in zip(*columns, strict=True)]
     return "\n".join([*lines, *note_lines(table)]) + "\n"

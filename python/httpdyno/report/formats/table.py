@@ -3,17 +3,17 @@
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import Final
 
 from rich.box import Box
 from rich.cells import cell_len
-from rich.console import Console, JustifyMethod
+from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from httpdyno.model import Cell, Column, ColumnKind, Table
+from httpdyno.model import Column, ColumnKind, Table
 from httpdyno.report.cell import TONED, cell_text, note_lines, right_aligned, tone_of, without_controls
 from httpdyno.report.formats import Surface
 
@@ -28,18 +28,41 @@ _UNDER_HEADINGS: Final = Box("    \n    \n ── \n    \n    \n    \n    \n    
 _STYLES: Final = {"good": "green", "doubtful": "yellow", "bad": "red", "absent": "dim"}
 
 
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A column that is shown, with the texts of its cells and the width that it is given."""
+
+    column: Column
+    texts: Sequence[str]
+    width: int
+
+    def least(self, limit: int) -> int:
+        """Return the width to which the column can be folded on a terminal of ``limit`` characters.
+
+        A heading and a verdict stay whole, and so does a word that takes no more than half of the terminal.
+        """
+        column = self.column
+        if column.kind is not ColumnKind.TEXT or column.toned or column.name in TONED:
+            return self.width
+        words = (min(cell_len(word), limit // 2) for text in self.texts for word in text.split())
+        return max(cell_len(column.heading), *words, 0)
+
+
 def render(table: Table, surface: Surface) -> str:
     """Write a table with a line under its headings, and the notes below."""
     table, alone = _move_spanning(table)
-    columns, texts, widths = _measure(table)
-    places = _fitting_columns(columns, texts, widths, surface.width)
-    names = _names(columns, places)
-    if surface.width is not None and _total(widths, places) > surface.width:
-        widths = _fold_widths(columns, texts, widths, (names, places), surface.width)
+    everything = _shown_columns(table)
+    columns = _fitting(everything, surface.width)
+    hidden = [one.column.heading for one in everything if one not in columns]
+    texts = [one.column.kind is ColumnKind.TEXT for one in columns]
+    # What names a row: its first texts, else its first column.
+    names = max((*texts, False).index(False), 1)
+    if surface.width is not None and _total(columns) > surface.width:
+        columns, names = _fold(columns, names, surface.width)
     output = io.StringIO()
     console = Console(
         file=output,
-        width=max(_total(widths, places), surface.width or 0, 1),
+        width=max(_total(columns), surface.width or 0, 1),
         force_terminal=surface.colour,
         color_system="standard" if surface.colour else None,
         no_color=not surface.colour,
@@ -50,56 +73,51 @@ def render(table: Table, surface: Surface) -> str:
     )
     for line in table.title.splitlines():
         output.write(_break_line(without_controls(line), surface) + "\n")
-    groups = _groups(widths, names, places, surface.width)
+    whole = len(table.rows) - len(alone)
+    groups = _groups(columns, names, surface.width)
     for number, group in enumerate(groups):
         if number:
             console.print()
         # In one of several groups a row may have nothing but its name.
-        rows = [row for row in texts if len(groups) == 1 or any(row[place] for place in group[len(names) :])]
-        console.print(_grid(columns, rows if number else rows[: len(rows) - len(alone)], group, widths))
-        for row, text in () if number else zip(rows[len(rows) - len(alone) :], alone, strict=True):
-            lead = _lead(columns, row, widths, places)
+        rows = [row for row in range(whole) if len(groups) == 1 or any(one.texts[row] for one in group[names:])]
+        console.print(_grid(group, rows))
+        for row, text in () if number else enumerate(alone, start=whole):
+            last = max((place for place, one in enumerate(columns) if one.texts[row]), default=-1)
+            lead = (" " * _GAP).join(_padded(one, row) for one in columns[: last + 1])
             console.print(Text.assemble(f"{lead}{' ' * _GAP}", (text, _STYLES["absent"])), soft_wrap=True)
-    text = _PADDING.sub(r"\1", output.getvalue())
     lines = note_lines(table)
-    hidden = [column.heading for place, column in enumerate(columns) if place not in places]
     if hidden:
         lines.append(f"hidden (terminal too narrow): {', '.join(hidden)}")
+    text = _PADDING.sub(r"\1", output.getvalue())
     return text + ("\n" if lines else "") + "".join(_break_line(line, surface) + "\n" for line in lines)
 
 
 def hidden_columns(table: Table, width: int | None = None) -> tuple[str, ...]:
     """Return the headings of the columns that do not fit into a terminal of this width, or into a pipe."""
-    columns, texts, widths = _measure(_move_spanning(table)[0])
-    places = _fitting_columns(columns, texts, widths, width)
-    return tuple(column.heading for place, column in enumerate(columns) if place not in places)
+    everything = _shown_columns(_move_spanning(table)[0])
+    columns = _fitting(everything, width)
+    return tuple(one.column.heading for one in everything if one not in columns)
 
 
-def _measure(table: Table) -> tuple[list[Column], list[list[str]], list[int]]:
-    """Return the columns that are shown, the texts of their cells, row by row, and the width that each column takes."""
-    shown = [index for index, column in enumerate(table.columns) if column.shown]
-    texts = [[cell_text(row[index], table.columns[index]) for index in shown] for row in table.rows]
-    columns = [table.columns[index] for index in shown]
-    widths = [
-        max(cell_len(text) for text in (column.heading, *(row[place] for row in texts)))
-        for place, column in enumerate(columns)
-    ]
-    return columns, texts, widths
+def _shown_columns(table: Table) -> list[_Shown]:
+    shown = []
+    for place, column in enumerate(table.columns):
+        if column.shown:
+            texts = [cell_text(row[place], column) for row in table.rows]
+            shown.append(_Shown(column, texts, max(map(cell_len, (column.heading, *texts)))))
+    return shown
 
 
-def _fitting_columns(
-    columns: Sequence[Column], texts: Sequence[Sequence[str]], widths: Sequence[int], width: int | None
-) -> list[int]:
+def _fitting(columns: list[_Shown], width: int | None) -> list[_Shown]:
     """Return the columns that are shown at this width; spare ones are dropped, the last first."""
-    places = list(range(len(columns)))
-    while _total(widths, places) > (width or _USUAL_WIDTH):
-        dispensable = [place for place in places if columns[place].dispensable]
+    fitting = list(columns)
+    while _total(fitting) > (width or _USUAL_WIDTH):
+        dispensable = [one for one in reversed(fitting) if one.column.dispensable]
         if not dispensable:
             break
         # What says nothing in any row makes room first for what does.
-        of = next((place for place in reversed(dispensable) if not any(row[place] for row in texts)), dispensable[-1])
-        places.remove(of)
-    return places
+        fitting.remove(next((one for one in dispensable if not any(one.texts)), dispensable[0]))
+    return fitting
 
 
 def _move_spanning(table: Table) -> tuple[Table, list[str]]:
@@ -126,14 +144,10 @@ def _move_spanning(table: Table) -> tuple[Table, list[str]]:
     return replace(table, columns=tuple(columns), rows=tuple(rows)), alone
 
 
-def _lead(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int], places: Sequence[int]) -> str:
-    """Write the cells of a row up to the last that has something, as the grid places them."""
-    last = max((place for place in places if row[place]), default=-1)
-    cells = []
-    for place in (place for place in places if place <= last):
-        room = " " * (widths[place] - cell_len(row[place]))
-        cells.append(room + row[place] if right_aligned(columns[place]) else row[place] + room)
-    return (" " * _GAP).join(cells)
+def _padded(one: _Shown, row: int) -> str:
+    text = one.texts[row]
+    room = " " * (one.width - cell_len(text))
+    return room + text if right_aligned(one.column) else text + room
 
 
 def _break_line(line: str, surface: Surface) -> str:
@@ -144,88 +158,55 @@ def _break_line(line: str, surface: Surface) -> str:
     return fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-def _total(widths: Sequence[int], places: Sequence[int]) -> int:
-    return sum(widths[place] + _GAP for place in places) - _GAP
+def _total(columns: Sequence[_Shown]) -> int:
+    return sum(one.width + _GAP for one in columns) - _GAP
 
 
-def _grid(
-    columns: Sequence[Column], texts: Sequence[Sequence[str]], group: Sequence[int], widths: Sequence[int]
-) -> Grid:
+def _grid(columns: Sequence[_Shown], rows: Sequence[int]) -> Grid:
     grid = Grid(box=_UNDER_HEADINGS, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
-    for place in group:
-        justify: JustifyMethod = "right" if right_aligned(columns[place]) else "left"
+    for one in columns:
         # Wraps where it was given less than its texts take, at the ends of words; a word that is longer is cut.
         grid.add_column(
-            Text(columns[place].heading, justify="left"), justify=justify, max_width=widths[place], overflow="ellipsis"
+            Text(one.column.heading, justify="left"),
+            justify="right" if right_aligned(one.column) else "left",
+            max_width=one.width,
+            overflow="ellipsis",
         )
-    for row in texts:
-        grid.add_row(*(Text(row[place], style=_style(columns[place], row[place])) for place in group))
+    for row in rows:
+        styles = (_STYLES.get(tone_of(one.texts[row], one.column), "") for one in columns)
+        grid.add_row(*(Text(one.texts[row], style=style) for one, style in zip(columns, styles, strict=True)))
     return grid
 
 
-def _style(column: Column, text: Cell) -> str:
-    return _STYLES.get(tone_of(text, column), "")
+def _fold(columns: list[_Shown], names: int, limit: int) -> tuple[list[_Shown], int]:
+    """Fold columns so that each fits on a line with its row's names, where folding texts is enough.
 
-
-def _names(columns: Sequence[Column], places: Sequence[int]) -> list[int]:
-    """Return the columns that name a row: its first texts, else its first column."""
-    names = [place for place in places if all(columns[of].kind is ColumnKind.TEXT for of in places if of <= place)]
-    return names or list(places[:1])
-
-
-def _fold_widths(
-    columns: Sequence[Column],
-    texts: Sequence[Sequence[str]],
-    widths: Sequence[int],
-    of: tuple[list[int], Sequence[int]],
-    limit: int,
-) -> list[int]:
-    """Return widths with which each column fits on a line with its row's names, where folding texts is enough.
-
-    A heading and a verdict stay whole, and so does a word that takes no more than half of the terminal. Where even so
-    a row's names leave too little room, the last of them are none.
+    Where even so a row's names, the first ``names`` columns, leave too little room, the last of them are none.
     """
-    names, places = of
-    folded = list(widths)
-    least = [
-        max(
-            cell_len(column.heading),
-            *(min(cell_len(word), limit // 2) for row in texts for word in row[place].split()),
-            0,
-        )
-        if column.kind is ColumnKind.TEXT and not (column.toned or column.name in TONED)
-        else widths[place]
-        for place, column in enumerate(columns)
-    ]
+    least = [one.least(limit) for one in columns]
 
     def widest() -> int:
-        return max((least[place] + _GAP for place in places if place not in names), default=0)
+        return max((width + _GAP for width in least[names:]), default=0)
 
-    while len(names) > 1 and limit > _NARROWEST and _total(least, names) + widest() > limit:
-        names.pop()
-    for place in sorted(names, key=lambda place: -widths[place]):
-        excess = _total(folded, names) + widest() - limit
-        folded[place] -= min(max(excess, 0), widths[place] - least[place])
-    for place in places:
-        if place not in names:
-            folded[place] = min(widths[place], max(least[place], limit - _total(folded, names) - _GAP))
-    return folded
+    while names > 1 and limit > _NARROWEST and sum(width + _GAP for width in least[:names]) - _GAP + widest() > limit:
+        names -= 1
+    widths = [one.width for one in columns]
+    for place in sorted(range(names), key=lambda place: -widths[place]):
+        excess = sum(width + _GAP for width in widths[:names]) - _GAP + widest() - limit
+        widths[place] -= min(max(excess, 0), widths[place] - least[place])
+    room = limit - sum(width + _GAP for width in widths[:names])
+    for place in range(names, len(columns)):
+        widths[place] = min(widths[place], max(least[place], room))
+    return [replace(one, width=width) for one, width in zip(columns, widths, strict=True)], names
 
 
-def _groups(
-    widths: Sequence[int], names: Sequence[int], places: Sequence[int], limit: int | None
-) -> list[Sequence[int]]:
+def _groups(columns: list[_Shown], names: int, limit: int | None) -> list[list[_Shown]]:
     """Cut the columns into groups that fit; each begins with what names the row."""
-    if limit is None or _total(widths, places) <= limit:
-        return [places]
-    room = limit + _GAP - sum(widths[place] + _GAP for place in names)
-    groups: list[list[int]] = []
-    left = 0
-    for place in places[len(names) :]:
-        width = widths[place] + _GAP
-        if not groups or width > left:
-            groups.append(list(names))
-            left = room
-        groups[-1].append(place)
-        left -= width
-    return [*groups] or [places]
+    if limit is None or _total(columns) <= limit:
+        return [columns]
+    groups: list[list[_Shown]] = []
+    for one in columns[names:]:
+        if not groups or _total([*groups[-1], one]) > limit:
+            groups.append(columns[:names])
+        groups[-1].append(one)
+    return groups or [columns]

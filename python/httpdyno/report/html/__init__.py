@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
@@ -21,16 +21,6 @@ _MUCH: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    """The head of a column."""
-
-    name: str
-    unit: str
-    description: str
-    layout: str
-
-
-@dataclass(frozen=True, slots=True)
 class GridCell:
     """A cell as text, with its sort key."""
 
@@ -43,30 +33,18 @@ class GridCell:
 
 
 @dataclass(frozen=True, slots=True)
-class GridRow:
-    """A row with the place of its subject among all, which decides its colour."""
-
-    cells: tuple[GridCell, ...]
-    subject: int | None
-
-
-@dataclass(frozen=True, slots=True)
 class Grid:
     """A table as input of the template."""
 
     name: str
-    headings: tuple[Heading, ...]
+    title: str
+    columns: tuple[Column, ...]
     named: int
     """Place of the column that carries the colour of a row's subject."""
-    rows: tuple[GridRow, ...]
-    notes: tuple[str, ...]
-    title: str
-
-    @property
-    def turned(self) -> tuple[tuple[Heading, tuple[GridCell, ...]], ...]:
-        """The grid with a line for each column, for print."""
-        cells = zip(*(row.cells for row in self.rows), strict=True)
-        return tuple(zip(self.headings, cells, strict=True)) if self.rows else ()
+    rows: tuple[tuple[GridCell, ...], ...]
+    subjects: tuple[int | None, ...]
+    """For each row the place of its subject among all, which decides its colour."""
+    notes: Sequence[str]
 
 
 def grid(name: str, table: Table, places: Mapping[str, int]) -> Grid:
@@ -74,18 +52,19 @@ def grid(name: str, table: Table, places: Mapping[str, int]) -> Grid:
 
     ``places`` has the place of each subject, by id or name: it decides the colour of the rows that are about it.
     """
-    shown = [(place, column) for place, column in enumerate(table.columns) if column.shown]
-    columns = [_cells([row[place] for row in table.rows], column) for place, column in shown]
+    shown = table.select(column.name for column in table.columns if column.shown)
+    names = [column.name for column in shown.columns]
+    columns = [_cells(shown.values(column.name), column) for column in shown.columns]
+    about = any(column.name == "subject" for column in table.columns)
     return Grid(
         name,
-        tuple(Heading(column.heading, _unit(column), column.description, _layout("", column)) for _, column in shown),
-        next((place for place, (_, column) in enumerate(shown) if column.name == "subject"), 0),
-        tuple(
-            GridRow(tuple(column[number] for column in columns), _subject(table, row, places))
-            for number, row in enumerate(table.rows)
-        ),
-        tuple(note_lines(table)),
         table.title,
+        shown.columns,
+        names.index("subject") if "subject" in names else 0,
+        tuple(zip(*columns, strict=True)),
+        # Tables name a subject by its id or by its name.
+        tuple(places.get(str(cell)) for cell in table.values("subject")) if about else (None,) * len(table.rows),
+        note_lines(table),
     )
 
 
@@ -99,7 +78,7 @@ def _cells(cells: Sequence[Cell], column: Column) -> list[GridCell]:
     if column.kind is ColumnKind.DECIMAL:
         texts = _align_numbers(cells, texts)
     return [
-        GridCell(text, "" if cell is None else str(cell), _layout(text, column), tone_of(cell, column))
+        GridCell(text, "" if cell is None else str(cell), _layout(column, text), tone_of(cell, column))
         for cell, text in zip(cells, texts, strict=True)
     ]
 
@@ -115,22 +94,12 @@ def _align_numbers(cells: Sequence[Cell], texts: Sequence[str]) -> list[str]:
     return [f"{float(text):.{decimals}f}" if number else text for number, text in zip(numbers, texts, strict=True)]
 
 
-def _layout(text: str, column: Column) -> str:
+def _layout(column: Column, text: str = "") -> str:
     if right_aligned(column):
         return "right" if column.limit is None else "right limited"
     return "text much" if len(text) > _MUCH else "text" if len(text) > _SHORT else ""
 
 
-def _subject(table: Table, row: tuple[Cell, ...], places: Mapping[str, int]) -> int | None:
-    """Find the subject that a row is about: tables name it by its id or by its name."""
-    for column, cell in zip(table.columns, row, strict=True):
-        if column.name == "subject":
-            return places.get(str(cell))
-    return None
-
-
-_WIDE: Final = 760
-_NARROW: Final = 350
 _FONT: Final = re.compile(r' font-family="[^"]*"')
 _BOUND: Final = re.compile(
     r" (?=%)|(?<=\d) (?=to \d)|(?<=\d to) (?=\d)|(?<=\d) (?=(?:[KMG]iB|B|m?s|[kMG]?bit/s)\b)|(?<=rtt) (?=\d)"
@@ -139,23 +108,6 @@ _BOUND: Final = re.compile(
 
 
 _PARTS: Final = re.compile(r"[;.] ")
-
-
-@dataclass(frozen=True, slots=True)
-class _Figure:
-    """A chart that is drawn, for a page and for a phone."""
-
-    chart: Chart
-    wide: Markup
-    narrow: Markup
-
-
-@dataclass(frozen=True, slots=True)
-class _Section:
-    """Charts under one heading."""
-
-    title: str
-    figures: tuple[_Figure, ...]
 
 
 def page(report: Report) -> str:
@@ -178,16 +130,10 @@ def page(report: Report) -> str:
         style=Markup(_style(len(report.subjects))),
         script=Markup(script),
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        sections=tuple(_sections(report)),
-        evidence=[grid(f"evidence-{nth}", table, places) for nth, table in enumerate(report.evidence)],
-        tables={
-            "figures": grid("figures", report.table, places),
-            "pairs": grid("pairs", report.comparisons, places),
-            "errors": grid("errors", report.errors, places),
-            "rules": grid("rules", report.rules, places),
-            "trials": grid("trials", report.validity, places),
-            "published": grid("published", report.published, places) if report.published else None,
-        },
+        prepare=lambda name, table: grid(name, table, places),
+        draw=_draw,
+        unit_of=_unit,
+        layout_of=_layout,
     )
 
 
@@ -209,29 +155,22 @@ def _finalize(value: object) -> object:
 
 
 def _style(subjects: int) -> str:
-    """Put the colours of both schemes before the rules, and a rule for each subject that can be singled out."""
-    light, dark = style(LIGHT), style(DARK)
-    schemes = f":root{{{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n"
-    return schemes + _text("page.css") + "".join(_highlight_rules(place) for place in range(subjects))
+    """Put the colours of both schemes before the rules, and a rule for each subject that can be singled out.
 
-
-def _highlight_rules(place: int) -> str:
-    """Fade the marks of all other subjects while the page highlights this one."""
-    root = f':root[data-only="{place}"]'
-    rules = [f'{root} tr[data-subject]:not([data-subject="{place}"])']
-    if place < len(VARIABLES.series):
-        own = VARIABLES.series[place]
-        rules += [
-            f'{root} .drawing [{paint}^="var(--series-"]:not([{paint}="{own}"],[opacity="0"])'
-            for paint in ("stroke", "fill")
-        ]
-    return f"{','.join(rules)}{{opacity:.13}}\n"
-
-
-def _sections(report: Report) -> Iterator[_Section]:
-    for title in dict.fromkeys(chart.section for chart in report.charts):
-        charts = [chart for chart in report.charts if chart.section == title]
-        yield _Section(title, tuple(_Figure(chart, _draw(chart, _WIDE), _draw(chart, _NARROW)) for chart in charts))
+    While the page highlights a subject, its rule fades the marks of all others.
+    """
+    rules = [f":root{{{style(LIGHT)}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{style(DARK)}}}}}\n"]
+    rules.append(_text("page.css"))
+    for place in range(subjects):
+        root = f':root[data-only="{place}"]'
+        faded = [f'{root} tr[data-subject]:not([data-subject="{place}"])']
+        for own in VARIABLES.series[place : place + 1]:
+            faded += [
+                f'{root} .drawing [{paint}^="var(--series-"]:not([{paint}="{own}"],[opacity="0"])'
+                for paint in ("stroke", "fill")
+            ]
+        rules.append(f"{','.join(faded)}{{opacity:.13}}\n")
+    return "".join(rules)
 
 
 def _draw(chart: Chart, width: int) -> Markup:

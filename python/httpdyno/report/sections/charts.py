@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,6 @@ from httpdyno.model import (
     Axis,
     Chart,
     ChartKind,
-    Comparison,
     Metric,
     Outcome,
     Ranking,
@@ -21,6 +20,7 @@ from httpdyno.model import (
     Trial,
     Verdict,
 )
+from httpdyno.report.sections.headline import ratio_of
 from httpdyno.stats import FloatArray, Int64Array, median, percentile
 
 
@@ -44,7 +44,15 @@ class ConditionTrials:
                 yield name, well
 
 
-_OUTCOMES: Final = "Outcomes"
+def _chart(of: ConditionTrials, series: Sequence[Series], **fields: Any) -> Chart | None:  # noqa: ANN401
+    """Return a chart in the colours of a condition; None without series."""
+    return Chart(series=tuple(series), colours=of.colours, **fields) if series else None
+
+
+def _axis(metric: Metric) -> Axis:
+    return Axis(metric.phrase or metric.name, "" if metric.phrase else metric.column.unit)
+
+
 _EXPLAINED: Final = "explained"
 _WRONG: Final = tuple(verdict.value for verdict in Verdict if verdict.wrong)
 _NO_ANSWER: Final = (Verdict.NOT_REACHED.value, Verdict.UNVERIFIED.value)
@@ -73,13 +81,14 @@ def verdict_counts(samples: pl.LazyFrame) -> dict[int, dict[str, int]]:
 def verdict_chart(of: ConditionTrials, verdicts: Mapping[int, Mapping[str, int]]) -> Chart | None:
     """Draw the shares of verdicts; None when nothing was judged."""
     order = (Verdict.RIGHT.value, *_WRONG, _EXPLAINED, *_NO_ANSWER)
-    return _stacked_chart(
-        "verdicts",
-        "Verdicts on the answers",
-        {
-            name: {kind: sum(verdicts.get(trial.trial, {}).get(kind, 0) for trial in trials) for kind in order}
-            for name, trials in of.trials.items()
-        },
+    counts = {
+        name: {kind: sum(verdicts.get(trial.trial, {}).get(kind, 0) for trial in trials) for kind in order}
+        for name, trials in of.trials.items()
+    }
+    return _outcome_chart(
+        counts,
+        name="verdicts",
+        title="Verdicts on the answers",
         caption="Each answer compared with what the web serves. An error is right where the web is faulty.",
     )
 
@@ -90,15 +99,15 @@ def status_chart(of: ConditionTrials) -> Chart | None:
         name: {label: sum(getattr(t.summary, field) for t in trials if t.summary) for label, field in _CLASSES}
         for name, trials in of.trials.items()
     }
-    return _stacked_chart(
-        "statuses",
-        "Reported results",
+    return _outcome_chart(
         counts,
-        caption="Status codes after redirects; an exception is whatever a client reports that is no status code.",
+        name="statuses",
+        title="Reported results",
+        caption="Status codes after redirects; an exception is whatever a client reports that is not a status code.",
     )
 
 
-def _stacked_chart(name: str, title: str, counts: Mapping[str, Mapping[str, int]], *, caption: str) -> Chart | None:
+def _outcome_chart(counts: Mapping[str, Mapping[str, int]], *, name: str, title: str, caption: str) -> Chart | None:
     """Draw counts by subject and outcome; subjects and outcomes without any are left out."""
     subjects = tuple(subject for subject, counted in counts.items() if sum(counted.values()))
     if not subjects:
@@ -115,11 +124,8 @@ def _stacked_chart(name: str, title: str, counts: Mapping[str, Mapping[str, int]
             for outcome in outcomes
         ),
         caption=caption,
-        section=_OUTCOMES,
+        section="Outcomes",
     )
-
-
-_RANKING: Final = "Ranking"
 
 
 def ranking_chart(of: ConditionTrials, ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> Chart | None:
@@ -127,44 +133,54 @@ def ranking_chart(of: ConditionTrials, ranking: Ranking, metric: Metric, names: 
     series: list[Series] = []
     for standing in ranking.standings:
         name = names[standing.subject]
-        figures = _figures(placing_trials(of.trials[name], metric.aspect), metric)
+        trials = placing_trials(of.trials[name], metric.aspect)
+        figures = [figure for trial in trials if (figure := metric.figure(trial)) is not None]
         value = standing.value
-        middle = value.estimate if value else median(figures)
+        middle, low, high = (value.estimate, value.low, value.high) if value else (median(figures), None, None)
         series.append(Series(name, (name,) * len(figures), tuple(figures), faint=True))
-        low, high = (value.low, value.high) if value else (None, None)
         series.append(Series(name, (name,), (middle,), (low,), (high,)))
-    levels = {standing.value.level for standing in ranking.standings if standing.value}
-    interval = f", the line its {_percent(levels)} interval" if levels else ""
-    return _interval_chart(
-        "ranking",
-        _sentence(metric.phrase or metric.name),
-        series,
-        Axis(metric.phrase or metric.name, "" if metric.phrase else metric.column.unit),
+    interval = ""
+    if levels := sorted(100 * standing.value.level for standing in ranking.standings if standing.value):
+        percents = dict.fromkeys(f"{level:.4g} %" for level in (levels[0], levels[-1]))
+        interval = f", the line its {' to '.join(percents)} interval"
+    axis = _axis(metric)
+    return _chart(
         of,
+        series,
+        name="ranking",
+        title=axis.label[:1].upper() + axis.label[1:],
+        kind=ChartKind.INTERVALS,
+        x=Axis("subject"),
+        y=axis,
         caption=f"The large dot is the median of a subject's trials{interval}; the small dots are the trials.",
+        section="Ranking",
     )
 
 
 def ratio_chart(of: ConditionTrials, ranking: Ranking, names: Mapping[str, str]) -> Chart | None:
     """Draw each subject as a multiple of the first; None when no ratio can be stated."""
-    if not ranking.standings:
-        return None
-    first = ranking.standings[0].subject
-    against = [_against(comparison, first) for comparison in ranking.comparisons]
-    series = [
-        Series(names[subject], (names[subject],), (middle,), (low,), (high,))
-        for subject, middle, low, high in filter(None, against)
-    ]
-    return _interval_chart(
-        "ratios",
-        f"As a multiple of {names[first]}",
-        series,
-        Axis(f"multiple of {names[first]}", scale=Scale.LOGARITHMIC),
+    first = ranking.standings[0].subject if ranking.standings else None
+    series = []
+    for pair in ranking.comparisons:
+        if first not in {pair.subject, pair.baseline}:
+            continue
+        other = pair.subject if pair.baseline == first else pair.baseline
+        if ratio := ratio_of(pair, other):
+            series.append(Series(names[other], (names[other],), (ratio.estimate,), (ratio.low,), (ratio.high,)))
+    multiple = f"multiple of {names[first]}" if first else ""
+    return _chart(
         of,
+        series,
+        name="ratios",
+        title=f"As a {multiple}",
+        kind=ChartKind.INTERVALS,
+        x=Axis("subject"),
+        y=Axis(multiple, scale=Scale.LOGARITHMIC),
         caption=(
             "Trials of one block shared what the machine was like, so subjects are compared block by block. "
             "An interval that holds 1 leaves open which of the two is better."
         ),
+        section="Ranking",
         reference=1.0,
     )
 
@@ -177,90 +193,33 @@ def cost_chart(of: ConditionTrials, pace: Metric, cost: Metric) -> Chart | None:
     """
     series: list[Series] = []
     for name, trials in of.well:
-        chosen = [counting_trials(trials, metric.aspect, disturbed=True) for metric in (pace, cost)]
-        medians = [median(map(metric.figure, own)) for metric, own in zip((pace, cost), chosen, strict=True)]
-        if None in medians:
+        paced, costed = (counting_trials(trials, metric.aspect, disturbed=True) for metric in (pace, cost))
+        across, up = median(map(pace.figure, paced)), median(map(cost.figure, costed))
+        if across is None or up is None:
             continue
-        points = [
-            (across, up)
-            for trial in chosen[0]
-            if trial in chosen[1]
-            and (across := pace.figure(trial)) is not None
-            and (up := cost.figure(trial)) is not None
-        ]
+        both = [(pace.figure(trial), cost.figure(trial)) for trial in paced if trial in costed]
+        points = [(x, y) for x, y in both if x is not None and y is not None]
         if points:
             series.append(Series(name, tuple(x for x, _ in points), tuple(y for _, y in points), faint=True))
-        series.append(Series(name, (medians[0] or 0.0,), (medians[1],)))
-    if not series:
-        return None
-    return Chart(
+        series.append(Series(name, (across,), (up,)))
+    return _chart(
+        of,
+        series,
         name="cpu",
         title="CPU time against throughput",
         kind=ChartKind.POINTS,
-        x=Axis(pace.phrase or pace.name, "" if pace.phrase else pace.column.unit),
-        y=Axis(cost.phrase or cost.name, "" if cost.phrase else cost.column.unit),
-        series=tuple(series),
+        x=_axis(pace),
+        y=_axis(cost),
         caption="Fast and cheap is at the lower right; the large dot is the median, as the table has it.",
         section="Cost",
-        colours=of.colours,
     )
 
 
-def _interval_chart(
-    name: str,
-    title: str,
-    series: Sequence[Series],
-    axis: Axis,
-    of: ConditionTrials,
-    *,
-    caption: str,
-    reference: float | None = None,
-) -> Chart | None:
-    if not series:
-        return None
-    return Chart(
-        name=name,
-        title=title,
-        kind=ChartKind.INTERVALS,
-        x=Axis("subject"),
-        y=axis,
-        series=tuple(series),
-        caption=caption,
-        section=_RANKING,
-        colours=of.colours,
-        reference=reference,
-    )
-
-
-def _figures(trials: Sequence[Trial], metric: Metric) -> list[float]:
-    return [figure for trial in trials if (figure := metric.figure(trial)) is not None]
-
-
-def _against(comparison: Comparison, first: str) -> tuple[str, float, float, float] | None:
-    """Return the other subject of a pair as a multiple of the first one; None for a pair of others."""
-    ratio = comparison.ratio
-    if ratio is None or first not in {comparison.subject, comparison.baseline}:
-        return None
-    if comparison.baseline == first:
-        return comparison.subject, ratio.estimate, ratio.low, ratio.high
-    # Seen from the other side, the upper end of the interval is its lower one.
-    return comparison.baseline, 1 / ratio.estimate, 1 / ratio.high, 1 / ratio.low
-
-
-def _percent(levels: set[float]) -> str:
-    low, high = 100 * min(levels), 100 * max(levels)
-    return f"{high:.4g} %" if low == high else f"{low:.4g} % to {high:.4g} %"
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-_RESPONSE_TIME: Final = "Response time"
 _POINTS_A_HALVING: Final = 5
 """Points between a percentile and the one half as far from 100, as HdrHistogram prints its distributions."""
 _SHARES: Final = 200
 _MS: Final = 1e-6
+_TIME: Final = Axis("response time", "ms", Scale.LOGARITHMIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,43 +252,37 @@ def response_times(of: ConditionTrials, samples: pl.LazyFrame) -> dict[str, Resp
 
 def percentile_chart(of: ConditionTrials, times: Mapping[str, ResponseTimes]) -> Chart | None:
     """Draw response time over percentile, as HdrHistogram does; None when there are no samples."""
-    if not times:
-        return None
-    series = [Series(name, *subject.percentiles) for name, subject in times.items()]
-    return _line_chart(
-        "percentiles",
-        "Response time by percentile",
-        series,
-        Axis("percentile of URLs", "%", Scale.PERCENTILE),
-        Axis("response time", "ms", Scale.LOGARITHMIC),
+    counts = sorted({subject.count for subject in times.values()})
+    samples = " to ".join(dict.fromkeys(f"{count:,}" for count in (*counts[:1], *counts[-1:])))
+    return _chart(
         of,
+        [Series(name, *subject.percentiles) for name, subject in times.items()],
+        name="percentiles",
+        title="Response time by percentile",
+        kind=ChartKind.LINES,
+        x=Axis("percentile of URLs", "%", Scale.PERCENTILE),
+        y=_TIME,
         caption=(
             "So many per cent of the URLs took no longer than this. Every URL counts, failed ones too, with the time "
-            f"that the client reports; the samples of all trials are put together ({_count_text(times)})."
+            f"that the client reports; the samples of all trials are put together ({samples} each)."
         ),
+        section="Response time",
     )
 
 
 def distribution_chart(of: ConditionTrials, times: Mapping[str, ResponseTimes]) -> Chart | None:
     """Draw the empirical distribution function; None when there are no samples."""
-    if not times:
-        return None
-    series = [Series(name, *subject.distribution) for name, subject in times.items()]
-    return _line_chart(
-        "distribution",
-        "Share of URLs by response time",
-        series,
-        Axis("response time", "ms", Scale.LOGARITHMIC),
-        Axis("share of URLs", "%"),
+    return _chart(
         of,
+        [Series(name, *subject.distribution) for name, subject in times.items()],
+        name="distribution",
+        title="Share of URLs by response time",
+        kind=ChartKind.LINES,
+        x=_TIME,
+        y=Axis("share of URLs", "%"),
         caption="The share of all URLs that had ended after this time. A step is a time at which many ended at once.",
+        section="Response time",
     )
-
-
-def _line_chart(
-    name: str, title: str, series: list[Series], x: Axis, y: Axis, of: ConditionTrials, caption: str
-) -> Chart:
-    return Chart(name, title, ChartKind.LINES, x, y, tuple(series), caption, _RESPONSE_TIME, of.colours)
 
 
 def _times(ordered: Int64Array) -> ResponseTimes:
@@ -347,11 +300,6 @@ def _ms(ordered: Int64Array, ranks: Sequence[float]) -> tuple[float, ...]:
     return (int(ordered[0]) * _MS, *(float(f"{percentile(ordered, rank) * _MS:.5g}") for rank in ranks))
 
 
-def _count_text(times: Mapping[str, ResponseTimes]) -> str:
-    counts = sorted({subject.count for subject in times.values()})
-    return f"{counts[0]:,} each" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,} each"
-
-
 _BINS: Final = 60
 """Points of a line: more cannot be seen in a panel."""
 _COUNTED_EVERY_NS: Final = 200_000_000
@@ -361,50 +309,43 @@ _CAPTION: Final = (
     "The bold line is the median of the trials, the thin ones are the trials, the grey ones everybody else."
 )
 
-_Binned = Callable[[Trial, Int64Array], FloatArray]
-
 
 def throughput_chart(of: ConditionTrials) -> Chart | None:
     """Draw the answers a second over time, as the origin counted them; None without counts."""
-    series = _over_time(of, lambda trial: bool(trial.counters.throughput), _answers_a_second)
-    if not series:
-        return None
-    return Chart(
+    return _chart(
+        of,
+        _over_time(of, "throughput", _answers_a_second),
         name="throughput",
         title="Answers a second over time",
         kind=ChartKind.PANELS,
         x=Axis("time", "s"),
         y=Axis("answers a second"),
-        series=series,
         caption=f"Seconds since the subject was started; answers that the origin completed, redirects too. {_CAPTION}",
         section="Over time",
-        colours=of.colours,
     )
 
 
 def memory_chart(of: ConditionTrials) -> Chart | None:
     """Draw the memory in use over time; None without measurements."""
-    series = _over_time(of, lambda trial: bool(trial.counters.memory), _memory_mib)
-    if not series:
-        return None
-    return Chart(
+    return _chart(
+        of,
+        _over_time(of, "memory", _memory_mib),
         name="memory",
         title="Memory over time",
         kind=ChartKind.PANELS,
         x=Axis("time", "s"),
         y=Axis("memory", "MiB"),
-        series=series,
         caption=f"MiB in use by the whole process tree, over seconds since it was started. {_CAPTION}",
         section="Over time",
-        colours=of.colours,
     )
 
 
-def _over_time(of: ConditionTrials, known: Callable[[Trial], bool], binned: _Binned) -> tuple[Series, ...]:
-    trials = {name: [trial for trial in well if known(trial)] for name, well in of.well}
-    longest_ns = max((_lasted_ns(trial) for well in trials.values() for trial in well), default=0)
+def _over_time(of: ConditionTrials, counter: str, binned: Callable[[Trial, Int64Array], FloatArray]) -> list[Series]:
+    """Return the course of each trial that has a counter, and of each subject the median over its trials."""
+    trials = {name: [trial for trial in well if getattr(trial.counters, counter)] for name, well in of.well}
+    longest_ns = max((trial.counters.wall_ns or 0 for well in trials.values() for trial in well), default=0)
     if longest_ns <= 0:
-        return ()
+        return []
     width_ns = _COUNTED_EVERY_NS * -(-longest_ns // (_BINS * _COUNTED_EVERY_NS))
     edges = np.arange(0, longest_ns + width_ns, width_ns)
     middles = tuple(round(float(edge + width_ns / 2) / 1e9, 3) for edge in edges[:-1])
@@ -412,11 +353,18 @@ def _over_time(of: ConditionTrials, known: Callable[[Trial], bool], binned: _Bin
     for name, well in trials.items():
         if not well:
             continue
-        lines = [_until_its_end(trial, binned(trial, edges), edges) for trial in well]
+        # Beyond its end a trial is over, not idle.
+        lines = np.array(
+            [np.where(edges[:-1] < (trial.counters.wall_ns or 0), binned(trial, edges), np.nan) for trial in well]
+        )
         if len(lines) > 1:
             series += [Series(name, middles, _points(line), faint=True) for line in lines]
-        series.append(Series(name, middles, _points(_middle(np.array(lines)))))
-    return tuple(series)
+        # The median goes as far as most of the trials last.
+        lasting = 2 * np.sum(~np.isnan(lines), axis=0) > len(lines)
+        middle = np.full(len(middles), np.nan)
+        middle[lasting] = np.nanmedian(lines[:, lasting], axis=0)
+        series.append(Series(name, middles, _points(middle)))
+    return series
 
 
 def _answers_a_second(trial: Trial, edges: Int64Array) -> FloatArray:
@@ -431,34 +379,43 @@ def _answers_a_second(trial: Trial, edges: Int64Array) -> FloatArray:
 
 def _memory_mib(trial: Trial, edges: Int64Array) -> FloatArray:
     """Return the highest reading of each bin; a bin without a reading has that of the one before."""
+    points = trial.counters.memory or ()
     readings = np.full(len(edges) - 1, np.nan)
-    for point in trial.counters.memory or ():
-        place = min(int(np.searchsorted(edges, point.elapsed_ns, side="right")) - 1, len(readings) - 1)
-        readings[place] = np.fmax(readings[place], point.bytes / _MIB)
-    for place in range(1, len(readings)):
-        if np.isnan(readings[place]):
-            readings[place] = readings[place - 1]
-    return readings
+    places = np.searchsorted(edges, [point.elapsed_ns for point in points], side="right") - 1
+    np.fmax.at(readings, np.minimum(places, len(readings) - 1), [point.bytes / _MIB for point in points])
+    filled: FloatArray = pl.Series(readings).fill_nan(None).forward_fill().to_numpy()
+    return filled
 
 
-def _until_its_end(trial: Trial, line: FloatArray, edges: Int64Array) -> FloatArray:
-    """Cut off what lies beyond the end of the trial: it is over, not idle."""
-    cut: FloatArray = np.where(edges[:-1] < _lasted_ns(trial), line, np.nan)
-    return cut
-
-
-def _middle(lines: FloatArray) -> FloatArray:
-    """Median over trials, as far as most of them last."""
-    running = np.sum(~np.isnan(lines), axis=0)
-    middle = np.full(lines.shape[1], np.nan)
-    enough = 2 * running > len(lines)
-    middle[enough] = np.nanmedian(lines[:, enough], axis=0)
-    return middle
-
-
-def _points(line: Sequence[float] | FloatArray) -> tuple[float | None, ...]:
+def _points(line: FloatArray) -> tuple[float | None, ...]:
     return tuple(None if np.isnan(value) else float(f"{value:.4g}") for value in line)
 
 
-def _lasted_ns(trial: Trial) -> int:
-    return trial.counters.wall_ns or 0
+def stacked_chart(
+    name: str,
+    title: str,
+    rows: Mapping[str, Sequence[float | None]],
+    parts: Sequence[str],
+    axis: Axis,
+    *,
+    caption: str,
+    section: str,
+) -> Chart | None:
+    """Draw a bar for each subject, divided into parts; None without subjects.
+
+    ``rows`` has the values of ``parts``, in the unit of ``axis``, by the name of the subject.
+    """
+    if not rows:
+        return None
+    values = zip(*rows.values(), strict=True)
+    return Chart(
+        name=name,
+        title=title,
+        kind=ChartKind.STACKED_BARS,
+        x=Axis("subject"),
+        y=axis,
+        series=tuple(Series(part, tuple(rows), of_part) for part, of_part in zip(parts, values, strict=True)),
+        caption=caption,
+        section=section,
+        colours=tuple(parts),
+    )

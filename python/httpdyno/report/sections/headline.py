@@ -6,14 +6,13 @@ from typing import Final
 from httpdyno.judge import passes_all, placing_trials, verdict_of
 from httpdyno.judge.ranking import lower_bounds
 from httpdyno.judge.wording import some_of
-from httpdyno.model import Comparison, Difference, Direction, Interval, Metric, Note, Ranking, Standing, Trial, Validity
+from httpdyno.model import Comparison, Difference, Direction, Interval, Metric, Note, Ranking, Trial, Validity
+from httpdyno.report.cell import figure_text
 from httpdyno.stats import FEWEST_BLOCKS, median
 
-_WHOLE_FROM: Final = 100
 _TIMES_FROM: Final = 2.0
 """From here on a difference reads better as a multiple than in percent."""
-_THAN: Final = " than "
-_MAY_BE_CHANCE: Final = "may be chance"
+_PROVISIONAL: Final = "provisional"
 _COMMON: Final = {0: "no common block", 1: "1 common block"}
 _EACH: Final = {0: "no common block", 1: "one trial each"}
 _OF_MACHINE: Final = frozenset(Validity) - {Validity.INCORRECT}
@@ -36,10 +35,10 @@ def headline(
     """
     bounds = at_least or {}
     reasons = {
-        subject: f"{reason}, {bound_text(bounds[subject], metric)}" if subject in bounds else reason
+        subject: f"{reason}, at least {_figure(bounds[subject], metric)}" if subject in bounds else reason
         for subject, reason in unranked.items()
     }
-    left_out = left_out_text(reasons, names)
+    left_out = _listed_with_reasons(reasons, names)
     if not ranking.standings:
         return f"No subject is ranked: {left_out}" if unranked else "Nothing was measured"
     best = medians[ranking.standings[0].subject]
@@ -74,23 +73,30 @@ def lead_text(
     only where it is the reason. Without ``reason`` a difference that is not certain is called provisional, or one that
     may be chance, and no more.
     """
-    standings = ranking.standings
-    first = standings[0]
-    lead = f"{names[first.subject]}{after_name}{_figure(medians[first.subject], metric, phrase)}"
-    if len(standings) == 1:
-        return f"{lead}{_spread(first)}"
-    second = standings[1]
-    pair = next(
-        pair for pair in ranking.comparisons if {pair.subject, pair.baseline} == {first.subject, second.subject}
-    )
-    certainty = _certainty(pair, ranking)
-    interval = bounds or certainty.rstrip(")").endswith(_MAY_BE_CHANCE)
-    ahead = _ahead(pair, first, second, metric, medians, names, interval=interval)
-    if not reason:
-        certainty = certainty.partition(" (")[0].partition(",")[0]
-    if figure:
-        return f"{lead}, {ahead}: {certainty}"
-    return f"{names[first.subject]}, {ahead.replace(_THAN, f' {phrase}{_THAN}', 1) if phrase else ahead}: {certainty}"
+    first, *others = ranking.standings[:2]
+    name = names[first.subject]
+    lead = f"{name}{after_name}{_figure(medians[first.subject], metric, phrase)}"
+    if not others:
+        value = first.value
+        spread = "in one trial"
+        if value is not None:
+            spread = f"({100 * value.level:.4g} %: {figure_text(value.low)} to {figure_text(value.high)})"
+        return f"{lead} {spread}"
+    second = others[0].subject
+    pair = next(pair for pair in ranking.comparisons if {pair.subject, pair.baseline} == {first.subject, second})
+    word, with_reason, interval_is_reason = _certainty(pair, ranking)
+    ratio = ratio_of(pair, first.subject)
+    of_what = "" if figure or not phrase else f" {phrase}"
+    best, next_best = medians[first.subject], medians[second]
+    if ratio is not None:
+        ahead = f"{_difference(ratio.estimate, metric, of_what)} {names[second]}"
+        if bounds or interval_is_reason:
+            ahead += _bounds(ratio, metric)
+    elif best and next_best:
+        ahead = f"{_difference(best / next_best, metric, of_what)} {names[second]}"
+    else:
+        ahead = f"{names[second]} has {figure_text(next_best)}"
+    return f"{lead if figure else name}, {ahead}: {with_reason if reason else word}"
 
 
 def after_colon(sentence: str) -> str:
@@ -98,53 +104,25 @@ def after_colon(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:] if sentence.startswith(_OWN_BEGINNINGS) else sentence
 
 
-def bound_text(value: float, metric: Metric) -> str:
-    """Write a lower bound: ``at least 1,806 right answers a second``."""
-    return f"at least {_figure(value, metric, None)}"
+def ratio_of(pair: Comparison, subject: str) -> Interval | None:
+    """Return the ratio of a pair as that of this subject to the other; None when it has none."""
+    ratio = pair.ratio
+    if ratio is None or pair.subject == subject:
+        return ratio
+    return Interval(1 / ratio.estimate, 1 / ratio.high, 1 / ratio.low, ratio.level)
 
 
-def figure_text(value: float) -> str:
-    """Write a figure with three digits that matter: ``12,967``, ``178``, ``71.7``."""
-    return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.3g}"
-
-
-def _ahead(
-    pair: Comparison,
-    first: Standing,
-    second: Standing,
-    metric: Metric,
-    medians: Mapping[str, float],
-    names: Mapping[str, str],
-    *,
-    interval: bool,
-) -> str:
-    """Describe by how much the first figure differs from the second: the estimate of the pair, and its interval.
-
-    Where the pair has no estimate it is the quotient of the medians.
-    """
-    ratio = _ratio_of_first(pair, first.subject)
-    if ratio is not None:
-        return (
-            f"{_difference(ratio.estimate, metric)}{names[second.subject]}{_bounds(ratio, metric) if interval else ''}"
-        )
-    best, next_best = medians[first.subject], medians[second.subject]
-    if not next_best or not best:
-        return f"{names[second.subject]} has {figure_text(next_best)}"
-    return f"{_difference(best / next_best, metric)}{names[second.subject]}"
-
-
-def _difference(quotient: float, metric: Metric) -> str:
-    """Write a quotient as a difference: ``11 % more than ``, ``2.50 times ``; one against the order is signed."""
+def _difference(quotient: float, metric: Metric, of_what: str) -> str:
+    """Write a quotient as a difference: ``11 % more than``, ``2.50 times``; one against the order is signed."""
     if max(quotient, 1 / quotient) >= _TIMES_FROM:
-        return f"{quotient:.2f} times "
-    return f"{_percent(quotient, metric)} % {'more' if metric.better is Direction.HIGHER else 'less'}{_THAN}"
+        return f"{quotient:.2f} times"
+    return f"{_percent(quotient, metric)} % {'more' if metric.better is Direction.HIGHER else 'less'}{of_what} than"
 
 
 def _bounds(ratio: Interval, metric: Metric) -> str:
     if max(ratio.estimate, 1 / ratio.estimate) >= _TIMES_FROM:
         return f" ({ratio.low:.2f} to {ratio.high:.2f})"
-    low, high = ratio.low, ratio.high
-    ends = (low, high) if metric.better is Direction.HIGHER else (high, low)
+    ends = sorted((ratio.low, ratio.high), reverse=metric.better is not Direction.HIGHER)
     return f" ({' to '.join(_percent(end, metric) for end in ends)} %)"
 
 
@@ -154,18 +132,23 @@ def _percent(quotient: float, metric: Metric) -> str:
     return f"{round(percent, digits) + 0.0:.{digits}f}"  # adding zero takes the sign off what is rounded to nothing
 
 
-def _certainty(pair: Comparison, ranking: Ranking) -> str:
-    """Describe whether the corrected test finds a difference, or what it lacks."""
-    provisional = any(one.provisional for one in ranking.standings[:2])
+def _certainty(pair: Comparison, ranking: Ranking) -> tuple[str, str, bool]:
+    """Return whether the corrected test finds a difference: in a word, with the reason, and if that is the interval."""
     most = max(comparison.blocks for comparison in ranking.comparisons)
+    interval_is_reason = False
     if pair.blocks < FEWEST_BLOCKS <= most:
-        return f"provisional ({_COMMON.get(pair.blocks, f'{pair.blocks} common blocks')})"
+        return _PROVISIONAL, f"{_PROVISIONAL} ({_COMMON.get(pair.blocks, f'{pair.blocks} common blocks')})", False
     if pair.difference is Difference.WORSE:
-        return f"provisional (the reverse in {pair.blocks} common blocks)"
-    if pair.difference is Difference.BETTER:
-        return "provisional (certain)" if provisional else "certain"
-    reason = _why_open(pair, ranking, most)
-    return f"provisional ({_MAY_BE_CHANCE}{reason})" if provisional else f"{_MAY_BE_CHANCE}{reason}"
+        return _PROVISIONAL, f"{_PROVISIONAL} (the reverse in {pair.blocks} common blocks)", False
+    word = with_reason = "certain"
+    if pair.difference is not Difference.BETTER:
+        reason = _why_open(pair, ranking, most)
+        interval_is_reason = not reason
+        word = "may be chance"
+        with_reason = f"{word}{reason}"
+    if any(one.provisional for one in ranking.standings[:2]):
+        return _PROVISIONAL, f"{_PROVISIONAL} ({with_reason})", interval_is_reason
+    return word, with_reason, interval_is_reason
 
 
 def _why_open(pair: Comparison, ranking: Ranking, most: int) -> str:
@@ -180,40 +163,20 @@ def _why_open(pair: Comparison, ranking: Ranking, most: int) -> str:
     return f", one of {tested} pairs" if pair.ratio and tested > 1 else f", {pair.blocks} trials each"
 
 
-def _ratio_of_first(pair: Comparison, first: str) -> Interval | None:
-    """Return the ratio of a pair as that of the first subject to the second."""
-    ratio = pair.ratio
-    if ratio is None or pair.subject == first:
-        return ratio
-    return Interval(1 / ratio.estimate, 1 / ratio.high, 1 / ratio.low, ratio.level)
-
-
-def _spread(standing: Standing) -> str:
-    value = standing.value
-    if value is None:
-        return " in one trial"
-    return f" ({100 * value.level:.4g} %: {figure_text(value.low)} to {figure_text(value.high)})"
-
-
-def left_out_text(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:
+def _listed_with_reasons(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:
     """Name subjects by their shared reason, where there is one: ``A, B and 3 more (crashed), C (INCORRECT)``."""
     by_reason: dict[str, list[str]] = {}
     for subject, reason in unranked.items():
         by_reason.setdefault(reason, []).append(names[subject])
-    return ", ".join(
-        f"{some_of(those)} ({reason})" if reason else some_of(those) for reason, those in by_reason.items()
-    )
+    return ", ".join(some_of(those) + (f" ({reason})" if reason else "") for reason, those in by_reason.items())
 
 
-def _figure(value: float, metric: Metric, phrase: str | None) -> str:
-    words = metric.phrase or f"{metric.column.unit} of {metric.name}".removeprefix(" of ")
-    return f"{_table_figure(value, metric)} {words if phrase is None else phrase}"
-
-
-def _table_figure(value: float, metric: Metric) -> str:
-    """Write a figure with the rounding of the table."""
+def _figure(value: float, metric: Metric, phrase: str | None = None) -> str:
+    """Write a figure with the rounding of the table, and what it counts."""
+    if phrase is None:
+        phrase = metric.phrase or f"{metric.column.unit} of {metric.name}".removeprefix(" of ")
     rounded = metric.rounded(value)
-    return figure_text(rounded if isinstance(rounded, int | float) else value)
+    return f"{figure_text(rounded if isinstance(rounded, int | float) else value)} {phrase}"
 
 
 def ranked_headline(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
@@ -229,18 +192,20 @@ def ranked_headline(trials: Sequence[Trial], ranking: Ranking, metric: Metric, n
 
 def not_ranked_text(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
     """Name the unranked subjects and their reasons: ``A and B (crashed), C (INCORRECT)``; empty when all are ranked."""
-    return left_out_text(_unranked_reasons(trials, ranking, metric, names), names)
+    return _listed_with_reasons(_unranked_reasons(trials, ranking, metric, names), names)
 
 
 def _unranked_reasons(
     trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]
 ) -> Mapping[str, str]:
     """Return the reasons why subjects are unranked: their verdict, or no such figure."""
+    reasons = {}
     ranked = {standing.subject for standing in ranking.standings}
-    others = {name: [trial for trial in trials if trial.subject == name] for name in names if name not in ranked}
-    verdicts = {subject: verdict_of(of) for subject, of in others.items() if of}
-    lacking = f"no {metric.name}"
-    return {name: lacking if word in {Validity.VALID, ""} else word for name, word in verdicts.items()}
+    for subject in (name for name in names if name not in ranked):
+        if own := [trial for trial in trials if trial.subject == subject]:
+            verdict = verdict_of(own)
+            reasons[subject] = f"no {metric.name}" if verdict in {Validity.VALID, ""} else verdict
+    return reasons
 
 
 def passed_headline(trials: Sequence[Trial], passes: Callable[[Trial], bool | None], names: Mapping[str, str]) -> str:
@@ -259,8 +224,8 @@ def passed_headline(trials: Sequence[Trial], passes: Callable[[Trial], bool | No
     failed = {subject: "" if reason in _OF_MACHINE else reason for subject, reason in failed.items()}
     parts = (
         f"Passed: {some_of(passed)}" if passed else "No subject passed",
-        f"failed: {left_out_text(failed, names)}" if failed else "",
-        f"not judged: {left_out_text(unknown, names)}" if unknown else "",
+        f"failed: {_listed_with_reasons(failed, names)}" if failed else "",
+        f"not judged: {_listed_with_reasons(unknown, names)}" if unknown else "",
     )
     return "; ".join(filter(None, parts))
 
@@ -278,6 +243,6 @@ def bound_notes(trials: Sequence[Trial], metric: Metric, names: Mapping[str, str
     """Describe the lower bound of each client that is unranked only because of the origin."""
     why = "because the origin set the pace; no client behind it can be called first"
     return tuple(
-        Note(f"{names[subject]}{f', {condition}' if condition else ''}: {bound_text(bound, metric)}, {why}")
+        Note(f"{names[subject]}{f', {condition}' if condition else ''}: at least {_figure(bound, metric)}, {why}")
         for (condition, subject), bound in lower_bounds(trials, metric).items()
     )

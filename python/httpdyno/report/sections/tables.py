@@ -1,7 +1,7 @@
 """Tables of a report that several experiments share: rankings, rules, trials, links, wrong answers."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Final
@@ -22,7 +22,6 @@ from httpdyno.model import (
     Metric,
     Note,
     Outcome,
-    PathCounters,
     Table,
     Trial,
     Verdict,
@@ -38,14 +37,12 @@ def subject_names(trials: Sequence[Trial], order: Iterable[str]) -> dict[str, st
     The names are by id, in the order of the ids given; those that it lacks come last.
     """
     named = {trial.subject: f"{trial.language} {trial.method}".strip() or trial.subject for trial in trials}
-    known = [subject for subject in dict.fromkeys((*order, *named)) if subject in named]
-    return {subject: _unique(subject, named) for subject in known}
-
-
-def _unique(subject: str, named: Mapping[str, str]) -> str:
-    name = named[subject]
-    shared = sum(other == name for other in named.values()) > 1
-    return f"{name} ({subject})" if shared else name
+    times = Counter(named.values())
+    return {
+        subject: named[subject] if times[named[subject]] == 1 else f"{named[subject]} ({subject})"
+        for subject in dict.fromkeys((*order, *named))
+        if subject in named
+    }
 
 
 def rows_apart(table: Table) -> Table:
@@ -56,12 +53,10 @@ def rows_apart(table: Table) -> Table:
     subject, language, method = (names.index(name) for name in ("subject", "language", "method"))
     if table.columns[subject].shown:
         return table
-    alike: dict[tuple[Cell, Cell], set[Cell]] = defaultdict(set)
-    for row in table.rows:
-        alike[row[language], row[method]].add(row[subject])
+    alike = Counter(name for name, _ in {((row[language], row[method]), row[subject]) for row in table.rows})
     rows = (
         (*row[:method], f"{row[method]} ({row[subject]})", *row[method + 1 :])
-        if len(alike[row[language], row[method]]) > 1
+        if alike[row[language], row[method]] > 1
         else row
         for row in table.rows
     )
@@ -100,33 +95,22 @@ def ranking_table(table: Table, ranked_by: str | None) -> Table:
 
 def comparison_table(comparisons: Iterable[Comparison], metric: Metric | None, names: Mapping[str, str]) -> Table:
     """List every pair with its ratio, its interval and the result; without a metric that ranks there is no pair."""
-    rows = [
-        (
-            comparison.condition,
-            names[comparison.subject],
-            names[comparison.baseline],
-            *(
-                (None, None, None, None)
-                if comparison.ratio is None
-                else (
-                    round(comparison.ratio.estimate, 3),
-                    round(comparison.ratio.low, 3),
-                    round(comparison.ratio.high, 3),
-                    round(100 * comparison.ratio.level, 2),
-                )
-            ),
-            None if comparison.p_adjusted is None else _chance(comparison.p_adjusted),
-            comparison.blocks,
-            "too few trials to tell" if comparison.p is None else difference_text(comparison, metric),
-        )
-        for comparison in comparisons
-        if metric is not None
-    ]
+    rows = []
+    for pair in comparisons:
+        if metric is None:
+            continue
+        ratio: tuple[Cell, ...] = (None,) * 4
+        if pair.ratio is not None:
+            ends = (round(value, 3) for value in (pair.ratio.estimate, pair.ratio.low, pair.ratio.high))
+            ratio = (*ends, round(100 * pair.ratio.level, 2))
+        chance = None
+        if pair.p_adjusted is not None:
+            # Smaller ones rest on assumptions that cannot be checked.
+            chance = "< 0.001" if pair.p_adjusted < 0.001 else f"{pair.p_adjusted:.2g}"
+        says = "too few trials to tell" if pair.p is None else difference_text(pair, metric)
+        named = names[pair.subject], names[pair.baseline]
+        rows.append((pair.condition, *named, *ratio, chance, pair.blocks, says))
     return without_empty(Table(_PAIRS, tuple(rows)), "condition")
-
-
-def _chance(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.2g}"  # smaller ones rest on assumptions that cannot be checked
 
 
 def without_empty(table: Table, name: str) -> Table:
@@ -193,7 +177,7 @@ def trial_overview(
             trial.outcome.value,
             trial.validity.value if trial.validity else None,
             reason,
-            *(_number(found.get(rule)) for rule in measured),
+            *(_rounded(found[rule].number if rule in found else None) for rule in measured),
         )
         for (trial, name, reason), found in zip(rows, numbers, strict=True)
     ]
@@ -213,13 +197,11 @@ def _ceiling_text(ceiling: Trial, trials: Sequence[Trial]) -> str:
 
 def _rule(found: Sequence[tuple[Trial, Finding]]) -> tuple[Cell, ...]:
     rule = found[0][1].rule
-    known = [(finding.number, trial, finding) for trial, finding in found if finding.number is not None]
-    asks = f"{rule.meaning}, {rule.unit}"
+    known = [(finding.number, trial.trial, finding) for trial, finding in found if finding.number is not None]
     failed = sum(finding.passed is False for _, finding in found)
-    if not known:
-        return rule.name, asks, rule.threshold, None, None, failed, rule.verdict.value, found[0][1].text
-    number, trial, worst = max(known, key=lambda one: one[0])
-    return rule.name, asks, rule.threshold, round(number, 2), trial.trial, failed, rule.verdict.value, worst.text
+    number, trial, worst = max(known, key=lambda one: one[0], default=(None, None, found[0][1]))
+    asks = f"{rule.meaning}, {rule.unit}"
+    return rule.name, asks, rule.threshold, _rounded(number), trial, failed, rule.verdict.value, worst.text
 
 
 def _column(rule: Rule) -> Column:
@@ -229,8 +211,8 @@ def _column(rule: Rule) -> Column:
     )
 
 
-def _number(finding: Finding | None) -> float | None:
-    return None if finding is None or finding.number is None else round(finding.number, 2)
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else round(number, 2)
 
 
 _TIME: Final = ColumnKind.TIME
@@ -253,9 +235,7 @@ _LINK_COLUMNS: Final = (
     Column("super-packets", description="whether several packets may come in one piece, and the longest that may"),
 )
 _SUPER_PACKETS: Final = "super-packets: several packets that a kernel hands over in one piece (segmentation offload)"
-_MS: Final = 1e-6
-_MBIT: Final = 1e-6
-_Figure = Callable[[LinkCounters], float | None]
+_MILLION: Final = 1e6
 
 
 def link_table(trials: Sequence[Trial]) -> Table:
@@ -267,9 +247,11 @@ def link_table(trials: Sequence[Trial]) -> Table:
     for trial in trials:
         if trial.counters.link is not None:
             over.setdefault(trial.link, []).append(trial)
-    rows = tuple(_row(link, of) for link, of in over.items())
-    notes = _notes([one for of in over.values() for one in _counters(of)])
-    table = Table(_LINK_COLUMNS, rows, title="What the link was", notes=notes)
+    counters = [trial.counters.link for of in over.values() for trial in of if trial.counters.link is not None]
+    reasons = dict.fromkeys(one.offload_reason for one in counters if one.offload_reason is not None)
+    notes = [_SUPER_PACKETS, *(f"super-packets {reason}" for reason in reasons)] if reasons else []
+    rows = tuple(_link_row(Link.parse(link), link, of) for link, of in over.items())
+    table = Table(_LINK_COLUMNS, rows, title="What the link was", notes=tuple(map(Note, notes)))
     return table.select(table.filled()) if rows else table
 
 
@@ -279,33 +261,39 @@ def link_tables(trials: Sequence[Trial]) -> tuple[Table, ...]:
     return (table,) if table.rows else ()
 
 
-def _row(link: str, trials: Sequence[Trial]) -> tuple[Cell, ...]:
-    counters = _counters(trials)
-    asked = Link.parse(link)
-    asked_ns = asked.round_trip_ns
-    measured = _known(counters, lambda one: one.rtt_p50_ns)
-    packets = _sum(counters, lambda path: path.packets)
-    goodput = _known(counters, lambda one: one.down.goodput_bits_per_s)
+def _link_row(asked: Link, name: str, trials: Sequence[Trial]) -> tuple[Cell, ...]:
+    counters = [trial.counters.link for trial in trials if trial.counters.link is not None]
+    paths = [one.down for one in counters]
+    measured = _known(one.rtt_p50_ns for one in counters)
+    off = [abs(one - asked.round_trip_ns) for one in measured]
+    goodput = _known(path.goodput_bits_per_s for path in paths)
+    packets, dropped, lost = (
+        sum(known) if (known := _known(getattr(path, field) for path in paths)) else None
+        for field in ("packets", "dropped", "lost")
+    )
+    # Times in ms, rates in Mbit/s.
+    figures = (
+        asked.round_trip_ns,
+        median(measured),
+        max(off, default=None),
+        median(_known(path.goodput_expected_bits_per_s for path in paths)),
+        median(goodput),
+        min(goodput, default=None),
+        max(_known(path.lateness_p99_ns for path in paths), default=None),
+    )
     return (
-        link,
+        name,
         len(trials),
         sum(trial.outcome is Outcome.REFUSED for trial in trials),
-        _scale(asked_ns, _MS),
-        _scale(median(measured), _MS),
-        _scale(max((abs(one - asked_ns) for one in measured), default=None), _MS),
-        _scale(median(_known(counters, lambda one: one.down.goodput_expected_bits_per_s)), _MBIT),
-        _scale(median(goodput), _MBIT),
-        _scale(min(goodput, default=None), _MBIT),
-        _scale(max(_known(counters, lambda one: one.down.lateness_p99_ns), default=None), _MS),
+        *(None if figure is None else float(f"{figure / _MILLION:.4g}") for figure in figures),
         packets,
-        _share(_sum(counters, lambda path: path.dropped), packets),
-        _share(_sum(counters, lambda path: path.lost), packets),
-        next((note for one in counters if (note := _super_packets(one, asked)) is not None), None),
+        *(None if count is None or not packets else round(100 * count / packets, 3) for count in (dropped, lost)),
+        next((text for one in counters if (text := _super_packets(one, asked)) is not None), None),
     )
 
 
-def _counters(trials: Sequence[Trial]) -> list[LinkCounters]:
-    return [trial.counters.link for trial in trials if trial.counters.link is not None]
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
 
 
 def _super_packets(counters: LinkCounters, link: Link) -> str | None:
@@ -318,30 +306,6 @@ def _super_packets(counters: LinkCounters, link: Link) -> str | None:
         return word
     split = ", split" if link.up.loss or link.down.loss else ""
     return f"{word}, {format_size(counters.offload_bytes)}{split}"
-
-
-def _notes(counters: Sequence[LinkCounters]) -> tuple[Note, ...]:
-    """Explain super-packets, and their handling for each kind of link."""
-    reasons = dict.fromkeys(one.offload_reason for one in counters if one.offload_reason is not None)
-    lines = [_SUPER_PACKETS, *(f"super-packets {reason}" for reason in reasons)] if reasons else []
-    return tuple(map(Note, lines))
-
-
-def _known(counters: Sequence[LinkCounters], figure: _Figure) -> list[float]:
-    return [value for one in counters if (value := figure(one)) is not None]
-
-
-def _sum(counters: Sequence[LinkCounters], figure: Callable[[PathCounters], int | None]) -> int | None:
-    known = [count for one in counters if (count := figure(one.down)) is not None]
-    return sum(known) if known else None
-
-
-def _scale(value: float | None, factor: float) -> float | None:
-    return None if value is None else float(f"{value * factor:.4g}")
-
-
-def _share(count: int | None, of: int | None) -> float | None:
-    return None if count is None or not of else round(100 * count / of, 3)
 
 
 _MOST: Final = 10
@@ -412,18 +376,16 @@ def error_table(trials: Sequence[Trial], names: Mapping[str, str], samples: pl.L
     The samples have the columns of ``model.Sample``, and are counted without being read into memory.
     """
     subject_of = {trial.trial: names[trial.subject] for trial in trials}
-    what = [pl.col(name).cast(pl.String) for name in ("error", "cause", "verdict")]
+    totals: Counter[tuple[Cell, ...]] = Counter()
     counted = (
         samples.filter(pl.col("error").is_not_null() & pl.col("line").is_not_null())
-        .group_by("trial", *what)
+        .group_by("trial", *(pl.col(name).cast(pl.String) for name in ("error", "cause", "verdict")))
         .agg(count=pl.len())
         .collect(engine="streaming")
     )
-    totals: dict[tuple[Cell, ...], int] = {}
-    for trial, *what_it_was, count in counted.iter_rows():
+    for trial, *kind, count in counted.iter_rows():
         if trial in subject_of:
-            key = (subject_of[trial], *what_it_was)
-            totals[key] = totals.get(key, 0) + count
+            totals[subject_of[trial], *kind] += count
     order = list(names.values())
     rows = sorted(totals.items(), key=lambda item: (-item[1], order.index(str(item[0][0])), tuple(map(str, item[0]))))
     rest = rows[_MOST_ROWS:]

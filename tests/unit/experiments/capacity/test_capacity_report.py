@@ -9,8 +9,9 @@ import pytest
 
 from doubles.capacity import MS, Simulated, capacity_trial, capacity_trials, point
 from doubles.runs import make_run
-from httpdyno.experiments.capacity.judge import found
-from httpdyno.experiments.capacity.plan import Frontier, FrontierAxis, FrontierPoint
+from httpdyno.experiments.capacity.axes import LINK_RATE, ROUND_TRIP, Quantity
+from httpdyno.experiments.capacity.judge import point_results
+from httpdyno.experiments.capacity.plan import Frontier, FrontierPoint
 from httpdyno.experiments.capacity.present import capacity_headline, frontier_charts, grid_chart
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import ChartKind, Counters, LinkCounters, Loop, Outcome, PathCounters, Report, Tone, Trial, Validity
@@ -24,19 +25,15 @@ KIB = 1024
 GRID = [point(size, rtt, 1) for size in (0, 50, 100) for rtt in (0, 20, 400)]
 
 
-def frontier(
-    subject: str, *reached: tuple[int, int | None, int | None], axis: FrontierAxis = FrontierAxis.ROUND_TRIP
-) -> Frontier:
+def frontier(subject: str, *reached: tuple[int, int | None, int | None], axis: Quantity = ROUND_TRIP) -> Frontier:
     """Make a frontier from the value of the axis, the KiB that hold and the KiB that do not."""
-    factor = MS if axis is FrontierAxis.ROUND_TRIP else 10**9
+    factor = MS if axis is ROUND_TRIP else 10**9
     points = tuple(
         FrontierPoint(
             x * factor,
             None if low is None else low * KIB,
             None if low is None else low * KIB,
             None if high is None else high * KIB,
-            0.95,
-            4,
             doubtful=False,
         )
         for x, low, high in reached
@@ -45,7 +42,7 @@ def frontier(
 
 
 def headline(trials: Sequence[Trial], *frontiers: Frontier) -> str:
-    return capacity_headline(found(trials), frontiers, NAMES)
+    return capacity_headline(point_results(trials), frontiers, NAMES)
 
 
 def test_the_headline_says_up_to_where_a_subject_holds() -> None:
@@ -57,7 +54,7 @@ def test_the_headline_says_up_to_where_a_subject_holds() -> None:
     )
     flat = frontier("go-net-http", (0, 60, 80), (40, 60, 80))
     assert "up to 60 KiB from rtt 0 ms to rtt 40 ms (" in headline(trials, flat)
-    rises = frontier("go-net-http", (1, 60, 80), (2, 120, 140), axis=FrontierAxis.LINK_RATE)
+    rises = frontier("go-net-http", (1, 60, 80), (2, 120, 140), axis=LINK_RATE)
     assert headline(trials, rises).endswith("up to 120 KiB at 2 Gbit/s, up to 60 KiB at 1 Gbit/s (600 in flight)")
 
 
@@ -122,7 +119,7 @@ def test_where_every_difference_may_be_chance_one_sentence_says_it() -> None:
 
 def test_without_sizes_points_are_counted_with_what_limits_the_others() -> None:
     grid = [point(200, 0, gbit, queue_ns=queue * MS) for gbit in range(1, 6) for queue in (100, 200)]
-    assert capacity_headline(found(capacity_trials(grid)), (), {"go-net-http": "Go net/http"}) == (
+    assert capacity_headline(point_results(capacity_trials(grid)), (), {"go-net-http": "Go net/http"}) == (
         "Go net/http holds 2,000 requests a second at 4 of 10 points, with 4 Gbit/s or more,"
         " bandwidth limits 6 of the others"
     )
@@ -146,7 +143,7 @@ def test_a_run_without_an_answer_says_so(trials: list[Trial], said: str) -> None
 
 def test_the_grid_has_a_panel_for_each_subject_and_sizes_upwards() -> None:
     names = {"go-net-http": "Go net/http", "rust-reqwest": "Rust reqwest"}
-    chart = grid_chart(found(capacity_trials(GRID, [GO, RUST])), names)
+    chart = grid_chart(point_results(capacity_trials(GRID, [GO, RUST])), names)
     assert chart is not None
     assert (chart.kind, chart.x.label, chart.y.label) == (ChartKind.TILES, "rtt, ms", "size, KiB")
     assert list(dict.fromkeys(tile.panel for tile in chart.tiles)) == ["Go net/http", "Rust reqwest"]
@@ -163,25 +160,25 @@ def test_the_grid_has_a_panel_for_each_subject_and_sizes_upwards() -> None:
 
 def test_a_search_makes_no_grid() -> None:
     tried = [point(size, rtt, 1) for size, rtt in ((0, 0), (50, 0), (75, 0), (60, 0), (60, 20), (40, 20), (30, 400))]
-    assert grid_chart(found(capacity_trials(tried)), {"go-net-http": "Go net/http"}) is None
+    assert grid_chart(point_results(capacity_trials(tried)), {"go-net-http": "Go net/http"}) is None
     assert grid_chart((), {}) is None
 
 
 def test_one_axis_has_subjects_as_rows_the_first_one_on_top() -> None:
     names = {"go-net-http": "Go net/http", "rust-reqwest": "Rust reqwest"}
-    chart = grid_chart(found(capacity_trials([point(size) for size in (0, 100)], [GO, RUST])), names)
+    chart = grid_chart(point_results(capacity_trials([point(size) for size in (0, 100)], [GO, RUST])), names)
     assert chart is not None
     assert list(dict.fromkeys(tile.row for tile in chart.tiles)) == ["Rust reqwest", "Go net/http"]
     assert {tile.panel for tile in chart.tiles} == {""}
 
 
 def test_the_frontiers_of_all_subjects_are_one_figure() -> None:
-    points = found(capacity_trials([point(size, 0, gbit) for size in (0, 500) for gbit in (1, 2)]))
+    points = point_results(capacity_trials([point(size, 0, gbit) for size in (0, 500) for gbit in (1, 2)]))
     drawn = list(
         frontier_charts(
             [
-                frontier("go-net-http", (1, 60, 80), (2, 500, None), axis=FrontierAxis.LINK_RATE),
-                frontier("rust-reqwest", (1, None, 20), (2, 100, 120), axis=FrontierAxis.LINK_RATE),
+                frontier("go-net-http", (1, 60, 80), (2, 500, None), axis=LINK_RATE),
+                frontier("rust-reqwest", (1, None, 20), (2, 100, 120), axis=LINK_RATE),
             ],
             points,
             NAMES,
@@ -207,7 +204,7 @@ def test_the_frontiers_of_all_subjects_are_one_figure() -> None:
 
 
 def test_every_value_of_what_else_was_varied_has_a_figure_of_its_own_if_they_are_few() -> None:
-    points = found(capacity_trials(GRID))
+    points = point_results(capacity_trials(GRID))
     one = frontier("go-net-http", (0, 100, 120), (20, 60, 80))
     of = [replace(one, rest=rest) for rest in ("200 in flight", "400")]
     assert [chart.name for chart in frontier_charts(of, points, NAMES)] == ["frontier", "frontier-1"]

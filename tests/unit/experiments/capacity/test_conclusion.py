@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from doubles.trials import trial
 from httpdyno.experiments.capacity.figures import FIGURES, CapacityPoint, CapacitySummary
-from httpdyno.experiments.capacity.judge import CAPACITY_RULES, concluded, counts
+from httpdyno.experiments.capacity.judge import CAPACITY_RULES, conclude_trial, is_reliable
 from httpdyno.model import (
     Condition,
     Counters,
@@ -50,7 +50,7 @@ def judged(
     )
     if counters is not None:
         made = replace(made, counters=counters)
-    ended = concluded(made, TrialPlan(0, 0, 0, SUBJECT, condition), FAST, CAPACITY_RULES)
+    ended = conclude_trial(made, TrialPlan(0, 0, 0, SUBJECT, condition), FAST, CAPACITY_RULES)
     assert ended.get(CapacitySummary) is not None
     return ended[CapacitySummary]
 
@@ -123,4 +123,4 @@ def with_held(held: bool | None, **changes: object) -> Trial:
     ],
 )
 def test_what_held_counts_whatever_the_machine_was_like(one: Trial, expected: bool) -> None:
-    assert counts(one) is expected
+    assert is_reliable(one) is expected

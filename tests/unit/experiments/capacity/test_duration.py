@@ -7,14 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.experiments.capacity.plan import (
-    closed_deadline_s,
-    closed_duration_s,
-    closed_urls,
-    foreseen_latency_s,
-    foreseen_per_s,
-    tool_send_s,
-)
+from httpdyno.experiments.capacity.plan import Timing, foreseen_per_s, timing_of
 from httpdyno.model import Loop
 
 POINT = CapacityPoint(
@@ -29,30 +22,38 @@ POINT = CapacityPoint(
 )
 
 
+def closed(point: CapacityPoint) -> Timing:
+    return timing_of(point, 5.0)
+
+
+def latency_s(point: CapacityPoint) -> float:
+    return point.concurrency / foreseen_per_s(point)
+
+
 def test_a_full_link_is_foreseen_as_what_it_can_carry() -> None:
     assert foreseen_per_s(POINT) == pytest.approx(59, rel=0.01)
-    assert foreseen_latency_s(POINT) == pytest.approx(1.7, rel=0.01)
-    assert closed_urls(POINT) == 300
-    assert closed_duration_s(POINT) == pytest.approx(3 * 1.7, rel=0.01)
+    assert latency_s(POINT) == pytest.approx(1.7, rel=0.01)
+    assert closed(POINT).urls == 300
+    assert closed(POINT).foreseen_s == pytest.approx(3 * 1.7, rel=0.01)
 
 
 def test_a_fast_answer_is_measured_for_a_while() -> None:
     fast = replace(POINT, rate_bits_per_s=None, concurrency=20, size_bytes=0, delay_ns=100_000_000)
     assert foreseen_per_s(fast) == pytest.approx(200, rel=0.01)
-    assert closed_duration_s(fast) == pytest.approx(0.2 + 0.6, rel=0.02)
+    assert closed(fast).foreseen_s == pytest.approx(0.2 + 0.6, rel=0.02)
 
 
 def test_over_a_distance_windows_have_time_to_open() -> None:
     far = replace(POINT, round_trip_ns=500_000_000, rate_bits_per_s=10**9, concurrency=20)
-    assert closed_urls(far) == 6 * 20
+    assert closed(far).urls == 6 * 20
     # Six rounds of half a second; before them a connection, and a window that doubles four times.
-    assert closed_duration_s(far) == pytest.approx(6 * 0.5 + 5 * 0.5, rel=0.02)
+    assert closed(far).foreseen_s == pytest.approx(6 * 0.5 + 5 * 0.5, rel=0.02)
 
 
 def test_windows_that_open_in_a_part_of_a_round_need_no_further_ones() -> None:
     line = replace(POINT, round_trip_ns=38_000_000, rate_bits_per_s=47 * 10**6, size_bytes=1000 * 1024)
-    assert foreseen_latency_s(line) == pytest.approx(18, rel=0.01)
-    assert closed_urls(line) == 3 * 100
+    assert latency_s(line) == pytest.approx(18, rel=0.01)
+    assert closed(line).urls == 3 * 100
 
 
 def test_no_program_is_expected_to_do_what_none_can() -> None:
@@ -71,12 +72,12 @@ def test_a_list_has_a_round_before_and_after_what_is_measured(
     size: int, delay_ms: int, rate: int | None, concurrency: int
 ) -> None:
     point = replace(POINT, size_bytes=size, delay_ns=delay_ms * 10**6, rate_bits_per_s=rate, concurrency=concurrency)
-    urls = closed_urls(point)
+    urls = closed(point).urls
     assert urls >= 3 * concurrency
     assert urls % concurrency == 0
     measured_s = (urls - 2 * concurrency) / foreseen_per_s(point)
     assert measured_s >= 0.4
-    assert measured_s >= 0.999 * foreseen_latency_s(point)
-    assert closed_deadline_s(point) > closed_duration_s(point) + 4
-    assert 0 <= tool_send_s(point) - (closed_duration_s(point) - foreseen_latency_s(point)) < 1
-    assert tool_send_s(point) == int(tool_send_s(point)) >= 1
+    assert measured_s >= 0.999 * latency_s(point)
+    assert closed(point).deadline_s > closed(point).foreseen_s + 4
+    assert 0 <= closed(point).send_s - (closed(point).foreseen_s - latency_s(point)) < 1
+    assert closed(point).send_s == int(closed(point).send_s) >= 1

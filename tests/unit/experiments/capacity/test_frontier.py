@@ -10,12 +10,12 @@ import pytest
 
 from doubles.plans import following
 from doubles.trials import trial
-from httpdyno.experiments.capacity.axes import Axes, name_of
+from httpdyno.experiments.capacity.axes import CONCURRENCY, DELAY, LINK_RATE, ROUND_TRIP, Axes, Quantity
 from httpdyno.experiments.capacity.figures import DEFAULT_OBJECTIVE, CapacityPoint, CapacitySummary, parse_objective
 from httpdyno.experiments.capacity.judge import error_chance_of
-from httpdyno.experiments.capacity.plan import FrontierAxis, frontier_plan, frontiers, refined, slices
+from httpdyno.experiments.capacity.plan import Capacity, frontiers, refine_sizes, slices
 from httpdyno.experiments.plan import SearchPlan
-from httpdyno.model import Condition, Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity, Workload
+from httpdyno.model import Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
 
 KIB: Final = 1024
 MS: Final = 10**6
@@ -31,13 +31,10 @@ CPU_PER_S: Final[Mapping[str, float]] = {"quick": 1e9, "slow": 4e8, "third": 1.5
 """Bytes of content a second that each subject can take, whatever the link."""
 
 
-def condition(point: CapacityPoint) -> Condition:
-    return Condition("capacity", "plain", Workload(()), name=name_of(point), concurrency=point.concurrency, point=point)
-
-
 def plan_of(axes: Axes, subjects: tuple[Subject, ...] = SUBJECTS, **changes: Any) -> SearchPlan:
-    fields: dict[str, Any] = {"objective": DEFAULT_OBJECTIVE} | changes
-    return frontier_plan(subjects, axes, condition, **fields)
+    plan = Capacity(axes=axes, frontier=True, **changes).plan(subjects)
+    assert isinstance(plan, SearchPlan)
+    return plan
 
 
 def per_s(subject: str, point: CapacityPoint) -> float:
@@ -85,7 +82,7 @@ def test_three_clients_reach_as_far_as_the_grid_says_in_a_fifth_of_its_trials() 
 
     assert [one.subject for one in found] == [one.subject for one in trials[:3]]
     for one in found:
-        assert one.axis is FrontierAxis.LINK_RATE
+        assert one.axis is LINK_RATE
         assert [point.x for point in one.points] == list(RATES)
         assert [point.size_bytes for point in one.points] == [of_grid(one.subject, AXES, rate) for rate in RATES]
         assert 5 * one.trials <= one.grid_trials == AXES.count
@@ -154,8 +151,8 @@ def test_each_value_of_a_second_axis_has_a_frontier_of_its_own() -> None:
     found = frontiers(carry_out(plan_of(axes, SUBJECTS[:1])), axes, DEFAULT_OBJECTIVE)
 
     assert [(one.axis, one.rest) for one in found] == [
-        (FrontierAxis.LINK_RATE, "100 in flight"),
-        (FrontierAxis.LINK_RATE, "200 in flight"),
+        (LINK_RATE, "100 in flight"),
+        (LINK_RATE, "200 in flight"),
     ]
     assert [point.size_bytes for point in found[1].points] == [of_grid("quick", axes, rate) for rate in RATES[:3]]
 
@@ -163,31 +160,31 @@ def test_each_value_of_a_second_axis_has_a_frontier_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("axes", "axis", "easiest"),
     [
-        (Axes(round_trips_ns=(0, 40 * MS), rates_bits_per_s=RATES[:2]), FrontierAxis.ROUND_TRIP, 0),
-        (Axes(round_trips_ns=(0, 40 * MS), rates_bits_per_s=RATES), FrontierAxis.LINK_RATE, 10 * GBIT),
-        (Axes(rates_bits_per_s=RATES, delays_ns=(0, MS)), FrontierAxis.LINK_RATE, 10 * GBIT),
-        (Axes(delays_ns=(MS, 100 * MS), concurrencies=(1, 2, 3)), FrontierAxis.DELAY, MS),
-        (Axes(concurrencies=(1, 2, 400)), FrontierAxis.CONCURRENCY, 400),
-        (Axes(), FrontierAxis.ROUND_TRIP, 0),
+        (Axes(round_trips_ns=(0, 40 * MS), rates_bits_per_s=RATES[:2]), ROUND_TRIP, 0),
+        (Axes(round_trips_ns=(0, 40 * MS), rates_bits_per_s=RATES), LINK_RATE, 10 * GBIT),
+        (Axes(rates_bits_per_s=RATES, delays_ns=(0, MS)), LINK_RATE, 10 * GBIT),
+        (Axes(delays_ns=(MS, 100 * MS), concurrencies=(1, 2, 3)), DELAY, MS),
+        (Axes(concurrencies=(1, 2, 400)), CONCURRENCY, 400),
+        (Axes(), ROUND_TRIP, 0),
     ],
 )
 def test_the_ordered_axis_with_the_most_values_is_that_of_the_frontier(
-    axes: Axes, axis: FrontierAxis, easiest: int
+    axes: Axes, axis: Quantity, easiest: int
 ) -> None:
     one = slices(axes)[0]
 
     assert (one.axis, one.values[0]) == (axis, easiest)
-    assert one.search.trusted is (axis is not FrontierAxis.CONCURRENCY)
+    assert one.search.trusted is (axis is not CONCURRENCY)
 
 
 def test_of_two_sizes_those_in_between_are_tried() -> None:
-    axes = refined(Axes(sizes_bytes=(KIB, 1024 * KIB)))
+    axes = refine_sizes(Axes(sizes_bytes=(KIB, 1024 * KIB)))
 
     sizes = axes.sizes_bytes
     assert (sizes[0], sizes[-1]) == (KIB, 1024 * KIB)
     assert all(size % KIB == 0 for size in sizes)
     assert all(1 < high / low <= 1.15 for low, high in pairwise(sizes) if low >= 20 * KIB)
-    assert refined(AXES) == AXES
+    assert refine_sizes(AXES) == AXES
 
 
 def test_a_client_that_breaks_down_at_many_in_flight_is_reported() -> None:

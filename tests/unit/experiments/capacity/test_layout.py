@@ -3,18 +3,9 @@
 import pytest
 
 from doubles.capacity import MS, point
+from httpdyno.experiments.capacity.axes import CONCURRENCY, DELAY, LINK_RATE, QUEUE, ROUND_TRIP, SIZE, Quantity
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.experiments.capacity.present import (
-    AXES,
-    CONCURRENCY,
-    DELAY,
-    LINK_RATE,
-    QUEUE,
-    ROUND_TRIP,
-    SIZE,
-    GridAxis,
-    Layout,
-)
+from httpdyno.experiments.capacity.present import Layout
 
 SIZES = [point(size) for size in (0, 100, 200)]
 
@@ -52,7 +43,7 @@ SIZES = [point(size) for size in (0, 100, 200)]
     ],
 )
 def test_the_two_axes_with_the_most_values_span_the_grid_and_the_size_runs_up(
-    points: list[CapacityPoint], across: GridAxis, up: GridAxis | None, panels: tuple[GridAxis, ...]
+    points: list[CapacityPoint], across: Quantity, up: Quantity | None, panels: tuple[Quantity, ...]
 ) -> None:
     layout = Layout.of(points, 1)
     assert (layout.across, layout.up, layout.panels) == (across, up, panels)
@@ -71,10 +62,10 @@ def test_the_two_axes_with_the_most_values_span_the_grid_and_the_size_runs_up(
     ],
 )
 def test_values_share_the_largest_unit_that_suits_all(
-    axis: GridAxis, values: tuple[int | None, ...], unit: str, labels: list[str]
+    axis: Quantity, values: tuple[int | None, ...], unit: str, labels: list[str]
 ) -> None:
     assert axis.unit(values)[0] == unit
-    assert axis.labels(values) == labels
+    assert axis.labels(values)[1] == dict(zip(values, labels, strict=True))
 
 
 def test_what_all_points_share_is_told_without_what_is_nothing() -> None:
@@ -84,5 +75,4 @@ def test_what_all_points_share_is_told_without_what_is_nothing() -> None:
 
 
 def test_no_limit_comes_last() -> None:
-    assert LINK_RATE.values([point(), point(0, 0, 10), point(0, 0, 1)]) == (10**9, 10**10, None)
-    assert {axis.name(None) for axis in AXES} == {"", "a link without a limit", "the usual queue"}
+    assert LINK_RATE.distinct([point(), point(0, 0, 10), point(0, 0, 1)]) == (10**9, 10**10, None)

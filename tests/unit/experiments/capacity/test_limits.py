@@ -12,13 +12,13 @@ from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.limits import (
     LimitKind,
     Situation,
+    add_limit,
+    cap_to_link,
     limit_of,
     restart_window,
     round_trips,
     segments,
     wire_bytes,
-    with_limit,
-    within_link,
 )
 from httpdyno.model import Counters, CpuTime, Link, Loop, Trial, Validity
 from httpdyno.model.counters import LinkCounters
@@ -379,7 +379,7 @@ def test_over_a_real_network_nothing_is_supposed_of_it() -> None:
 
 
 def test_it_is_written_into_the_capacity_of_the_trial() -> None:
-    one = with_limit(measured(point(rate_bits_per_s=GBIT), 575.0))
+    one = add_limit(measured(point(rate_bits_per_s=GBIT), 575.0))
 
     assert one.get(CapacitySummary) is not None
     assert one[CapacitySummary].limit == "bandwidth"
@@ -394,7 +394,7 @@ def test_of_what_was_not_measured_nothing_is_said(changes: dict[str, Any]) -> No
     one = measured(point(), 100.0, **changes)
 
     assert limit_of(one) is None
-    assert with_limit(one) == one
+    assert add_limit(one) == one
 
 
 @pytest.mark.parametrize(
@@ -415,5 +415,5 @@ def test_no_more_answers_are_counted_than_the_link_has_room_for(
 ) -> None:
     at = point(loop=loop, rate_bits_per_s=rate_bits_per_s, concurrency=60, target_per_s=200.0)
     summary = CapacitySummary(answers=120, errors=0, measured_ns=10**9, per_s=per_s)
-    within = within_link(measured(at, per_s, capacity=summary, concurrency=60))
+    within = cap_to_link(measured(at, per_s, capacity=summary, concurrency=60))
     assert within[CapacitySummary].per_s == pytest.approx(counted, abs=0.2)

@@ -65,7 +65,7 @@ def test_what_does_not_hold_is_said_with_its_figure(
         ("p99", "is not understood; write it like"),
         ("p99 > 5ms", "is not understood"),
         ("p99 < ", "is not understood"),
-        ("p98 < 5ms", "there is no 'p98'; known are: p50, p90, p99, p99.9, mean, max, errors"),
+        ("p98 < 5ms", "unknown figure 'p98'; supported: p50, p90, p99, p99.9, mean, max, errors"),
         ("p99 < 500", "500 needs a unit, like 500ms"),
         ("p99 < 0.5", "0.5 needs a unit, like 0.5ms"),
         ("p99 < 1.2.3", "'1.2.3' is not understood; write it like 40ms"),

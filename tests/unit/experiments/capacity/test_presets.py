@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from doubles.presets import preset_names
 from httpdyno.errors import UnknownName, UsageError
 from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.capacity.plan import CapacityPreset, find_capacity_preset
 from httpdyno.model import Cell, Loop
-from httpdyno.published import PublishedTable, preset_names
+from httpdyno.published import PublishedTable
 from httpdyno.published.table import Row
 
 TENTH = Fraction(1, 10)
@@ -124,7 +125,9 @@ def test_each_published_row_within_the_grid_has_its_point_at_any_scale(
 
 
 def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="capacity has no preset 'published-batch-5'; known are: published-batch-1, "):
+    with pytest.raises(
+        UnknownName, match="capacity has no preset 'published-batch-5'; choose from: published-batch-1, "
+    ):
         find_capacity_preset("published-batch-5")
 
 

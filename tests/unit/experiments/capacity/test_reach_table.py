@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from doubles.capacity import MS, Simulated, capacity_trials, point
-from httpdyno.experiments.capacity.axes import Axes
-from httpdyno.experiments.capacity.plan import Frontier, FrontierAxis, FrontierPoint
-from httpdyno.experiments.capacity.present import capacity_views, reach_legend, reach_tables, reached, size_reached
+from httpdyno.experiments.capacity.axes import CONCURRENCY, ROUND_TRIP, Axes
+from httpdyno.experiments.capacity.plan import Frontier, FrontierPoint
+from httpdyno.experiments.capacity.present import capacity_views, find_frontiers, reach_legend, reach_table
 
 KIB = 1024
 AXES = Axes(
@@ -21,7 +21,7 @@ AXES = Axes(
 def boundary(size: int | None, surely: int | None, fails: int | None, *, doubtful: bool = False) -> FrontierPoint:
     """Make a boundary from sizes in KiB."""
     sizes = (None if one is None else KIB * one for one in (size, surely, fails))
-    return FrontierPoint(20 * MS, *sizes, level=0.95, trials=3, doubtful=doubtful)
+    return FrontierPoint(20 * MS, *sizes, doubtful=doubtful)
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,10 @@ def boundary(size: int | None, surely: int | None, fails: int | None, *, doubtfu
     ],
 )
 def test_a_cell_says_what_is_sure(found: FrontierPoint, cell: str, size: int | None) -> None:
-    one = Frontier("go-net-http", FrontierAxis.ROUND_TRIP, "", (found,), 3, 50)
-    (table,) = reach_tables([one], "2,000 requests a second")
+    one = Frontier("go-net-http", ROUND_TRIP, "", (found,), 3, 50)
+    table = reach_table([one], "2,000 requests a second")
     assert table.rows == (("go-net-http", cell),)
-    assert size_reached(found) == (None if size is None else KIB * size)
+    assert found.reached_bytes == (None if size is None else KIB * size)
     legend = reach_legend([one])
     assert legend[-1] == "3 trials; the grid has 50 points"
     assert len(legend) == (1 if cell == "300" else 2)
@@ -63,17 +63,18 @@ def test_a_search_shows_how_far_subjects_reach_and_a_grid_both() -> None:
 
 def test_what_else_was_varied_names_a_row() -> None:
     near, far = boundary(300, 300, 320), replace(boundary(100, 100, 120), x=40 * MS)
+    near_only = replace(boundary(None, None, 20), x=40 * MS)
     found = [
-        Frontier(subject, FrontierAxis.ROUND_TRIP, rest, points, 3, 50)
+        Frontier(subject, ROUND_TRIP, rest, points, 3, 50)
         for subject in ("a", "b")
-        for rest, points in (("20 in flight", (near,)), ("40 in flight", (near, far)))
+        for rest, points in (("20 in flight", (near, near_only)), ("40 in flight", (near, far)))
     ]
-    (table,) = reach_tables(found, "2,000 requests a second")
+    table = reach_table(found, "2,000 requests a second")
     assert table.title == "largest size at which 2,000 requests a second are held, KiB; across: rtt, ms"
     assert [column.name for column in table.columns] == ["subject", "at", "20", "40"]
     assert table.rows == (
-        ("a", "20 in flight", "300", None),
-        ("b", "20 in flight", "300", None),
+        ("a", "20 in flight", "300", "none"),
+        ("b", "20 in flight", "300", "none"),
         ("a", "40 in flight", "300", "100"),
         ("b", "40 in flight", "300", "100"),
     )
@@ -82,19 +83,19 @@ def test_what_else_was_varied_names_a_row() -> None:
 @pytest.mark.parametrize("lost", ["rtt", "size"])
 def test_where_the_settings_do_not_tell_the_grid_nothing_is_said(lost: str) -> None:
     settings = {name: value for name, value in AXES.settings().items() if name != lost}
-    assert reached(list(capacity_trials(AXES.points())), settings) == ()
+    assert find_frontiers(list(capacity_trials(AXES.points())), settings) == ()
 
 
 def test_two_sizes_of_a_grid_make_no_frontier() -> None:
     trials = list(capacity_trials([point(0, 0, 2), point(500, 0, 2)]))
-    assert reached(trials, AXES.settings()) == ()
-    assert reached([], AXES.settings()) == ()
+    assert find_frontiers(trials, AXES.settings()) == ()
+    assert find_frontiers([], AXES.settings()) == ()
 
 
 def test_a_search_that_its_budget_ended_says_what_is_open() -> None:
     points = (boundary(300, 200, 400, doubtful=True), boundary(100, 100, 120))
     against = ("300 KiB at 9 in flight held, but 200 KiB at 20 did not",)
-    one = Frontier("go-net-http", FrontierAxis.CONCURRENCY, "", points, 44, 110, against, exhausted=True)
+    one = Frontier("go-net-http", CONCURRENCY, "", points, 44, 110, against, exhausted=True)
 
     legend = reach_legend([one])
 

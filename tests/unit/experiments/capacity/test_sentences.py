@@ -7,11 +7,11 @@ import pytest
 from doubles.trials import trial
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
 from httpdyno.experiments.capacity.limits import (
+    add_limit,
     capacity_sentences,
     largest_size_bytes,
     rounded_rate,
     wire_bytes,
-    with_limit,
 )
 from httpdyno.model import Counters, CpuTime, Link, Loop, Trial
 
@@ -45,7 +45,7 @@ def measured(per_s: float, *, busy: float = 0.3, mean_ms: float | None = None, s
         wall_ns=second, requests=round(per_s), cpus=(CpuTime(1, "subject", round(busy * second), 0, second),)
     )
     link = Link.symmetric(round_trip_ns=point.round_trip_ns, rate_bits_per_s=point.rate_bits_per_s)
-    return with_limit(trial(subject, 0, link=str(link), capacity_point=point, capacity=summary, counters=counters))
+    return add_limit(trial(subject, 0, link=str(link), capacity_point=point, capacity=summary, counters=counters))
 
 
 def test_a_size_and_a_rate_are_turned_into_each_other() -> None:

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
-from httpdyno.experiments.capacity.judge import ToolArtifacts, measured_tool, tool_figures
+from httpdyno.experiments.capacity.judge import CAPACITY_RULES, judge_capacity_tool, tool_figures
+from httpdyno.judge.outcome import ToolArtifacts, ending_from_report, tool_ending
 from httpdyno.model import (
     Condition,
     Loop,
@@ -16,7 +17,6 @@ from httpdyno.model import (
     Subject,
     SubjectKind,
     Tally,
-    ToolReport,
     Trial,
     TrialPlan,
     UrlSeries,
@@ -67,12 +67,10 @@ def engine_report(served: int, **changes: Any) -> dict[str, Any]:
     return {"version": 1, "outcome": "exited", "subject": subject, "origin": origin, **changes}
 
 
-def measured(
-    text: str, rounds: int = 20, report: dict[str, Any] | None = None, point: CapacityPoint = POINT
-) -> tuple[Trial, ToolReport | None]:
+def measured(text: str, rounds: int = 20, report: dict[str, Any] | None = None, point: CapacityPoint = POINT) -> Trial:
     arrivals = pl.DataFrame({"at_ns": [turn * 100 * MS for turn in range(rounds) for _ in range(10)]})
     remains = ToolArtifacts(report or engine_report(10 * rounds), text, "", arrivals)
-    return measured_tool(plan(point), point, remains)
+    return judge_capacity_tool(plan(point), remains, rules=CAPACITY_RULES)
 
 
 def text(answers: int = 200, *, content: int | None = None) -> str:
@@ -86,7 +84,7 @@ def figures(trial: Trial) -> CapacitySummary:
 
 
 def test_answers_are_counted_by_the_origin_and_times_are_the_tools() -> None:
-    trial, claimed = measured(text())
+    trial = measured(text())
     found = figures(trial)
     assert (trial.outcome, trial.version, trial.tally) == (Outcome.OK, "0.0.1", Tally(right=200))
     assert found.per_s == pytest.approx(100)
@@ -94,6 +92,7 @@ def test_answers_are_counted_by_the_origin_and_times_are_the_tools() -> None:
     assert found.measured_ns == 1700 * MS
     assert (found.service_mean_ns, found.response_p50_ns, found.response_p99_ns) == (101 * MS, 100.5 * MS, 109 * MS)
     assert (found.claimed_answers, found.claimed_per_s) == (200, pytest.approx(200 / 2.01, abs=1e-4))
+    _, _, claimed = tool_ending(plan(), ending_from_report(engine_report(200)), text())
     assert claimed is not None
     assert tool_figures(claimed) == {
         "p50": 100.5 * MS, "p90": None, "p99": 109 * MS, "p99.9": None, "mean": 101 * MS, "max": 110 * MS, "errors": 0
@@ -101,19 +100,19 @@ def test_answers_are_counted_by_the_origin_and_times_are_the_tools() -> None:
 
 
 def test_answers_that_nobody_gave_count_as_wrong() -> None:
-    trial, _ = measured(text(250), report=engine_report(200))
+    trial = measured(text(250), report=engine_report(200))
     assert trial.tally == Tally(right=200, missed_error=50)
 
 
 @pytest.mark.parametrize(("content", "short"), [(199_000, 0), (180_000, 20), (0, 200)])
 def test_content_that_was_not_read_counts_as_wrong_beyond_rounding(content: int, short: int) -> None:
-    trial, _ = measured(text(content=content))
+    trial = measured(text(content=content))
     assert trial.tally == Tally(right=200 - short, wrong_length=short)
 
 
 def test_errors_are_no_answers() -> None:
     failed = text(150) + "\nError distribution:\n  [50]\tGet http://x: context deadline exceeded\n"
-    trial, _ = measured(failed)
+    trial = measured(failed)
     found = figures(trial)
     assert found.errors_share == pytest.approx(0.25)
     assert found.per_s == pytest.approx(75)
@@ -121,7 +120,7 @@ def test_errors_are_no_answers() -> None:
 
 
 def test_on_a_schedule_all_of_the_tools_time_is_measured() -> None:
-    trial, _ = measured(text(), point=replace(POINT, loop=Loop.OPEN))
+    trial = measured(text(), point=replace(POINT, loop=Loop.OPEN))
     assert figures(trial).measured_ns == 1900 * MS
     assert figures(trial).per_s == pytest.approx(100)
 
@@ -137,19 +136,19 @@ def test_on_a_schedule_all_of_the_tools_time_is_measured() -> None:
     ],
 )
 def test_a_tool_that_fails_has_no_figures(report: dict[str, Any], said: str, outcome: Outcome, reason: str) -> None:
-    trial, claimed = measured(said, report=report)
-    assert (trial.outcome, trial.reason, trial.get(CapacitySummary), claimed) == (outcome, reason, None, None)
+    trial = measured(said, report=report)
+    assert (trial.outcome, trial.reason, trial.get(CapacitySummary)) == (outcome, reason, None)
 
 
 def test_a_link_that_is_not_what_was_asked_is_no_measurement_of_the_tool() -> None:
     report = engine_report(0, outcome="link_limited", link={"reason": "asked 1 Gbit/s, measured 0.7 Gbit/s"})
-    trial, claimed = measured("", report=report)
-    assert (trial.outcome, trial.validity, claimed) == (Outcome.REFUSED, Validity.LINK_LIMITED, None)
+    trial = measured("", report=report)
+    assert (trial.outcome, trial.validity) == (Outcome.REFUSED, Validity.LINK_LIMITED)
     assert trial.reason == "asked 1 Gbit/s, measured 0.7 Gbit/s"
 
 
 def test_a_tool_that_was_never_answered_has_no_rate() -> None:
-    trial, _ = measured((REPORTS / "hey-refused.txt").read_text(), rounds=0, report=engine_report(0))
+    trial = measured((REPORTS / "hey-refused.txt").read_text(), rounds=0, report=engine_report(0))
     assert figures(trial).per_s is None
     assert figures(trial).answers == 0
     assert trial.tally == Tally()

@@ -1,5 +1,6 @@
 """The start of a cost question: its subjects, its documents, and conflicting options."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -7,10 +8,11 @@ import pytest
 
 from httpdyno.errors import InvalidValue, UnknownName, UsageError
 from httpdyno.experiments.cost.options import CostOptions
-from httpdyno.experiments.cost.plan import Cost, Selected, choose_subjects, make_cost
+from httpdyno.experiments.cost.plan import Cost, choose_subjects, make_cost
 from httpdyno.experiments.crawl.plan import HEADLINE
-from httpdyno.lab.engine import Engine, ServedWeb
+from httpdyno.lab.engine import Engine
 from httpdyno.model import Subject, SubjectKind
+from httpdyno.store import WebIdentity
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 
 CATALOGUE = read_catalogue(())
@@ -19,27 +21,28 @@ CATALOGUE = read_catalogue(())
 class _Webs:
     """An engine that knows every web, with seed 7 by default."""
 
-    def web(self, name: str, *, seed: int | None) -> ServedWeb:
-        return ServedWeb(name, 7 if seed is None else seed, "digest")
+    def web(self, name: str, *, seed: int | None) -> WebIdentity:
+        return WebIdentity(name, 7 if seed is None else seed, "digest")
 
 
 ENGINE = cast(Engine, _Webs())
 
 
-def made(changes: dict[str, Any], selected: Selected, peer: Subject | None = None) -> Cost:
-    return make_cost(CostOptions(**changes), selected, peer, ENGINE, lambda _: None)
+def made(changes: dict[str, Any], subjects: Sequence[Subject], peer: Subject | None = None) -> Cost:
+    return make_cost(CostOptions(**changes), subjects, peer, ENGINE, lambda _: None)
 
 
-def chosen(*names: str, preset: str | None = None) -> Selected:
-    return choose_subjects(CATALOGUE, names, preset)
+def chosen(*names: str, preset: str | None = None) -> Sequence[Subject]:
+    subjects, _ = choose_subjects(CATALOGUE, names, preset)
+    return subjects
 
 
 def test_without_a_name_the_usual_clients_are_asked_and_two_tools_beside_them() -> None:
-    assert {subject.id for subject in chosen().subjects} == {*HEADLINE, "ab", "httperf"}
+    assert {subject.id for subject in chosen()} == {*HEADLINE, "ab", "httperf"}
 
 
 def test_a_preset_has_its_own_subjects_those_that_can_be_had_no_more_included() -> None:
-    ids = [subject.id for subject in chosen(preset="published").subjects]
+    ids = [subject.id for subject in chosen(preset="published")]
     assert len(ids) == len(set(ids)) == 13
     assert {"ruby-patron", "curl-process", "java-apache-httpclient5", "httperf"} <= set(ids)
 
@@ -58,9 +61,9 @@ def test_a_client_that_checks_nothing_is_refused_by_name_and_told_of_otherwise()
     catalogue = Catalogue({**CATALOGUE.subjects, "mine": unchecked}, {}, frozenset({"mine"}))
     with pytest.raises(UsageError, match="mine: does not check documents"):
         choose_subjects(catalogue, ["mine"], None)
-    selected = choose_subjects(catalogue, None, None)
-    assert "mine" not in {subject.id for subject in selected.subjects}
-    assert "does not check documents" in selected.left_out["mine"]
+    subjects, left_out = choose_subjects(catalogue, None, None)
+    assert "mine" not in {subject.id for subject in subjects}
+    assert "does not check documents" in left_out["mine"]
 
 
 @pytest.mark.parametrize(
@@ -119,5 +122,5 @@ def test_a_server_that_plays_the_peer_is_kept_with_its_folder() -> None:
 
 
 def test_an_unknown_preset_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnknownName, match="cost has no preset 'nosuch'; known are: published"):
+    with pytest.raises(UnknownName, match="cost has no preset 'nosuch'; choose from: published"):
         chosen(preset="nosuch")

@@ -81,8 +81,8 @@ def test_another_machines_origin_is_asked_over_its_own_network() -> None:
     [
         ({"peer": "apache", "against": "http://other:8080"}, "--peer apache: --against names another peer"),
         ({"link": "rtt=1ms", "against": "http://other:8080"}, "--link: the way to http://other:8080 is a real one"),
-        ({"keepalive": "yes"}, "--keepalive: 'yes' is not known; write on, off or both"),
-        ({"gzip": "1"}, "--gzip: '1' is not known"),
+        ({"keepalive": "yes"}, "--keepalive: 'yes' is not supported; write on, off or both"),
+        ({"gzip": "1"}, "--gzip: '1' is not supported"),
         ({"peer": "apache", "gzip": "both"}, "--gzip both conflicts with --peer apache"),
         ({"documents": 0}, "0"),
         ({"timeout_s": 0}, "timeout"),

@@ -9,7 +9,7 @@ from doubles.cost import MS, cost_trial, tool_trial
 from doubles.runs import make_run
 from httpdyno.experiments.cost.judge import Coding, CostPoint, RequestClock
 from httpdyno.experiments.cost.present import cost_table, cost_views
-from httpdyno.experiments.published import run_beside
+from httpdyno.experiments.published import compare_run
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import Counters, Outcome, Table, Trial
 from httpdyno.model.counters import AgainstCounters
@@ -95,7 +95,7 @@ def test_the_table_says_where_the_split_rests_on_the_clients_own_times() -> None
 def test_beside_a_publication_another_machine_is_named(tmp_path: Path) -> None:
     settings = {"preset": "published", "against": "http://other:8080"}
     folder = make_run(tmp_path, [cost_trial()], experiment="cost", settings=settings)
-    told = notes(run_beside(open_run(folder), definition_of("cost"), find_preset("published", "cost")))
+    told = notes(compare_run(open_run(folder), definition_of("cost"), find_preset("published", "cost")))
     assert "served by http://other:8080, another machine" in told
 
 
@@ -144,7 +144,7 @@ def test_the_published_form_has_the_published_columns_and_figures_are_compared_p
 def test_a_run_stands_beside_the_publication(tmp_path: Path) -> None:
     one = cost_trial("ruby-curb", documents=1_000, document_us=544, start_ms=0)
     run = open_run(make_run(tmp_path, [one], experiment="cost", settings={"preset": "published"}))
-    table = run_beside(run, definition_of("cost"), find_preset("published", "cost"), for_programs=True)
+    table = compare_run(run, definition_of("cost"), find_preset("published", "cost"), for_programs=True)
     curb = next(row for row in rows(table) if row["subject"] == "ruby-curb")
     # 0.544 s for a thousand documents are as much as the published 5.44 s for ten thousand.
     assert (curb["total"], curb["total_published"], curb["total_ratio"]) == (0.544, 5.44, 1.0)

@@ -12,7 +12,7 @@ from doubles.trials import trial
 from httpdyno.errors import UnknownName
 from httpdyno.experiments.crawl.present import LINE
 from httpdyno.experiments.registry import definition_of, experiment_names
-from httpdyno.judge.validity import with_validity
+from httpdyno.judge.validity import RULES, with_validity
 from httpdyno.model import (
     INSTALL_WITH,
     Counters,
@@ -144,7 +144,9 @@ def test_a_disturbed_row_is_provisional_and_one_note_says_by_what() -> None:
         wall_ns=10 * S, cpu_user_ns=4 * S, cpu_system_ns=0, cpus=(CpuTime(1, "subject", 9 * S, 0, 10 * S, 0),)
     )
     by = (ProgramUse("bash", 4 * S), ProgramUse("idle-thing", S // 1000))
-    trials = [with_validity(replace(one, counters=busy, other_programs=by)) for one in [*crawls(*RUST), *crawls(*GO)]]
+    trials = [
+        with_validity(replace(one, counters=busy, other_programs=by), RULES) for one in [*crawls(*RUST), *crawls(*GO)]
+    ]
     (table,) = tables_of(BENCH, trials, {}, "table")
     assert table.values("rank") == ("1~", "2~")
     # The mark stands for the verdict.
@@ -161,7 +163,9 @@ def test_the_note_names_the_hypervisor_and_as_many_clients_as_fit() -> None:
         wall_ns=10 * S, cpu_user_ns=4 * S, cpu_system_ns=0, cpus=(CpuTime(1, "subject", 4 * S, S, 10 * S, 0),)
     )
     clients = [(f"client-{number}", "Node.js", f"client number {number}") for number in range(6)]
-    trials = [with_validity(replace(one, counters=stolen)) for client in clients for one in crawls(*client, 80.0, 2.0)]
+    trials = [
+        with_validity(replace(one, counters=stolen), RULES) for client in clients for one in crawls(*client, 80.0, 2.0)
+    ]
     (table,) = tables_of(BENCH, trials, {}, "table")
     (note,) = (note.text for note in table.notes if note.text.startswith("~"))
     assert note.startswith(
@@ -228,7 +232,7 @@ def worst_case() -> list[Trial]:
             f"client-{number}", "Python", f"{LONG[number % 3]} {number}", 1234.0 + 0.3 * number, 0.1234 + number
         )
         if number in {0, 1, 4}:
-            disturbed = [with_validity(replace(one, counters=busy, other_programs=by)) for one in own[1:]]
+            disturbed = [with_validity(replace(one, counters=busy, other_programs=by), RULES) for one in own[1:]]
             again = [replace(one, block=one.block + 3 + number) for one in own[1:]]
             own = [own[0], *disturbed, *again]
         if number == 2:
@@ -296,7 +300,7 @@ def test_programs_get_all_columns_whatever_people_asked_for() -> None:
 def test_columns_are_known_before_anything_is_measured(name: str) -> None:
     definition = definition_of(name)
     check_columns(definition, "all")
-    with pytest.raises(UnknownName, match="--columns: there is no column 'nosuch'; known are: "):
+    with pytest.raises(UnknownName, match="--columns: there is no column 'nosuch'; choose from: "):
         check_columns(definition, "nosuch")
-    with pytest.raises(UnknownName, match="--columns: none is named; known are: "):
+    with pytest.raises(UnknownName, match="--columns: no column is given; choose from: "):
         check_columns(definition, " , ")

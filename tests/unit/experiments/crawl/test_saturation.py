@@ -6,7 +6,7 @@ import pytest
 
 from doubles.trials import trial
 from httpdyno.experiments.crawl.plan import saturation_after
-from httpdyno.judge.validity import with_validity
+from httpdyno.judge.validity import RULES, with_validity
 from httpdyno.model import Counters, CpuTime, LinesSummary, Outcome, Tally, Trial
 
 S = 10**9
@@ -38,7 +38,7 @@ def crawl(
         cpu_per_right_ns=None if cpu_ms is None else cpu_ms * 1e6,
     )
     made = trial("a", 0, concurrency=concurrency, urls_given=4096, summary=summary, tally=Tally(right=4096))
-    return with_validity(replace(made, counters=counters))
+    return with_validity(replace(made, counters=counters), RULES)
 
 
 FAILED = replace(crawl(300), outcome=Outcome.CRASHED, validity=None)

@@ -1,10 +1,12 @@
 """The cost of a call, from the lines of a client: figures of its calls and loops."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 import pytest
 
-from httpdyno.experiments.latency.judge import Content, LatencyPoint, Seen, summarise_lines
+from httpdyno.experiments.latency.judge import Content, LatencyPoint, summarise_lines
 from httpdyno.judge.cpu_time import CpuSeries
 from httpdyno.judge.verdict import VERDICTS
 
@@ -36,7 +38,7 @@ def point(parallel: int = 1) -> LatencyPoint:
 
 
 def test_a_call_alone_is_a_loop() -> None:
-    summary = summarise_lines(lines([50.0, *[2.0] * 1500]), point(), Seen())
+    summary = summarise_lines(lines([50.0, *[2.0] * 1500]), point())
     assert summary.loops == 100
     assert (summary.mean_ns, summary.deviation_ns) == (2 * MS, 0)
     assert (summary.p50_ns, summary.p99_ns, summary.p999_ns) == (2 * MS, 2 * MS, 2 * MS)
@@ -45,7 +47,7 @@ def test_a_call_alone_is_a_loop() -> None:
 
 
 def test_a_batch_is_a_loop_from_its_first_call_to_its_last_answer() -> None:
-    summary = summarise_lines(lines([1.0, 3.0, 8.0, 4.0] * 400, parallel=4), point(4), Seen())
+    summary = summarise_lines(lines([1.0, 3.0, 8.0, 4.0] * 400, parallel=4), point(4))
     assert summary.mean_ns == 8 * MS
     assert summary.p50_ns == 3 * MS
     assert summary.call_ns == 4 * MS
@@ -54,7 +56,7 @@ def test_a_batch_is_a_loop_from_its_first_call_to_its_last_answer() -> None:
 
 def test_a_stall_shows_in_the_percentiles_that_a_mean_hides() -> None:
     # One call in 500 takes 100 ms: the mean of the loops hardly moves.
-    summary = summarise_lines(lines([100.0 if number % 500 == 250 else 1.0 for number in range(6000)]), point(), Seen())
+    summary = summarise_lines(lines([100.0 if number % 500 == 250 else 1.0 for number in range(6000)]), point())
     assert summary.p50_ns == MS
     assert summary.p999_ns == 100 * MS
     assert summary.max_ns == 100 * MS
@@ -65,7 +67,7 @@ def test_loops_with_a_wrong_answer_are_no_loops() -> None:
     verdicts[2001] = "wrong_length"
     durations = [1.0] * 3000
     durations[2000] = durations[2001] = 500.0
-    summary = summarise_lines(lines(durations, 2, verdicts), point(2), Seen())
+    summary = summarise_lines(lines(durations, 2, verdicts), point(2))
     assert summary.max_ns == MS
 
 
@@ -74,9 +76,9 @@ def test_what_a_call_takes_is_the_servers_the_wires_and_the_clients() -> None:
     arrivals = samples.select(
         "url", at_ns=pl.col("start_ns") + 500_000, done_ns=pl.col("start_ns") + 1_000_000
     ).with_columns(done_ns=pl.when(pl.col("url").str.ends_with("7")).then(None).otherwise("done_ns"))
-    kept = summarise_lines(samples, point(), Seen(arrivals, round_trip_ns=30_000, connections_per_call=0.0))
+    kept = summarise_lines(samples, point(), arrivals=arrivals, round_trip_ns=30_000, connections_per_call=0.0)
     assert (kept.server_ns, kept.wire_ns, kept.client_ns) == (500_000, 30_000, 1_470_000)
-    new = summarise_lines(samples, point(), Seen(arrivals, round_trip_ns=30_000, connections_per_call=1.0))
+    new = summarise_lines(samples, point(), arrivals=arrivals, round_trip_ns=30_000, connections_per_call=1.0)
     assert (new.wire_ns, new.client_ns) == (60_000, 1_440_000), "a connection costs a round trip of its own"
 
 
@@ -84,8 +86,9 @@ def test_what_a_call_takes_is_the_servers_the_wires_and_the_clients() -> None:
 def test_whose_a_call_is_needs_a_clock_that_is_known_better_than_a_call_lasts(bound_ns: int, known: bool) -> None:
     samples = lines([2.0] * 1000)
     arrivals = samples.select("url", at_ns=pl.col("start_ns"), done_ns=pl.col("start_ns") + 500_000)
-    seen = Seen(arrivals, round_trip_ns=30_000, connections_per_call=0.0, clock_bound_ns=bound_ns)
-    summary = summarise_lines(samples, point(), seen)
+    summary = summarise_lines(
+        samples, point(), arrivals=arrivals, round_trip_ns=30_000, connections_per_call=0.0, clock_bound_ns=bound_ns
+    )
     parts = (summary.server_ns, summary.wire_ns, summary.client_ns)
     assert parts == ((500_000, 30_000, 1_470_000) if known else (None, None, None))
     assert summary.p50_ns == 2 * MS, "how long it took is not the other clock's business"
@@ -94,18 +97,18 @@ def test_whose_a_call_is_needs_a_clock_that_is_known_better_than_a_call_lasts(bo
 @pytest.mark.parametrize(
     "seen",
     [
-        Seen(),
-        Seen(round_trip_ns=1000, connections_per_call=1.0),
-        Seen(
-            pl.DataFrame(
+        {},
+        {"round_trip_ns": 1000, "connections_per_call": 1.0},
+        {
+            "arrivals": pl.DataFrame(
                 {"url": [], "at_ns": [], "done_ns": []},
                 schema={"url": pl.String, "at_ns": pl.Int64, "done_ns": pl.Int64},
             )
-        ),
+        },
     ],
 )
-def test_what_nobody_stamped_is_nobodys_share(seen: Seen) -> None:
-    summary = summarise_lines(lines([2.0] * 1000), point(), seen)
+def test_what_nobody_stamped_is_nobodys_share(seen: dict[str, Any]) -> None:
+    summary = summarise_lines(lines([2.0] * 1000), point(), **seen)
     assert summary.server_ns is None
     assert summary.client_ns is None
 
@@ -113,7 +116,7 @@ def test_what_nobody_stamped_is_nobodys_share(seen: Seen) -> None:
 def test_cpu_time_is_that_of_the_warm_calls() -> None:
     # 200 ms of CPU to start, then half of the time.
     cpu = CpuSeries(START - 10**9, np.array([0, 10**9, 3 * 10**9]), np.array([0, 200 * MS, 200 * MS + 10**9]))
-    summary = summarise_lines(lines([2.0] * 1000), point(), Seen(cpu=cpu))
+    summary = summarise_lines(lines([2.0] * 1000), point(), cpu=cpu)
     assert summary.cpu_per_call_ns == pytest.approx(MS)
 
 
@@ -125,6 +128,6 @@ def test_cpu_time_between_two_moments(begin: int, end: int, used: float | None) 
 
 
 def test_a_client_that_printed_next_to_nothing_has_no_figures() -> None:
-    assert summarise_lines(lines([]), point(), Seen()).mean_ns is None
-    few = summarise_lines(lines([30.0, 1.0]), point(), Seen())
+    assert summarise_lines(lines([]), point()).mean_ns is None
+    few = summarise_lines(lines([30.0, 1.0]), point())
     assert (few.calls, few.mean_ns, few.first_ns) == (0, None, 30 * MS)

@@ -10,7 +10,7 @@ import pytest
 from doubles.printed import artifacts
 from httpdyno.experiments.latency.judge import LATENCY_RULES, Content, LatencyPoint, LatencySummary, judge_latency
 from httpdyno.judge import Reference, TrialArtifacts
-from httpdyno.lab.peer import PEER_URL, peer_expectations
+from httpdyno.lab.web_answers import PEER_URL, peer_expectations
 from httpdyno.model import Condition, Outcome, Subject, SubjectKind, TrialPlan, UrlSeries, Validity, Workload
 
 MS = 10**6
@@ -113,6 +113,15 @@ def test_what_a_client_timed_itself_is_checked_and_kept() -> None:
     )
     assert trial[LatencySummary].cpu_per_call_ns == 0.6 * MS
     assert trial[LatencySummary].p50_ns is None
+
+
+def test_the_deviation_is_that_of_a_population() -> None:
+    runs_ns = [round(time_ms * 200 * MS) for time_ms in (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.7)]
+    trial = judge_latency(
+        planned("timeit"), remains(timed(runs_ns=runs_ns), reported()), reference(), rules=LATENCY_RULES
+    ).trial
+    assert trial[LatencySummary].mean_ns == pytest.approx(1.1 * MS)
+    assert trial[LatencySummary].deviation_ns == pytest.approx(0.06**0.5 * MS)
 
 
 @pytest.mark.parametrize(

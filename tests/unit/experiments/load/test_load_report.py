@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from doubles.charts import require_valid
 from doubles.loads import judge_load, keep_load_report
 from doubles.runs import make_run
 from httpdyno.experiments.load.definition import DEFINITION
 from httpdyno.experiments.load.judge import LoadSummary
 from httpdyno.experiments.load.records import read_load_report
 from httpdyno.model import ChartKind, Report, Scale, Trial
-from httpdyno.report.charts import specification
 from httpdyno.report.charts.canvas import LIGHT, Canvas
 from httpdyno.report.html import page
 from httpdyno.runs.showing import build_report
@@ -74,7 +74,7 @@ def test_further_trials_are_drawn_behind_the_first(told: Told) -> None:
 def test_every_chart_can_be_drawn(told: Told, names: tuple[str, ...]) -> None:
     for chart in told(*names).charts:
         for width in (340, 760):
-            specification(chart, Canvas(width, LIGHT), validate=True)
+            require_valid(chart, Canvas(width, LIGHT))
 
 
 def test_the_headline_says_how_fast_and_how_sure(told: Told) -> None:

@@ -92,7 +92,7 @@ def test_a_search_begins_with_twenty_and_goes_far() -> None:
     search = made(search=True)
     assert (search.search, search.axes.connections, search.most_connections) == (True, (20,), 10_000)
     assert made(search=True, generator="oha").axes.generator == "oha"
-    assert made(search=True, most_connections=700, connections="50").bounds.search.high == 700
+    assert made(search=True, most_connections=700, connections="50").most_connections == 700
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_another_generator_is_remembered_with_its_folder() -> None:
         ),
         (["apache"], {"endpoint": "json", "workloads_ms": "5"}, "--workloads-ms: /json waits for nothing; leave it"),
         ([], {"generator": "node-http"}, "--generator node-http: it is a server; name a load tool"),
-        ([], {"loop": "ajar"}, "--loop: 'ajar' is not known; known are: closed, open"),
+        ([], {"loop": "ajar"}, "--loop: 'ajar' is unknown; choose from: closed, open"),
         ([], {"threads": "many"}, "--threads: 'many' is not understood"),
         ([], {"threads": "0"}, "--threads: '0' is not understood"),
         ([], {"server_cpus": "some"}, "--server-cpus: 'some' is not understood"),
@@ -178,11 +178,11 @@ def test_another_generator_is_remembered_with_its_folder() -> None:
                 ("timeout_ms", "timeout-ms", 900),
             )
         ),
-        ([], {"endpoint": "slow"}, "--endpoint: 'slow' is not known"),
-        ([], {"connections": "none"}, "--connections: 'none' is no number of connections"),
+        ([], {"endpoint": "slow"}, "--endpoint: 'slow' is unknown"),
+        ([], {"connections": "none"}, "--connections: 'none' is not a number of connections"),
         ([], {"connections": "20,100,...,300"}, "--connections: 20,100,...,300 never reaches 300"),
         ([], {"workloads_ms": "1;2"}, "--workloads-ms"),
-        ([], {"preset": "nosuch"}, "--preset: service has no preset 'nosuch'; known are: published"),
+        ([], {"preset": "nosuch"}, "--preset: service has no preset 'nosuch'; choose from: published"),
         ([], {"preset": "published", "search": True}, "--search: a preset has its own numbers"),
         ([], {"most_connections": 5}, "--most-connections: only a search"),
         ([], {"search": True, "most_connections": 0}, "--most-connections: 0 are fewer than the"),

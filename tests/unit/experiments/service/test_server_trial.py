@@ -10,7 +10,7 @@ from httpdyno.experiments.service.figures import Endpoint, ServicePoint
 from httpdyno.experiments.service.plan import Axes, Service
 from httpdyno.experiments.service.server_trial import cannot_do, drive_argv, own_generator, read_samples
 from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
-from httpdyno.lab.room import Command, Driver, Pinning, RoomFiles, RoomSpec
+from httpdyno.lab.room import Command, Pinning, RoomFiles, RoomSpec
 from httpdyno.model import Capabilities, Condition, Loop, Subject, SubjectKind
 
 ENGINE = Path("/e")
@@ -70,7 +70,7 @@ def test_the_room_of_a_server_has_no_web() -> None:
     asked, _ = condition(link="rtt=4ms", memory_bytes=1 << 30)
     files = RoomFiles(*map(Path, ("/in", "/out", "/err", "/rep", "/arrivals")), 7, Path("/drv"), Path("/peer"))
     command = Command(("./server", "x y"), Path("/f"), {"B": "2", "A": "1"})
-    argv = RoomSpec.of(asked, command, Pinning("1", "0"), Driver(("drive", "a b"))).argv(ENGINE, files)
+    argv = RoomSpec(command, asked, Pinning("1", "0"), driver=("drive", "a b")).argv(ENGINE, files)
     assert " ".join(argv) == (
         "/e room --driver drive 'a b' --driver-output /drv --ready-timeout 30s --deadline 117s --link rtt=4ms "
         "--link-seed 1 --subject-cpus 1 --engine-cpus 0 --memory 1073741824 --stdout /out --stderr /err --report /rep "

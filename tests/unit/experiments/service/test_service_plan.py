@@ -9,7 +9,7 @@ import pytest
 from doubles.plans import following
 from httpdyno.errors import InvalidValue, UnreadableRun
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint, ServiceSummary
-from httpdyno.experiments.service.plan import Axes, Bounds, Service
+from httpdyno.experiments.service.plan import Axes, Service, search_between
 from httpdyno.experiments.service.present import reach_table, reaches
 from httpdyno.judge import trial_not_run
 from httpdyno.model import Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
@@ -174,7 +174,7 @@ def test_cpus_are_an_axis_in_a_grid_and_in_a_search() -> None:
         assert point is not None
         assert point.cpus is not None
         seen.append(measured(step, point.connections < 100 * point.cpus))
-    one, three = reaches(seen, Bounds(20, 500))
+    one, three = reaches(seen, search_between(20, 500))
     assert (one.variant.cpus, three.variant.cpus) == (1, 3)
     assert (one.held, one.failed) < (100, 110) < (three.held, three.failed)
     shown = [column.name for column in reach_table([one, three]).columns if column.shown]
@@ -222,7 +222,7 @@ def test_of_a_search_that_was_stopped_only_what_was_tried_is_said() -> None:
     trials = search({"fast": 1e9, "slow": 70, "flask": 1}.__getitem__, most_connections=1000)
     # The second round was the last: 20 and 40 connections were tried.
     stopped = [trial for trial in trials if trial.block < 2]
-    bounds = Bounds(20, 1000)
+    bounds = search_between(20, 1000)
     told = reach_table(reaches(stopped, bounds), most=bounds.high)
     assert dict(zip(told.values("server"), told.values("holds"), strict=True)) == {
         "fast": 40,
@@ -243,7 +243,7 @@ def test_of_a_search_that_was_stopped_only_what_was_tried_is_said() -> None:
 
 def test_of_a_search_that_was_finished_nothing_is_left_open() -> None:
     trials = search({"fast": 1e9, "slow": 70, "flask": 1}.__getitem__, most_connections=1000)
-    found = reaches(trials, Bounds(20, 1000))
+    found = reaches(trials, search_between(20, 1000))
     assert not any(one.unfinished for one in found)
     notes = [note.text for note in reach_table(found, most=1000).notes]
     assert "a server without a number under 'breaks at' holds 1,000 connections, the most measured" in notes

@@ -10,7 +10,8 @@ import pytest
 
 from httpdyno.errors import EngineFailed
 from httpdyno.experiments.service.figures import Endpoint, ServiceSummary
-from httpdyno.experiments.service.judge import SERVICE_RULES, ServerArtifacts, judge_service
+from httpdyno.experiments.service.judge import SERVICE_RULES, judge_service
+from httpdyno.experiments.service.outcome import ServerArtifacts
 from httpdyno.experiments.service.plan import Axes, Service
 from httpdyno.judge import Circumstances
 from httpdyno.model import Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
@@ -333,5 +334,5 @@ def test_an_open_loop_counts_what_never_came_back() -> None:
 
 
 def test_a_moment_that_cannot_be_read_is_the_engines_fault() -> None:
-    with pytest.raises(EngineFailed, match="when the load began"):
+    with pytest.raises(EngineFailed, match="the report load.started cannot be read"):
         judged(replace(HONEST, load={**load(), "started": "noon"}))

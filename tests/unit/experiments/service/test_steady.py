@@ -6,8 +6,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from httpdyno.experiments.service.figures import Endpoint, ServicePoint
-from httpdyno.experiments.service.judge import FEWEST_OF_P999, OPEN, Steady, Stretch, time_percentile, with_open
+from httpdyno.experiments.service.figures import Endpoint, ServicePoint, ServiceSummary
+from httpdyno.experiments.service.steady import (
+    FEWEST_OF_P999,
+    OPEN,
+    Stretch,
+    measure_steady,
+    time_percentile,
+    with_open,
+)
 from httpdyno.model import Loop
 
 S, MS = 10**9, 10**6
@@ -30,6 +37,14 @@ def frame(*rows: tuple[int, int, str]) -> pl.DataFrame:
     )
 
 
+def measured(samples: pl.DataFrame, connections: int = 20) -> ServiceSummary:
+    return measure_steady(samples, STRETCH, closed(connections))
+
+
+def with_open_ones(samples: pl.DataFrame, connections: int) -> ServiceSummary:
+    return measured(with_open(samples, closed(connections), sent_ns=15 * S), connections)
+
+
 def rounds(connections: int, took_ns: int, *, sent_ns: int = 15 * S) -> pl.DataFrame:
     """A closed loop against a server with a constant time, its connections spread over the longest wait."""
     rows = []
@@ -43,77 +58,72 @@ def rounds(connections: int, took_ns: int, *, sent_ns: int = 15 * S) -> pl.DataF
 
 
 def test_an_ideal_server_gives_half_as_many_answers_a_second_as_there_are_connections() -> None:
-    samples = with_open(rounds(20, 2 * S), closed(20), sent_ns=15 * S)
-    steady = Steady.of(samples, STRETCH)
-    assert steady.answers / 8 == 10
+    steady = with_open_ones(rounds(20, 2 * S), 20)
+    assert steady.answers / 8 == steady.per_s == 10
     assert steady.open_mean == pytest.approx(20)
-    assert {steady.percentile_ns(rank) for rank in (50.0, 95.0, 99.0)} == {2 * S}
-    assert (steady.errors, steady.still_open, steady.at_least(2 * S)) == (0, 0, False)
+    assert {steady.p50_ns, steady.p95_ns, steady.p99_ns} == {2 * S}
+    assert (steady.errors, steady.still_open, steady.at_least) == (0, 0, False)
 
 
 def test_a_slow_server_is_not_taken_for_a_fast_one_because_its_answers_came_too_late() -> None:
     # Of 100 connections ten are served at a time, so that each waits 20 s: most of them never answer within the load.
     rows = [(connection * 20 * MS, connection // 10 * 2 * S + 2 * S, "200") for connection in range(70)]
     early = frame(*rows).with_columns(connection=pl.int_range(70))
-    steady = Steady.of(with_open(early, closed(100), sent_ns=15 * S), STRETCH)
-    assert steady.still_open > 0
-    p99 = steady.percentile_ns(99.0)
-    assert p99 is not None
-    assert p99 > 2 * S
-    assert steady.at_least(p99)
+    steady = with_open_ones(early, 100)
+    assert steady.still_open
+    assert steady.p99_ns is not None
+    assert steady.p99_ns > 2 * S
+    assert steady.at_least
 
 
 def test_what_failed_takes_for_ever() -> None:
     good = [(5 * S + number, 7 * S + number, "200") for number in range(97)]
     bad = [(5 * S, 6 * S, "503"), (5 * S, 6 * S, "ConnectionReset"), (6 * S, 7 * S, "503")]
-    steady = Steady.of(frame(*good, *bad, (1 * S, 2 * S, "502")), STRETCH)
-    assert (steady.errors, steady.failures) == (3, (("503", 2), ("ConnectionReset", 1)))
-    assert steady.percentile_ns(95.0) == 2 * S
-    assert steady.percentile_ns(99.0) is None
+    steady = measured(frame(*good, *bad, (1 * S, 2 * S, "502")))
+    assert (steady.errors, steady.failures) == (3, "2 x 503, 1 x ConnectionReset")
+    assert steady.p95_ns == 2 * S
+    assert steady.p99_ns is None
     assert steady.mean_ns is None
 
 
 def test_few_requests_have_a_longest_and_no_99_9th_percentile() -> None:
-    steady = Steady.of(frame(*((5 * S, (7 + number) * S, "200") for number in range(3))), STRETCH)
-    assert (steady.percentile_ns(99.9), steady.percentile_ns(100.0)) == (None, 4 * S)
+    steady = measured(frame(*((5 * S, (7 + number) * S, "200") for number in range(3))))
+    assert (steady.p999_ns, steady.max_ns) == (None, 4 * S)
 
 
 def test_only_what_began_in_the_stretch_counts_and_only_what_ended_in_it_is_a_rate() -> None:
-    steady = Steady.of(frame((3 * S, 5 * S, "200"), (5 * S, 7 * S, "200"), (11 * S, 13 * S, "200")), STRETCH)
-    assert (steady.count, steady.answers, steady.last_answer_ns) == (2, 2, 13 * S)
+    steady = measured(frame((3 * S, 5 * S, "200"), (5 * S, 8 * S, "200"), (11 * S, 16 * S, "200")))
+    assert (steady.mean_ns, steady.max_ns, steady.answers) == (4 * S, 5 * S, 2)
 
 
 def test_a_connection_that_is_never_answered_counts_as_often_as_others_were_answered() -> None:
-    steady = Steady.of(
-        with_open(rounds(20, 2 * S).filter(pl.col("connection") > 0), closed(20), sent_ns=15 * S), STRETCH
-    )
-    assert (steady.count, steady.still_open) == (20 * 4, 1)
-    assert steady.times_ns[-1] == 15 * S
+    steady = with_open_ones(rounds(20, 2 * S).filter(pl.col("connection") > 0), 20)
+    # Four requests of each connection.
+    assert steady.mean_ns == (19 * 2 * S + 15 * S) / 20
+    assert (steady.max_ns, steady.still_open) == (15 * S, 1)
     # Two of a hundred connections are two of a hundred requests, however many rounds the others make.
-    dead = rounds(100, S // 10).filter(pl.col("connection") > 1)
-    steady = Steady.of(with_open(dead, closed(100), sent_ns=15 * S), STRETCH)
+    steady = with_open_ones(rounds(100, S // 10).filter(pl.col("connection") > 1), 100)
     assert steady.still_open == 2
-    assert steady.percentile_ns(98.0) == S // 10
-    assert steady.percentile_ns(99.0) == 14_980 * MS
+    assert steady.mean_ns == pytest.approx((98 * S / 10 + 15 * S + 14_980 * MS) / 100)
+    assert (steady.p95_ns, steady.p99_ns) == (S // 10, 14_980 * MS)
 
 
 def test_nothing_has_no_figures() -> None:
-    steady = Steady.of(frame(), STRETCH)
-    assert (steady.percentile_ns(50.0), steady.mean_ns, steady.slowest_5_ns, steady.open_mean) == (None,) * 4
-    assert steady.last_answer_ns is None
+    steady = measured(frame())
+    assert (steady.p50_ns, steady.mean_ns, steady.slowest_5_ns, steady.open_mean) == (None,) * 4
     assert np.isnan(time_percentile(np.array([]), 50.0))
 
 
 def test_a_percentile_of_a_thousand_takes_a_thousand() -> None:
     few = [(5 * S, 7 * S, "200")] * (FEWEST_OF_P999 - 1)
-    assert Steady.of(frame(*few), STRETCH).percentile_ns(99.9) is None
-    assert Steady.of(frame(*few, few[0]), STRETCH).percentile_ns(99.9) == 2 * S
+    assert measured(frame(*few)).p999_ns is None
+    assert measured(frame(*few, few[0])).p999_ns == 2 * S
 
 
 def test_the_slowest_five_per_cent_are_meant_as_rewrk_means_them() -> None:
     rows = [(5 * S, 5 * S + took * MS, "200") for took in range(1, 101)]
-    assert Steady.of(frame(*rows), STRETCH).slowest_5_ns == np.mean([96, 97, 98, 99, 100]) * MS
-    assert Steady.of(frame(rows[0]), STRETCH).slowest_5_ns == 1 * MS
+    assert measured(frame(*rows)).slowest_5_ns == np.mean([96, 97, 98, 99, 100]) * MS
+    assert measured(frame(rows[0])).slowest_5_ns == 1 * MS
 
 
 @given(st.lists(st.integers(0, 10**10), min_size=1, max_size=300), st.sampled_from([50.0, 95.0, 99.0, 99.9, 100.0]))
@@ -143,6 +153,5 @@ def test_what_was_due_on_the_schedule_and_never_ended_is_open() -> None:
 @given(st.integers(1, 60), st.integers(50, 8000))
 @example(3, 1)
 def test_all_connections_are_somewhere_at_every_moment(connections: int, took_ms: int) -> None:
-    samples = with_open(rounds(connections, took_ms * MS), closed(connections), sent_ns=15 * S)
-    steady = Steady.of(samples, STRETCH)
+    steady = with_open_ones(rounds(connections, took_ms * MS), connections)
     assert steady.open_mean == pytest.approx(connections, rel=1e-6)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint
-from httpdyno.experiments.service.judge import SHORTEST_UNIT_NS, Stretch, ramp_ns, send_ns, unit_ns
+from httpdyno.experiments.service.steady import SHORTEST_UNIT_NS, Stretch, ramp_ns, send_ns, unit_ns
 from httpdyno.model import Loop
 
 S = 10**9

@@ -4,19 +4,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.experiments.service.judge import Descriptors, cpu_between_ns, memory_at, memory_over
+from httpdyno.experiments.service.judge import cpu_between_ns, memory_at, memory_over
+from httpdyno.experiments.service.outcome import Server
+from httpdyno.judge.cpu_time import CpuSeries
 
 S = 10**9
 LOAD = (4 * S, 15 * S)
 
 
-def counted(*counts: int, limit: int | None = 1024, most: int | None = None) -> Descriptors:
+def counted(*counts: int, limit: int | None = 1024, most: int | None = None) -> Server:
     """Readings a second apart."""
-    return Descriptors(tuple((number * S, count) for number, count in enumerate(counts)), limit, most)
+    readings = tuple((number * S, count) for number, count in enumerate(counts))
+    return Server(descriptors=readings, descriptor_limit=limit, most_descriptors_of_one_process=most)
+
+
+def clock(readings: list[list[int]] | None) -> CpuSeries | None:
+    """The CPU clock of a server, as the engine reports it."""
+    return CpuSeries.of({"subject": {"cpu": readings, "started_at_ns": 1_700_000_000 * S}})
 
 
 def test_cpu_between_readings_grows_evenly() -> None:
-    series = [[0, 0, 0], [10 * S, 4 * S, S], [20 * S, 4 * S, S]]
+    series = clock([[0, 0, 0], [10 * S, 4 * S, S], [20 * S, 4 * S, S]])
     assert cpu_between_ns(series, (2 * S, 4 * S)) == pytest.approx(S)
     assert cpu_between_ns(series, (10 * S, 20 * S)) == 0
 
@@ -26,7 +34,7 @@ def test_cpu_between_readings_grows_evenly() -> None:
     [(None, LOAD), ([], LOAD), ([[5 * S, 0, 0], [20 * S, 1, 1]], LOAD), ([[0, 0, 0], [9 * S, 1, 1]], LOAD)],
 )
 def test_cpu_that_nobody_read_is_not_known(series: list[list[int]] | None, span: tuple[int, int]) -> None:
-    assert cpu_between_ns(series, span) is None
+    assert cpu_between_ns(clock(series), span) is None
 
 
 def test_memory_is_the_last_before_a_moment_and_the_median_of_a_span() -> None:
@@ -55,7 +63,7 @@ def test_a_server_that_keeps_every_descriptor_leaks() -> None:
         counted(),
     ],
 )
-def test_what_connections_explain_is_no_leak(readings: Descriptors) -> None:
+def test_what_connections_explain_is_no_leak(readings: Server) -> None:
     assert readings.leak(LOAD, connections=20) is None
 
 
@@ -73,8 +81,8 @@ def test_a_server_within_its_connections_never_leaks(counts: list[int], connecti
 
 
 def test_the_report_of_the_engine_is_read() -> None:
-    found = Descriptors.of(
+    found = Server.model_validate(
         {"descriptors": [[1, 3], [2, 7]], "descriptor_limit": 20, "most_descriptors_of_one_process": 5}
     )
-    assert (found.peak, found.limit, found.most_of_one) == (7, 20, 5)
-    assert Descriptors.of({}).peak is None
+    assert (found.peak, found.descriptor_limit, found.most_descriptors_of_one_process) == (7, 20, 5)
+    assert Server.model_validate({"descriptors": None}).peak is None

@@ -6,14 +6,8 @@ import pytest
 
 from doubles.trials import trial
 from httpdyno.experiments.tune.plan import (
-    chosen_words,
-    concluded,
-    contention_begins,
-    disturbed_words,
-    law_of,
-    law_words,
+    SearchResult,
     observed,
-    uncertain_words,
 )
 from httpdyno.experiments.tune.present import tune_table
 from httpdyno.model import LinesSummary, Outcome, Tally, Trial, Validity
@@ -56,12 +50,11 @@ def test_what_could_not_be_run_has_neither_summary_nor_tally() -> None:
 
 def test_contention_is_told_in_words() -> None:
     trials = amdahl(1, 4, 16, 64, 256)
-    conclusion = concluded(trials)
-    law = law_of(trials, conclusion)
+    result = SearchResult.of(trials)
 
-    assert isinstance(law, ScalabilityLaw)
-    assert contention_begins(law, conclusion) == pytest.approx(21, abs=0.5)
-    assert law_words(law, conclusion) == (
+    assert isinstance(result.law, ScalabilityLaw)
+    assert result.contention_begins == pytest.approx(21, abs=0.5)
+    assert result.law_text == (
         "contention begins at about 21: from there each further request in flight brings less than half of the 10 a"
         " second of the first one (sigma 0.02, kappa 0; the law misses the trials by 0 %)"
     )
@@ -69,38 +62,36 @@ def test_contention_is_told_in_words() -> None:
 
 def test_no_contention_is_told_as_far_as_was_tried() -> None:
     trials = amdahl(1, 2, 4, 8, sigma=0.001)
-    conclusion = concluded(trials)
+    result = SearchResult.of(trials)
 
-    words = law_words(law_of(trials, conclusion), conclusion)
+    words = result.law_text
 
     assert words.startswith("no contention up to 8: each further request in flight brings over half of the first one's")
 
 
 def test_a_peak_within_what_was_tried_is_told() -> None:
     trials = [at(n, 10 * n / (1 + 1e-3 * n * (n - 1)), number) for number, n in enumerate((1, 4, 16, 64, 128))]
-    conclusion = concluded(trials)
+    result = SearchResult.of(trials)
 
-    assert "; beyond about 32 it takes away (sigma" in law_words(law_of(trials, conclusion), conclusion)
+    assert "; beyond about 32 it takes away (sigma" in result.law_text
 
 
 def test_a_law_that_fits_badly_says_nothing_of_contention() -> None:
     trials = [at(n, rate, number) for number, (n, rate) in enumerate([(1, 10), (4, 90), (16, 20), (64, 300)])]
-    conclusion = concluded(trials)
-    law = law_of(trials, conclusion)
+    result = SearchResult.of(trials)
 
-    assert contention_begins(law, conclusion) is None
-    assert law_words(law, conclusion).startswith(
+    assert result.contention_begins is None
+    assert result.law_text.startswith(
         "where contention begins is not known: the law of scalability misses the trials by "
     )
 
 
 def test_too_few_concurrencies_have_no_law() -> None:
     trials = amdahl(1, 4, 16)
-    conclusion = concluded(trials)
-    law = law_of(trials, conclusion)
+    result = SearchResult.of(trials)
 
-    assert law == NotEnoughPoints(3)
-    assert law_words(law, conclusion) == (
+    assert result.law == NotEnoughPoints(3)
+    assert result.law_text == (
         "where contention begins is not known: not enough points for a law: 3 different concurrencies, it takes 4"
     )
 
@@ -110,7 +101,7 @@ def test_what_failed_is_not_fitted_what_raises_faults_is() -> None:
     trials.append(at(256, 5000.0, 4, errors=500))
     trials.append(at(512, 5000.0, 5, outcome=Outcome.CRASHED, validity=None))
 
-    law = law_of(trials, concluded(trials))
+    law = SearchResult.of(trials).law
 
     assert isinstance(law, ScalabilityLaw)
     assert law.residual < 1e-3
@@ -125,9 +116,9 @@ def test_what_failed_is_not_fitted_what_raises_faults_is() -> None:
     ],
 )
 def test_what_was_found_is_told_beside_its_own(own: int, words: str) -> None:
-    conclusion = concluded([at(4, 40.0), at(16, 160.0, 1), at(64, 160.0, 2)])
+    result = SearchResult.of([at(4, 40.0), at(16, 160.0, 1), at(64, 160.0, 2)])
 
-    assert chosen_words("one", own, conclusion) == words
+    assert result.compared_text("one", own) == words
 
 
 @pytest.mark.parametrize(
@@ -143,14 +134,14 @@ def test_what_was_found_is_told_beside_its_own(own: int, words: str) -> None:
     ],
 )
 def test_what_is_too_uncertain_is_not_relied_on(values: list[float], words: str | None) -> None:
-    assert uncertain_words(concluded([at(4, value, number) for number, value in enumerate(values)])) == words
+    assert SearchResult.of([at(4, value, number) for number, value in enumerate(values)]).uncertainty == words
 
 
 @pytest.mark.parametrize(("disturbed", "of", "told"), [(0, 0, False), (0, 3, False), (1, 3, False), (2, 3, True)])
 def test_a_restless_machine_is_told(disturbed: int, of: int, told: bool) -> None:
     kinds = [Validity.UNSTEADY] * disturbed + [Validity.VALID] * (of - disturbed)
 
-    words = disturbed_words([at(1, 1.0, number, validity=kind) for number, kind in enumerate(kinds)])
+    words = SearchResult.of([at(1, 1.0, number, validity=kind) for number, kind in enumerate(kinds)]).disturbance
 
     assert words == (
         "in 2 of 3 trials the machine decided, not the subject (2 UNSTEADY): search again when the machine is quiet"

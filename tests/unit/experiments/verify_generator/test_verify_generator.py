@@ -28,7 +28,7 @@ def a_generator(name: str = "a", *loops: Loop) -> Generator:
         "1.0",
         loops or (Loop.CLOSED, Loop.OPEN),
         argv=lambda load: (load.url,),
-        read=lambda text, _: ToolReport(requests=len(text), duration_ns=1),
+        read=lambda text: ToolReport(requests=len(text), duration_ns=1),
         folder=Path("x"),
     )
 

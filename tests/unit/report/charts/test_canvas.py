@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.model import Axis, Tone
-from httpdyno.report.charts.canvas import DARK, LIGHT, VARIABLES, Theme, apart, figure, style, told_apart, with_unit
+from httpdyno.report.cell import figure_text
+from httpdyno.report.charts.canvas import DARK, LIGHT, VARIABLES, Theme, apart, style, told_apart, with_unit
 from httpdyno.report.charts.rows import percent
 
 POSITIONS = st.lists(st.floats(0, 300), max_size=20)
@@ -70,7 +71,7 @@ def test_what_is_shortened_fits_and_stays_apart(names: list[str]) -> None:
     [(0, "0"), (0.012345, "0.0123"), (1.5, "1.5"), (99.44, "99.4"), (178.4, "178"), (12967, "12,967")],
 )
 def test_a_figure_has_three_digits_that_matter(value: float, written: str) -> None:
-    assert figure(value) == written
+    assert figure_text(value) == written
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from doubles.charts import require_valid
 from httpdyno.model import Axis, Chart, ChartKind, Scale, Series, Tile, Tone
 from httpdyno.report.charts import png, specification, svg
 from httpdyno.report.charts.canvas import DARK, LIGHT, VARIABLES, Canvas, domain
@@ -62,7 +63,7 @@ def test_a_legend_of_long_names_makes_no_chart_of_trends_smaller(width: int) -> 
 @pytest.mark.parametrize("kind", ChartKind)
 def test_a_specification_is_valid_and_can_be_drawn(kind: ChartKind, count: int, width: int) -> None:
     drawn = chart(kind, [f"subject {number}" for number in range(count)])
-    specification(drawn, Canvas(width, LIGHT), validate=True)
+    require_valid(drawn, Canvas(width, LIGHT))
     root = ElementTree.fromstring(svg(drawn, Canvas(width, LIGHT)))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     # The space around the frame is estimated: the drawing may be a little wider, and is then scaled down.

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from doubles.charts import require_valid
 from httpdyno.model import Axis, Chart, ChartKind, Mark, Scale, Series
-from httpdyno.report.charts import specification, svg
+from httpdyno.report.charts import svg
 from httpdyno.report.charts.canvas import LABEL_SIZE, LIGHT, Canvas, text_width
 from httpdyno.report.charts.points import _choose_sides
 
@@ -41,7 +42,7 @@ def chart(
 def test_marks_are_drawn_with_their_names(width: int, marks: tuple[Mark, ...]) -> None:
     drawn = chart(*marks)
 
-    specification(drawn, Canvas(width, LIGHT), validate=True)
+    require_valid(drawn, Canvas(width, LIGHT))
     text = svg(drawn, Canvas(width, LIGHT))
 
     ElementTree.fromstring(text)

@@ -15,7 +15,8 @@ from httpdyno.judge import find_metric, rank
 from httpdyno.judge.ranking import lower_bounds
 from httpdyno.judge.wording import listed
 from httpdyno.model import Comparison, Counters, CpuTime, Difference, Direction, Outcome, Ranking, Trial, Validity
-from httpdyno.report.sections.headline import figure_text, headline, placing_medians, ranked_headline
+from httpdyno.report.cell import figure_text
+from httpdyno.report.sections.headline import headline, placing_medians, ranked_headline
 from httpdyno.stats import FEWEST_BLOCKS, median
 
 METRICS = definition_of("bench").presentation.metrics
