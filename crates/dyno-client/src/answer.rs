@@ -14,7 +14,7 @@ pub struct AnswerHead<'a> {
     pub status: u16,
     /// The version it came in.
     pub version: HttpVersion,
-    /// What `Content-Length` says, where the head was parsed for it.
+    /// Length from `Content-Length`, where the head was parsed for it.
     pub(crate) content_length: Option<u64>,
     pub(crate) fields: Fields<'a>,
 }
@@ -27,7 +27,7 @@ pub(crate) enum Fields<'a> {
 }
 
 impl<'a> AnswerHead<'a> {
-    /// What `Content-Length` says, in an answer to HEAD too.
+    /// Returns the length from `Content-Length`, in an answer to HEAD too.
     #[must_use]
     pub fn content_length(&self) -> Option<u64> {
         let Fields::Map(map) = self.fields else {

@@ -7,7 +7,7 @@ use rustls::crypto::{
 };
 use rustls::{CipherSuite, Error, NamedGroup, PeerMisbehaved, SupportedCipherSuite};
 
-/// What handshakes are made with.
+/// Ciphers, key exchanges and random numbers of all handshakes.
 ///
 /// AES-128 with SHA-256 stands first: it is half of the cost of AES-256 with SHA-384, which has no instructions of its own on
 /// most processors, and a handshake hashes more than it encrypts. Keys come from the kernel: the generator of aws-lc is

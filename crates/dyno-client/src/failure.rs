@@ -36,7 +36,7 @@ pub enum Failure {
     /// The peer ended the handshake with an alert.
     #[error("the peer sent a TLS alert")]
     TlsAlert,
-    /// What the peer sent is not TLS, or breaks its rules.
+    /// The peer sent bytes that are not TLS, or break its rules.
     #[error("TLS was not spoken as it should be")]
     TlsProtocol,
     /// The certificate's time is over.
@@ -87,7 +87,7 @@ pub enum Failure {
     /// The peer took no further streams of the connection.
     #[error("the connection takes no further streams")]
     GoAway,
-    /// What the peer sent breaks the rules of HTTP/2.
+    /// The peer broke the rules of HTTP/2.
     #[error("HTTP/2 was not spoken as it should be")]
     Http2Protocol,
     /// More content than is accepted.
@@ -167,7 +167,7 @@ impl Failure {
         }
     }
 
-    /// What an error of a socket means.
+    /// Returns the failure that an error of a socket means.
     #[must_use]
     pub fn from_io(error: &io::Error) -> Self {
         if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref()) {
@@ -193,7 +193,7 @@ impl Failure {
         }
     }
 
-    /// What an error of a handshake, or of an encrypted connection, means.
+    /// Returns the failure that an error of a handshake, or of an encrypted connection, means.
     #[must_use]
     pub fn from_tls(error: &rustls::Error) -> Self {
         match error {
@@ -217,7 +217,7 @@ impl Failure {
         }
     }
 
-    /// What a refused head means.
+    /// Returns the failure that a refused head means.
     #[must_use]
     pub const fn from_head(error: dyno_http::Error) -> Self {
         match error.problem {
@@ -228,7 +228,7 @@ impl Failure {
         }
     }
 
-    /// What refused framing means.
+    /// Returns the failure that refused framing means.
     #[must_use]
     pub const fn from_body(error: dyno_http::Error) -> Self {
         match error.problem {
@@ -237,7 +237,7 @@ impl Failure {
         }
     }
 
-    /// What an error of a connection or stream of HTTP/2 means.
+    /// Returns the failure that an error of a connection or stream of HTTP/2 means.
     #[must_use]
     pub fn from_http2(error: &h2::Error) -> Self {
         if let Some(io) = error.get_io() {

@@ -25,7 +25,7 @@ const MAX_INTERIM: u32 = 32;
 /// The longest head that is remembered.
 const MAX_REMEMBERED_HEAD_BYTES: usize = 1 << 10;
 
-/// What is accepted of servers: the world is talked to here, not judged.
+/// Rules for the heads of servers: lenient, since a client must read the web as it is.
 const LIMITS: Limits = Limits {
     head_bytes: Input::MAX_BYTES,
     target_bytes: 16 << 10,
@@ -40,7 +40,7 @@ const LIMITS: Limits = Limits {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
     bytes: Vec<u8>,
-    /// What follows, the first one first: parts that other requests have, too, in the same memory.
+    /// Parts that follow, in order; other requests share their memory.
     shared: [Bytes; 2],
     /// Whether the method is HEAD, whose answer has no content whatever it says.
     is_head: bool,
@@ -78,7 +78,7 @@ impl Request {
         self.bytes.len() + self.shared[0].len() + self.shared[1].len()
     }
 
-    /// What is left to send behind its first bytes.
+    /// Returns the parts still to send after the first `sent` bytes.
     fn unsent(&self, mut sent: usize) -> [IoSlice<'_>; 3] {
         [&self.bytes[..], &self.shared[0][..], &self.shared[1][..]].map(|part| {
             let skipped = sent.min(part.len());
@@ -335,7 +335,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Poll::Ready(Ok(self.decoder.is_done().then_some(reusable)))
     }
 
-    /// What it means that no head is there.
+    /// Returns what a missing head means: a wait for more bytes, or a failure.
     #[cold]
     fn without_head(&self, more: bool) -> Result<Option<bool>, Failure> {
         if more {

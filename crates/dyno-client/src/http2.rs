@@ -154,7 +154,7 @@ impl Connection {
             }
         };
         let waited = take_content(content, receive).await?;
-        // What has come whole came when it began to come: the clock is read once.
+        // An answer that was there at once ended when it began: the clock is read once.
         let end = if waited { Instant::now() } else { first_byte };
         waiting.is_answered(end);
         Ok(Exchanged {
@@ -211,7 +211,7 @@ async fn take_content(
     mut content: RecvStream,
     receive: &mut impl Receive,
 ) -> Result<bool, Failure> {
-    // What was taken and not yet given back to the server's windows.
+    // Bytes that were read and not yet returned to the server's windows.
     let mut owed = 0;
     let mut waited = false;
     loop {

@@ -41,7 +41,7 @@ pub struct Place {
 }
 
 impl FromStr for Resolve {
-    /// What to write instead.
+    /// The correct form.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -64,7 +64,7 @@ impl FromStr for Resolve {
 }
 
 impl FromStr for ConnectTo {
-    /// What to write instead.
+    /// The correct form.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -9,7 +9,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::link::{Reach, Wire};
 
-/// What bytes go over.
+/// Transport of a connection's bytes.
 #[derive(Debug)]
 pub enum Stream {
     /// TCP.

@@ -68,7 +68,7 @@ impl std::fmt::Debug for Client {
 pub struct TlsConnection {
     /// The encrypted connection.
     pub stream: Box<TlsStream<Wire>>,
-    /// What both sides agreed on.
+    /// The negotiated protocol.
     pub protocol: Protocol,
     /// Whether an earlier session was resumed.
     pub resumed: bool,
@@ -117,7 +117,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// What was wrong with the certificate or the handshake. The caller sets the timeout.
+    /// Returns the failure of the certificate or the handshake. The caller sets the timeout.
     pub async fn handshake(&self, wire: Wire, host: &str) -> Result<TlsConnection, Failure> {
         let name = ServerName::try_from(host.to_owned()).map_err(|_| Failure::InvalidUrl)?;
         let stream = self.connector.connect(name, wire).await;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-/// What the first element's `numbers` is.
+/// Value of `numbers` in the first element.
 const NUMBERS: u64 = 123_123;
 
 /// Whether the content is JSON, all of it, and its first element's `numbers` is 123123.

@@ -11,7 +11,7 @@ use crate::listed::Origin;
 use crate::pool::Pooled;
 use crate::shared::{Connection, Shared};
 
-/// What a URL is waiting for: says what it is called when its time is over.
+/// The step that a URL waits for, which names its timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Resolving,
@@ -22,7 +22,7 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// What it means that this did not end in time.
+    /// Returns the failure when this step does not end in time.
     pub(crate) const fn timeout(self) -> Failure {
         match self {
             Self::Resolving => Failure::ResolveTimeout,

@@ -130,7 +130,7 @@ async fn crawl(mut options: Options, input: OwnedFd, output: OwnedFd) -> Result<
         number = signals.next() => number,
         ended = crawl.run(lines) => return ended.map(|()| End::Finished(report(false))),
     };
-    // What was printed is noted, unless a second signal comes.
+    // Printed rows are added to the journal, unless a second signal comes.
     tokio::select! {
         biased;
         _ = signals.next() => {}

@@ -147,7 +147,7 @@ impl Cut {
         }
     }
 
-    /// What is not a whole line: the last one at the end, or one that has become too long.
+    /// Returns the bytes that are no whole line: the last line without an end, or one that has become too long.
     fn rest(&mut self) -> Option<Line> {
         let too_long = self.bytes.len() - self.start > MAX_LINE_BYTES;
         if !(too_long || self.ended) {

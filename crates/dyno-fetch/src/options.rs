@@ -19,7 +19,7 @@ pub enum Versions {
 }
 
 impl Versions {
-    /// What is offered to servers, best first.
+    /// Returns the protocols offered to servers, best first.
     pub(crate) const fn protocols(self) -> &'static [Protocol] {
         match self {
             Self::Auto => &[Protocol::Http2, Protocol::Http1],
@@ -28,7 +28,7 @@ impl Versions {
         }
     }
 
-    /// What is spoken without TLS, where servers cannot be asked.
+    /// Returns the protocol of connections without TLS, where nothing is negotiated.
     pub(crate) const fn in_the_clear(self) -> Protocol {
         match self {
             Self::Auto | Self::Http1 => Protocol::Http1,
@@ -46,7 +46,7 @@ impl Versions {
 pub struct Options {
     /// The most URLs under way at a time.
     pub concurrency: usize,
-    /// What a URL may take from its slot to its last byte.
+    /// Longest time of a URL, from its slot to its last byte.
     pub timeout: Duration,
     /// Sent with every request.
     pub user_agent: String,

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use crate::input::Waiting;
 use crate::resume::{self, Done, Journal};
 
-/// What a pipe that is ready takes without blocking (`PIPE_BUF`).
+/// Bytes that a pipe which is ready accepts without blocking (`PIPE_BUF`).
 const PIECE_BYTES: usize = 4 << 10;
 /// Rows that wait for a slow reader before no further URL is begun.
 const MAX_WAITING_BYTES: usize = 1 << 20;
@@ -218,7 +218,7 @@ fn remove_torn_row(stream: &OwnedFd, written: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// What to write next: whole rows as far as there are any, so that a run that is killed leaves no half of one behind.
+/// Returns the next bytes to write: whole rows if there are any, so that a killed run leaves no half row.
 fn piece(rest: &[u8]) -> &[u8] {
     let piece = &rest[..rest.len().min(PIECE_BYTES)];
     match piece.iter().rposition(|byte| *byte == b'\n') {

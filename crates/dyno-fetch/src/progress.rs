@@ -17,7 +17,7 @@ pub(crate) struct Progress {
     last: (Instant, u64),
 }
 
-/// What a line says.
+/// Figures of one progress line.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Snapshot {
     pub done: u64,

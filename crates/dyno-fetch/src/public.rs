@@ -6,7 +6,7 @@ use dyno_client::{Reach, Reroute, is_public};
 
 use crate::listed::Origin;
 
-/// What the host of a URL says of where it is; `None` for a name, which may be anywhere.
+/// Returns whether the address in a URL is public; `None` for a name, which may have any address.
 fn is_public_host(host: &str) -> Option<bool> {
     let bare = host
         .strip_prefix('[')

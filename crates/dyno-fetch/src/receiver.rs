@@ -14,7 +14,7 @@ use crate::redirect;
 use crate::save::Saving;
 use crate::shared::Shared;
 
-/// What a piece of content takes at least, in bytes of a longer one.
+/// Least work to charge for a piece of content, in bytes of a longer one.
 const LEAST_WORK: usize = 64;
 
 /// Content that is kept for a check of JSON; a longer one is too long.
@@ -23,7 +23,7 @@ const MAX_JSON_BYTES: u64 = 64 << 20;
 /// Content of a redirect that is read so that its connection can be kept. A longer one is not worth it.
 const MAX_SKIPPED_BYTES: u64 = 64 << 10;
 
-/// What takes an answer.
+/// Receiver of one answer.
 pub(crate) struct Receiver<'s> {
     shared: &'s Shared,
     at: &'s Url,

@@ -10,7 +10,7 @@ use crate::row::Timestamp;
 use crate::shared::Shared;
 use crate::tally::Phases;
 
-/// What a crawl came to.
+/// Counts and times of a finished crawl.
 #[derive(Debug, Serialize)]
 pub struct Report {
     version: u32,

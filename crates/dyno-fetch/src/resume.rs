@@ -28,7 +28,7 @@ pub enum Error {
     Io {
         /// The journal.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
@@ -59,7 +59,7 @@ pub enum Error {
         path: PathBuf,
         /// Which line.
         line: u64,
-        /// What is said of it.
+        /// Description of the file.
         was: String,
     },
 }
@@ -89,13 +89,13 @@ pub struct Done {
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// What must be done before lines are added.
+    /// Repair that must precede new lines.
     begins: Begins,
     /// Files on the disks that have what lines say is done; `None`: nothing is synchronised.
     synced: Option<Vec<OwnedFd>>,
 }
 
-/// What a journal was when it was opened.
+/// State of a journal when it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Begins {
     /// Empty.
@@ -323,7 +323,7 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
     }
 }
 
-/// What follows the name in the first line of a journal.
+/// Returns the part of a journal's first line after the name.
 fn after_header(line: &[u8]) -> Option<&[u8]> {
     line.strip_prefix(HEADER)?.strip_prefix(b"\t")
 }

@@ -2,7 +2,7 @@
 
 use dyno_client::Failure;
 
-/// What is known of an exchange that failed.
+/// Facts of a failed exchange that decide whether it is repeated.
 #[derive(Debug, Clone, Copy)]
 pub struct Failed {
     /// Why.

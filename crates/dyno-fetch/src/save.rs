@@ -23,7 +23,7 @@ pub enum Error {
     Io {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
@@ -63,7 +63,7 @@ pub struct Folder {
     next: u64,
 }
 
-/// What the index says of a content.
+/// A row of the index.
 #[derive(Debug, Serialize)]
 pub struct Entry<'a> {
     /// The line of the list.
@@ -72,7 +72,7 @@ pub struct Entry<'a> {
     pub final_url: &'a str,
     /// The status of the answer.
     pub status: u16,
-    /// What the answer says its content is.
+    /// The answer's `Content-Type`.
     pub content_type: Option<&'a str>,
     /// The codings that it still has, as they are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -209,7 +209,7 @@ impl Saving {
     ///
     /// # Errors
     ///
-    /// What the system said: a full disk, mostly.
+    /// The system's error: mostly a full disk.
     pub fn take(&mut self, piece: &[u8]) -> io::Result<()> {
         self.file.write_all(piece)
     }
@@ -218,7 +218,7 @@ impl Saving {
 impl Drop for Saving {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
-            // What cannot be removed is at least not in the index.
+            // A file that cannot be removed is at least not in the index.
             drop(fs::remove_file(path));
         }
     }

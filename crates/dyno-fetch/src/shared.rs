@@ -1,4 +1,4 @@
-//! What all URLs of a crawl share.
+//! State that all URLs of a crawl share.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -26,7 +26,7 @@ pub(crate) type Http1Connection = Box<http1::Connection<Stream>>;
 /// A connection as the pool has it.
 pub(crate) type Connection = Pooled<Http1Connection, http2::Connection>;
 
-/// What all URLs share. One thread has it.
+/// State that all URLs share; only one thread uses it.
 pub(crate) struct Shared {
     pub options: Options,
     pub resolver: Resolver,
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub tally: RefCell<Tally>,
     pub traffic: Arc<Traffic>,
     pub folder: RefCell<Option<Folder>>,
-    /// What ends the crawl: the disk is full.
+    /// The error that ends the crawl: the disk is full.
     pub broken: RefCell<Option<save::Error>>,
 }
 

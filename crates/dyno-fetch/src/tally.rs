@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 
 use crate::row::Code;
 
-/// What is counted.
+/// Counts of a crawl.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub done: u64,

@@ -32,7 +32,7 @@ impl std::fmt::Display for Version {
 
 /// A version of HTTP, whatever its wire looks like.
 ///
-/// What a version adds to the program is found from here: the compiler names each `match` that lacks it.
+/// To add a version, begin here: the compiler then names each `match` that lacks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HttpVersion {
     /// HTTP/1.0

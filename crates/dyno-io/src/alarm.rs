@@ -35,7 +35,7 @@ impl Alarm {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The kernel's error.
     pub async fn after(&self, wait: Duration) -> io::Result<()> {
         self.set(wait)?;
         self.expired().await
@@ -45,7 +45,7 @@ impl Alarm {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn set(&self, wait: Duration) -> io::Result<()> {
         self.set_both(wait, Duration::ZERO)
     }
@@ -54,7 +54,7 @@ impl Alarm {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn every(&self, period: Duration) -> io::Result<()> {
         self.set_both(period, period)
     }
@@ -63,7 +63,7 @@ impl Alarm {
     ///
     /// # Errors
     ///
-    /// What the kernel says.
+    /// The kernel's error.
     pub async fn expired(&self) -> io::Result<()> {
         loop {
             let mut ready = self.clock.readable().await?;

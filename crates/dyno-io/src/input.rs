@@ -58,7 +58,7 @@ impl Input {
         }
     }
 
-    /// What was received and not used.
+    /// Returns the bytes that were received and not yet used.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> &[u8] {

@@ -1,4 +1,4 @@
-//! What the origin, the clients and the load generator share: threads, timers, and the bytes of a connection.
+//! Parts that the origin, the clients and the load generator share: threads, timers, and the bytes of a connection.
 #![forbid(unsafe_code)]
 
 mod alarm;

@@ -54,7 +54,7 @@ struct Part {
     open: u64,
 }
 
-/// What has come to its end.
+/// Requests and connections that have ended.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
     pub(crate) live: Option<Live>,
@@ -108,7 +108,7 @@ impl Aggregate {
         self.threads.iter().all(|thread| thread.last.is_some()) && self.pending.is_empty()
     }
 
-    /// What each thread left behind.
+    /// Returns the end of each thread.
     pub(crate) fn lasts(&self) -> impl Iterator<Item = ThreadEnd> + '_ {
         self.threads.iter().filter_map(|thread| thread.last)
     }

@@ -62,7 +62,7 @@ impl PerSecond {
     ///
     /// # Errors
     ///
-    /// What to write instead.
+    /// The correct form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?} is not a rate: write requests a second, as 2000 or 0.5");
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

@@ -23,7 +23,7 @@ pub enum Check {
     Json {
         /// Where: a JSON pointer (RFC 6901).
         pointer: String,
-        /// What must be there.
+        /// The required value.
         value: Value,
     },
 }
@@ -65,7 +65,7 @@ impl Check {
     ///
     /// # Errors
     ///
-    /// What to write instead.
+    /// The correct form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let form = || {
             format!(
@@ -89,7 +89,7 @@ impl Check {
                         "{pointer:?} is not a JSON pointer: it starts with /"
                     ));
                 }
-                // What is not JSON is meant as text: users write json=/name=anna.
+                // Text that is not JSON is a string: users write json=/name=anna.
                 let value =
                     serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
                 Ok(Self::Json {

@@ -226,7 +226,7 @@ fn authority(url: &Url) -> String {
     }
 }
 
-/// What requests have in common, each value once.
+/// Parts that several requests have, each stored once.
 #[derive(Debug, Default)]
 pub(crate) struct SharedParts {
     bytes: HashSet<Bytes>,

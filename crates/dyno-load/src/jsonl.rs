@@ -20,7 +20,7 @@ pub struct Described {
     pub headers: Vec<(String, String)>,
     /// Its content, where it has some of its own.
     pub body: Option<Bytes>,
-    /// What must hold of its answer, in addition to what must hold of all, and before it.
+    /// Checks of its answer, before the checks of all requests.
     pub checks: Vec<Check>,
 }
 
@@ -30,7 +30,7 @@ pub struct Described {
 pub struct LineError {
     /// Counted from 1.
     pub line: usize,
-    /// What is wrong, and what to do.
+    /// The fault, and its cure.
     pub reason: String,
 }
 
@@ -124,7 +124,7 @@ pub fn line(text: &str) -> Result<Described, String> {
     })
 }
 
-/// What the reader of JSON found, with the column but not its own count of lines.
+/// Returns the message of the JSON parser with the column, without its own count of lines.
 fn reason(error: &serde_json::Error) -> String {
     let text = on_one_line(&error.to_string());
     let suffix = format!(" at line {} column {}", error.line(), error.column());

@@ -29,7 +29,7 @@ impl Verdict {
     }
 }
 
-/// What a load is worth, and why.
+/// Verdict of a load, and its reasons.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judgement {
     /// The verdict of the first rule that is broken, else valid.
@@ -45,13 +45,13 @@ pub struct Judgement {
 pub struct Finding {
     /// The name of the rule.
     pub rule: &'static str,
-    /// What a load is that breaks it.
+    /// Verdict of a load that breaks the rule.
     pub verdict: Verdict,
     /// The largest number that is allowed, in per cent.
     pub threshold: f64,
-    /// What was read, in per cent; `None` where it does not apply or is not known.
+    /// The reading in per cent; `None` if the rule does not apply, or without a reading.
     pub number: Option<f64>,
-    /// What the number is made of, or why there is none.
+    /// The parts of the number, or why there is none.
     pub detail: String,
     /// Whether the rule is met; `None` without a number.
     pub passed: Option<bool>,

@@ -1,6 +1,6 @@
 //! The load generator: requests on one schedule, measured from the moment each was meant to be sent.
 //!
-//! What a run does is a value (a [`Plan`]): when requests are due ([`ArrivalProcess`], one schedule for all threads), when it
+//! A run is planned as a value (a [`Plan`]): when requests are due ([`ArrivalProcess`], one schedule for all threads), when it
 //! ends ([`Termination`]), what is sent ([`Requests`]) and over what. Each thread has a runtime and as many request loops as it has
 //! connections, or streams of them; a request loop is the one hot loop: claim the next request, wait until it is due, carry it to its
 //! end, record it. What threads measure is reported in stretches that add up, so memory does not grow with the requests.

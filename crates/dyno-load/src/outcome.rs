@@ -47,7 +47,7 @@ impl Progress {
     }
 }
 
-/// What an answer said of itself.
+/// Properties of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answer {
     pub(crate) status: u16,

@@ -12,7 +12,7 @@ use crate::termination::Termination;
 /// The plan of a run: arrival process, termination and protocol are values that combine freely.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// What is sent.
+    /// The requests to send.
     pub requests: Requests,
     /// The method that all requests were given, for the report.
     pub method: String,
@@ -20,7 +20,7 @@ pub struct Plan {
     pub connections: usize,
     /// Requests at a time on one connection: 1 but for HTTP/2.
     pub streams: usize,
-    /// What connections speak.
+    /// Protocol of the connections.
     pub protocol: Protocol,
     /// Whether they are kept.
     pub keepalive: bool,
@@ -30,7 +30,7 @@ pub struct Plan {
     pub ramp: Duration,
     /// When the run ends.
     pub termination: Termination,
-    /// What a request may take from when it is begun, over all stages.
+    /// Longest time of a request from its beginning, over all stages.
     pub timeout: Duration,
     /// One thread is pinned to each; a single free one if there is none.
     pub cpus: Vec<usize>,

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::check::Check;
 
-/// What all requests of a run share.
+/// Settings that all requests of a run share.
 #[derive(Debug, Clone)]
 pub struct Shape {
     /// The method of a request that names none.
@@ -19,9 +19,9 @@ pub struct Shape {
     pub body: Option<Bytes>,
     /// Whether connections are kept.
     pub keepalive: bool,
-    /// What they speak.
+    /// Protocol of the requests.
     pub protocol: Protocol,
-    /// What must hold of each answer; a request's own of the same kind come in their place.
+    /// Checks of each answer; a request's own check of the same kind replaces one.
     pub checks: Arc<[Check]>,
 }
 
@@ -38,7 +38,7 @@ pub struct Prepared {
     pub closes: bool,
     /// In the run's version of HTTP.
     pub message: Message,
-    /// What must hold of its answer.
+    /// Checks of its answer.
     pub checks: Arc<[Check]>,
 }
 
@@ -51,7 +51,7 @@ pub enum Message {
     Http2(Box<http2::Request>),
 }
 
-/// What is wrong with a request, and what to do.
+/// A fault of a request, and its cure.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Error {
     /// The list is empty.
@@ -62,7 +62,7 @@ pub enum Error {
     Url {
         /// As it was given.
         url: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// A method.
@@ -73,7 +73,7 @@ pub enum Error {
     Header {
         /// Its name.
         name: String,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
 }

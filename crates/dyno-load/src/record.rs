@@ -33,7 +33,7 @@ impl Worker {
         let tally = &mut *self.tally.borrow_mut();
         let intended = outcome.intended;
         if let (true, Some(sent)) = (self.is_open_loop, outcome.progress.sent) {
-            // What the generator itself was late by: a request can go out only once it is due and a connection is free for it.
+            // The generator's own lateness: a request can be sent only once it is due and a connection is free for it.
             let opened_ns = outcome.progress.opened.map_or(0, |opened| self.ns(opened));
             let possible_ns = intended.ns.max(outcome.free.ns).max(opened_ns);
             let lag_ns = self.ns(sent).saturating_sub(possible_ns);
@@ -110,7 +110,7 @@ impl Worker {
         };
         let mut tally = self.tally.borrow_mut();
         for slot in &self.slots {
-            // What connects before it has a request, or waits for a moment to come, is not late for anything.
+            // A connection without a request, or waiting for a moment to come, is not late.
             let Some(age_ns) = end_ns.checked_sub(slot.intended_ns.get()) else {
                 continue;
             };

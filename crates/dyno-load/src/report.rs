@@ -79,7 +79,7 @@ pub struct Report {
     pub series: Vec<Row>,
 }
 
-/// What the run was to do.
+/// The plan of the run.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanRecord {
     /// Requests in turn.

@@ -107,7 +107,7 @@ impl RequestLoop {
                 }
             }
         });
-        // What fails here is counted as a connection that could not be had.
+        // A failure here is counted as a connection that could not be opened.
         let _ = slot.with_deadline(deadline_ns, work).await;
         slot.stage.set(Stage::Free);
     }

@@ -7,7 +7,7 @@ use std::task::{Poll, Waker};
 
 use dyno_client::Failure;
 
-/// What a connection (or, with HTTP/2, one of its streams) is at.
+/// Stage of a connection (or, with HTTP/2, of one of its streams).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Has no request.

@@ -1,6 +1,6 @@
 //! When a run ends. No clock, no I/O.
 
-/// What ends a run: what comes first, of what is given.
+/// Conditions that end a run; the first one to hold ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Termination {
     /// After this many requests have ended.

@@ -35,7 +35,7 @@ const SHORTEST_SWEEP: Duration = Duration::from_millis(1);
 /// The longest that a run waits for the connections that it begins with.
 const LONGEST_OPENING: Duration = Duration::from_secs(10);
 
-/// What a thread measured in a stretch.
+/// Measurements of a thread in one interval.
 #[derive(Debug)]
 pub(crate) struct Stretch {
     pub(crate) thread: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Stretch {
     pub(crate) last: Option<ThreadEnd>,
 }
 
-/// What a thread leaves behind.
+/// Results of a thread at its end.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_field_names, reason = "the unit stands in the names")]
 pub(crate) struct ThreadEnd {
@@ -60,7 +60,7 @@ pub(crate) struct ThreadEnd {
     pub(crate) waited_ns: Option<u64>,
 }
 
-/// What a thread is made from.
+/// Ingredients of a thread.
 pub(crate) struct Parts {
     pub(crate) index: usize,
     pub(crate) cpu: Option<usize>,

@@ -65,7 +65,7 @@ impl Spin {
 #[derive(Debug, Default)]
 pub(crate) struct WakeQueue {
     waiting: RefCell<VecDeque<(u64, usize)>>,
-    /// Until when it sleeps; 0 while it is awake.
+    /// End of its sleep; 0 while it is awake.
     sleeps_until_ns: Cell<u64>,
     /// A request loop came that is to be woken before that.
     news: Notify,
@@ -134,7 +134,7 @@ impl WakeQueue {
                 self.sleeps_until_ns.set(0);
             } else {
                 (spun_from_ns, seen) = (Some(at_ns), requests_ended.get());
-                // What the kernel has put off to a thread of its own, as packets on the loopback, would wait for milliseconds.
+                // Work that the kernel deferred to a thread of its own, such as packets on the loopback, would wait for milliseconds.
                 rustix::thread::sched_yield();
                 tokio::task::yield_now().await;
             }

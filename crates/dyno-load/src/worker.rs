@@ -1,4 +1,4 @@
-//! What the request loops of one thread share: requests to claim, a clock, and the record of their outcomes.
+//! State that the request loops of one thread share: requests to claim, a clock, and the record of their outcomes.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::AtomicBool;
@@ -17,7 +17,7 @@ use crate::slot::{Slot, Stage};
 use crate::tally::Tally;
 use crate::wake_queue::WakeQueue;
 
-/// What the threads of a run share.
+/// State that the threads of a run share.
 #[derive(Debug)]
 pub(crate) struct Common {
     pub(crate) plan: Arc<Plan>,
@@ -37,7 +37,7 @@ pub(crate) struct Moment {
     pub(crate) ns: u64,
 }
 
-/// What the request loops of a thread share.
+/// State that the request loops of a thread share.
 pub(crate) struct Worker {
     pub(crate) plan: Arc<Plan>,
     connector: Connector,
@@ -60,7 +60,7 @@ pub(crate) struct Worker {
     /// For all request loops that wait for the run to begin.
     beginning: Notify,
     pub(crate) end_ns: Cell<u64>,
-    /// What a request may take.
+    /// Longest time of a request.
     pub(crate) timeout_ns: u64,
     pub(crate) first_connection: usize,
     /// Requests ended: what else a spinning thread has done.

@@ -210,7 +210,7 @@ impl AccessLog {
     ///
     /// # Errors
     ///
-    /// What `output` says; hand in something buffered.
+    /// Errors of `output`; pass a buffered one.
     pub fn write_csv(&self, output: &mut impl Write) -> io::Result<()> {
         let mut ordered: Vec<(&Arrival, &Texts)> = Vec::with_capacity(self.len());
         for log in &self.logs {

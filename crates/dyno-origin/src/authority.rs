@@ -22,7 +22,7 @@ const SHARDS: usize = 64;
 /// How many hosts of a shard keep their leaves, apart from those that were prepared: of 65,536 in all.
 const UNPREPARED: usize = 1_024;
 const VARIANTS: usize = Flavour::COUNT * 2;
-/// What the RSA key of the leaves is kept as, in PKCS #8.
+/// File of the leaves' RSA key, in PKCS #8.
 const RSA_KEY: &str = "leaf-rsa-2048.pk8";
 
 /// A leaf's key in both forms: to be certified, to be signed with.

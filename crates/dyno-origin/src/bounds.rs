@@ -1,4 +1,4 @@
-//! What an origin that runs for long holds on to: not more than its bounds say, the newest of it.
+//! Bounds of the state that a long-running origin keeps; the newest is kept.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;

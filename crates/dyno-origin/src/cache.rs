@@ -1,4 +1,4 @@
-//! What takes seconds to make, kept in a folder for the next start.
+//! Cache of results that take seconds to make, in a folder for the next start.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -37,7 +37,7 @@ impl Cache {
         self.0.as_deref()
     }
 
-    /// What is kept as `name`, if it is whole.
+    /// Returns the bytes stored as `name`, if they are whole.
     pub(crate) fn get(&self, name: &str) -> Option<Vec<u8>> {
         let mut kept = fs::read(self.0.as_ref()?.join(name)).ok()?;
         let checksum = kept.split_off(kept.len().checked_sub(CHECKSUM_BYTES)?);
@@ -47,7 +47,7 @@ impl Cache {
     /// Keeps `bytes` as `name`: whole, or not at all.
     pub(crate) fn keep(&self, name: &str, bytes: &[u8]) {
         if let Some(folder) = &self.0 {
-            // Who cannot keep it makes it again next time.
+            // A result that cannot be stored is made again next time.
             drop(write(folder, name, bytes));
         }
     }

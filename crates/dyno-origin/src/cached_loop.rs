@@ -33,7 +33,7 @@ const NO_WAIT: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// What a connection needs from here.
+/// The next need of a connection.
 enum Needs {
     Nothing,
     /// To be closed: its peer has gone.
@@ -53,7 +53,7 @@ impl CachedConnections {
             while turn < TURN {
                 let room = spare_capacity(&mut events);
                 if epoll::wait(self.events.get_ref(), room, Some(&NO_WAIT))? == 0 {
-                    // What comes from now on is a new event.
+                    // Bytes that come from now on are a new event.
                     ready.clear_ready();
                     break;
                 }

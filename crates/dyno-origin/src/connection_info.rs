@@ -1,4 +1,4 @@
-//! What is known of a connection before its first byte.
+//! Facts about a connection before its first byte.
 
 use std::net::SocketAddr;
 use std::rc::Rc;

@@ -117,7 +117,7 @@ mod tests {
 
         async fn tick(&self) -> usize {
             let closed = self.connections.tick(&self.cached, true);
-            // What was closed goes in its own turn.
+            // Closed connections end when their own tasks run.
             yield_now().await;
             yield_now().await;
             closed

@@ -16,8 +16,8 @@ pub(crate) const BEGINNINGS: [&[u8]; 2] = [
 pub struct ControlConnection {
     /// The connection; reads and writes on it wait.
     pub stream: TcpStream,
-    /// What was received of it already.
+    /// Bytes that were already received of it.
     pub received: Vec<u8>,
-    /// Who it is from.
+    /// Address of the sender.
     pub from: SocketAddr,
 }

@@ -1,4 +1,4 @@
-//! What one thread counts, and how the threads' counts become the report.
+//! Counts of one thread, and their sum over the threads for the report.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(crate) struct Counters {
     pub(crate) requests_by_version: PerVersion<u64>,
     pub(crate) reused: u64,
     pub(crate) dns_queries: u64,
-    /// What was let go because of bounds: connections that were too many or idle, DNS queries.
+    /// Connections and DNS queries dropped because of bounds: too many or idle.
     pub(crate) crowded_out: u64,
     pub(crate) idle: u64,
     pub(crate) unanswered: u64,

@@ -1,4 +1,4 @@
-//! What can keep an origin from starting.
+//! Errors that keep an origin from starting.
 
 use std::io;
 use std::net::SocketAddr;
@@ -31,7 +31,7 @@ pub enum Error {
         protocol: &'static str,
         /// The requested address.
         address: SocketAddr,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// A content coding failed.
@@ -47,7 +47,7 @@ pub enum Error {
     Pin {
         /// The requested CPU.
         cpu: usize,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// The certificate authority could not be made.

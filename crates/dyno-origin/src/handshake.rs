@@ -15,7 +15,7 @@ use crate::wire::Wire;
 /// A record of the fatal alert `handshake_failure`.
 const HANDSHAKE_FAILURE: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
 
-/// What a handshake came to.
+/// Result of a handshake.
 pub(crate) enum HandshakeEnd {
     /// An encrypted connection.
     Encrypted(Box<TlsStream<Wire>>),

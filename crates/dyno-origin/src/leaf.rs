@@ -16,7 +16,7 @@ const ANOTHER_HOST: &str = "another-host.invalid";
 /// The longest common name that X.520 allows.
 const LONGEST_COMMON_NAME: usize = 64;
 
-/// What is the matter with a certificate.
+/// Fault of a certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flavour {
     Ordinary,

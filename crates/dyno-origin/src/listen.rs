@@ -14,7 +14,7 @@ const ATTEMPTS: u32 = 16;
 /// Room for the datagrams of a burst of lookups; the kernel takes the lesser of this and `net.core.rmem_max`.
 const DATAGRAM_BUFFER_BYTES: usize = 4 << 20;
 
-/// What every origin sends by, where the kernel has it: results of two machines then differ by less.
+/// Congestion control of every origin, where the kernel has it: results of two machines then differ by less.
 const CONGESTION_CONTROL: &[u8] = b"cubic";
 
 /// TCP listeners on `address`, one for each of `threads`, with the address as bound.

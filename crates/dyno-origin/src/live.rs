@@ -1,4 +1,4 @@
-//! What can be read of a running origin from outside: progress, and how many requests are in flight.
+//! State of a running origin that can be read from outside: progress, and the number of requests in flight.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -32,7 +32,7 @@ pub(crate) struct Live {
     pub(crate) received_bytes: Count,
 }
 
-/// What all threads share.
+/// State that all threads share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) live: Vec<Live>,
@@ -50,7 +50,7 @@ struct Flight {
 }
 
 impl Snapshot {
-    /// What has come since an earlier one.
+    /// Returns the counts since an earlier reading.
     #[must_use]
     pub(crate) fn since(self, earlier: &Self) -> Self {
         Self {

@@ -20,12 +20,12 @@ use crate::running::Running;
 use crate::serving::{Plan, Sockets};
 use crate::tls::Tls;
 
-/// What an origin is to play, where, with which CPUs.
+/// Settings of an origin: its web, its addresses, its CPUs.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The web.
     pub web: Arc<Web>,
-    /// Who signs the certificates of its hosts.
+    /// Signer of the certificates of its hosts.
     pub authority: Arc<Authority>,
     /// Where plain HTTP is served; port 0 is any free one.
     pub http: Vec<SocketAddr>,
@@ -41,12 +41,12 @@ pub struct Options {
     /// Whether the blocks of addresses in which the network itself misbehaves are the web's: not where the addresses are
     /// those of a real machine.
     pub faulty_blocks: bool,
-    /// What it keeps at most; a trial's keeps all that it saw, and every connection.
+    /// Bounds of its state; without them, as in a trial, it keeps every record and every connection.
     pub bounds: Option<Bounds>,
     /// Where connections go whose first request is for something below [`CONTROL_PATH`](crate::CONTROL_PATH); without it
     /// those paths are the web's as all others are.
     pub control: Option<mpsc::Sender<ControlConnection>>,
-    /// What keeps contents in their codings, and a key, for the next start.
+    /// Store of coded contents, and of a key, for the next start.
     pub cache: Cache,
     /// Called before contents are made that the cache does not have, which takes seconds.
     pub making: fn(&Cache),

@@ -1,4 +1,4 @@
-//! What an origin saw in a trial: the `origin` part of the report.
+//! Observations of an origin in a trial: the `origin` part of the report.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub struct OriginReport {
     pub dns_queries: u64,
     /// Queries whose name and type had come before.
     pub dns_repeated: u64,
-    /// What an origin that runs for long let go: `connections` that were too many, `idle_connections`, and `dns_queries`
+    /// Counts that a long-running origin dropped: `connections` that were too many, `idle_connections`, and `dns_queries`
     /// whose answers were delayed; absent where there was nothing.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub let_go: BTreeMap<&'static str, u64>,

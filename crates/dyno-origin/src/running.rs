@@ -27,9 +27,9 @@ pub struct Running {
     pub(crate) threads: Vec<Thread>,
     /// The kernel's numbers of the threads.
     pub(crate) numbers: Vec<Pid>,
-    /// What makes a thread begin anew.
+    /// Orders that make a thread start a new trial.
     pub(crate) orders: Vec<UnboundedSender<TurnOver>>,
-    /// What was there when the trial began.
+    /// Counts at the beginning of the trial.
     pub(crate) before: Mutex<Before>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) http: Vec<SocketAddr>,
@@ -37,7 +37,7 @@ pub struct Running {
     pub(crate) dns: Vec<SocketAddr>,
 }
 
-/// What counts on from trial to trial, as it was when one began.
+/// Counters that continue from trial to trial, as they were when one began.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Before {
     /// How long the threads had waited for their CPUs.

@@ -44,7 +44,7 @@ pub(crate) struct Sockets {
     pub(crate) names_tcp: Vec<TcpListener>,
 }
 
-/// What a thread of an origin is made from.
+/// Ingredients of a thread of an origin.
 pub(crate) struct Plan {
     pub(crate) index: usize,
     pub(crate) cpu: Option<usize>,

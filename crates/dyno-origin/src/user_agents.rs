@@ -1,4 +1,4 @@
-//! Who the requests say they are.
+//! User agents of the requests.
 
 /// How many distinct values are kept.
 const KEPT: usize = 16;

@@ -1,4 +1,4 @@
-//! What answers go out by, and the counter of its bytes.
+//! Writers of answers, and the counter of their bytes.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -58,7 +58,7 @@ impl Meter for WorkerMeter {
     }
 }
 
-/// What answers go out by.
+/// Stream that answers are written to.
 pub(crate) trait Outlet: AsyncRead + AsyncWrite + Unpin {
     /// The TCP connection, unless what goes over it is changed on the way.
     fn wire(&mut self) -> Option<&mut Wire>;

@@ -22,7 +22,7 @@ use crate::prepared::Pages;
 use crate::timer::Timer;
 use crate::tls::Tls;
 
-/// What a thread has seen of a trial.
+/// Observations of a thread in a trial.
 pub(crate) type Seen = (Counters, ThreadLog);
 
 /// An order to a thread: hand over what it has seen, and begin anew.
@@ -31,7 +31,7 @@ pub(crate) struct TurnOver {
     pub(crate) seen: mpsc::Sender<Seen>,
 }
 
-/// What the tasks of one thread share.
+/// State that the tasks of one thread share.
 pub(crate) struct Worker {
     pub(crate) web: Arc<Web>,
     pub(crate) pages: Arc<Pages>,
@@ -67,7 +67,7 @@ impl Worker {
         self.epoch.get()
     }
 
-    /// Hands over what was seen, and begins anew.
+    /// Hands over the observations of a trial, and begins the next.
     pub(crate) fn turn_over(&self, order: &TurnOver) {
         self.epoch.set(self.epoch.get() + 1);
         // Cached answers point into the log.

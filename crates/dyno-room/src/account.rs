@@ -78,7 +78,7 @@ pub struct SubjectAccount {
     pub accounting: Accounting,
     /// Requested memory limit.
     pub memory_limit_bytes: Option<u64>,
-    /// What enforces the memory limit.
+    /// Mechanism that enforces the memory limit.
     pub memory_limit_enforced_by: Option<Accounting>,
     /// Why the memory limit is not enforced.
     pub memory_limit_reason: Option<String>,
@@ -102,7 +102,7 @@ pub struct SubjectAccount {
 pub struct CpuAccount {
     /// Number of the CPU.
     pub cpu: usize,
-    /// What was pinned to it.
+    /// Part that was pinned to it.
     pub role: CpuRole,
     /// Time not idle (10 ms grain).
     pub busy_ns: u64,
@@ -114,7 +114,7 @@ pub struct CpuAccount {
     pub window_ns: u64,
 }
 
-/// What is pinned to a CPU.
+/// Part of a trial that is pinned to a CPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CpuRole {

@@ -12,15 +12,15 @@ pub enum RoomError {
         step: String,
         /// The kernel's error.
         source: io::Error,
-        /// What to do about it, if known.
+        /// The cure, if known.
         cure: Option<String>,
     },
     /// The arguments are impossible.
     #[error("{what}; {cure}")]
     Invalid {
-        /// What was wrong, and where.
+        /// The fault and its place.
         what: String,
-        /// What to do about it.
+        /// The cure.
         cure: String,
     },
     /// The room's first process ended before its subject did.

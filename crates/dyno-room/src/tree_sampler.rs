@@ -9,10 +9,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
-
 use crate::descriptors::{self, OpenDescriptors};
-use crate::process::parse_parent;
+use crate::process::{parse_parent, thread_cpu_time};
 use crate::protocol::Instants;
 
 const FIRST_INTERVAL: Duration = Duration::from_millis(5);
@@ -99,7 +97,9 @@ fn sample(tree: &Tree, exec: Instants, stopped: &Receiver<()>) -> TreeSamples {
                 samples.add_descriptors(elapsed_ns(), &tree.descriptors(&pids));
             }
         }
-        let pause = interval.max(thread_cpu_time().saturating_sub(before) * COST_SHARE);
+        // The CPU time of a reading is its cost without the wait for a CPU.
+        let cost = Duration::from_nanos(thread_cpu_time().since(before).total_ns());
+        let pause = interval.max(cost * COST_SHARE);
         interval = (interval * 2).min(INTERVAL);
         if stopped.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
             return samples;
@@ -123,11 +123,6 @@ impl TreeSamples {
             }
         }
     }
-}
-
-/// Return the CPU time of this thread: the cost of sampling without the wait for a CPU.
-fn thread_cpu_time() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
 /// The subject's processes.

@@ -38,7 +38,7 @@ fn taken(status: u16, server: Option<&str>, length: Option<u64>, content: &str) 
     }
 }
 
-/// What exchanges on one connection bring when its bytes come in pieces of these lengths.
+/// Returns the results of exchanges on one connection whose bytes come in pieces of these lengths.
 fn exchanges(wire: &str, pieces: &[usize], heads: &[bool]) -> Vec<Result<(Taken, bool), Failure>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
@@ -102,7 +102,7 @@ proptest! {
         ];
         for (wire, is_head, expected, reusable) in answers {
             let found = exchanges(&wire, &pieces, &[is_head]);
-            // What the server closes after its answer may have been seen to end or not.
+            // Whether the client saw the server close after its answer depends on the pieces.
             let found = found.into_iter().map(|one| one.map(|(taken, _)| taken)).collect::<Vec<_>>();
             prop_assert_eq!(found, [Ok(expected)], "{} {}", wire, reusable);
         }

@@ -10,7 +10,7 @@ use tokio::task::AbortHandle;
 use super::message::Family;
 use crate::failure::Failure;
 
-/// What is known of one family: addresses, perhaps none, or why not.
+/// Result for one family: its addresses, perhaps none, or the failure.
 pub type FamilyResult = Result<Rc<[IpAddr]>, Failure>;
 
 /// By [`Family::index`]; `None` while no answer came.
@@ -53,7 +53,7 @@ impl Lookup {
         Self(Rc::new(flight))
     }
 
-    /// What is known of a family by now.
+    /// Returns the result for a family, if it has one by now.
     pub(crate) fn known(&self, family: Family) -> Option<FamilyResult> {
         self.0.families.borrow()[family.index()].clone()
     }

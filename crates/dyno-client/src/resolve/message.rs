@@ -43,7 +43,7 @@ impl Family {
     }
 }
 
-/// What a name server said.
+/// Answer of a name server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
     /// These addresses, perhaps none, for so long.
@@ -54,7 +54,7 @@ pub(super) enum Answer {
     Failed,
 }
 
-/// What bytes from a name server turned out to be.
+/// A parsed message of a name server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reading {
     /// No answer to this question: it is ignored.

@@ -21,7 +21,7 @@ pub struct Race {
     port: u16,
     /// Addresses that were not tried yet, by family.
     waiting: [VecDeque<IpAddr>; 2],
-    /// What each family came to.
+    /// State of each family.
     families: [FamilyState; 2],
     started: usize,
     open: usize,
@@ -30,7 +30,7 @@ pub struct Race {
     failure: Option<Failure>,
 }
 
-/// What is known of a family.
+/// State of the lookup of one family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FamilyState {
     Unknown,
@@ -38,7 +38,7 @@ enum FamilyState {
     Failed(Failure),
 }
 
-/// What to do now.
+/// The next action of a race.
 #[derive(Debug, PartialEq)]
 pub enum Step {
     /// Begin an attempt, then ask again.
@@ -104,7 +104,7 @@ impl Race {
         self.next_at = None;
     }
 
-    /// What to do now.
+    /// Returns the next action.
     pub fn step(&mut self, now: Instant) -> Step {
         if self.waiting.iter().all(VecDeque::is_empty) || self.started == MAX_ATTEMPTS {
             let undecided = self.open > 0

@@ -26,7 +26,7 @@ const FAILURE_TTL: Duration = Duration::from_secs(5);
 /// An address that is never assigned (RFC 3849), for asking the kernel whether there is a way to such addresses at all.
 const ANY_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
-/// What a resolver goes by.
+/// Settings of a resolver.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Which servers, how patiently.
@@ -50,7 +50,7 @@ struct Inner {
     next_server: Cell<usize>,
 }
 
-/// What was looked up so far.
+/// Counts of lookups so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Queries for one family each, repetitions not counted.
@@ -91,7 +91,7 @@ impl Resolver {
         }))
     }
 
-    /// What was looked up so far.
+    /// Returns the counts of lookups so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.0.counts.get()
@@ -186,7 +186,7 @@ impl Resolver {
         }
         self.0.flights.borrow_mut().remove(&host);
         if let (Some(flight), false) = (flight.upgrade(), kept.is_zero()) {
-            // What has ended cannot be given up.
+            // A task that has ended cannot be cancelled.
             flight.task.borrow_mut().take();
             let families = flight.families.borrow().clone();
             self.0
@@ -219,7 +219,7 @@ fn query_id(random: &impl SecureRandom) -> Option<u16> {
     Some(u16::from_be_bytes(bytes))
 }
 
-/// What an answer means, and how long it may be kept.
+/// Returns the result that an answer means, and how long it may be kept.
 fn with_ttl(outcome: QueryOutcome) -> (FamilyResult, Duration) {
     match outcome {
         // Many servers do not say how long there will be no address of this family; that should not spoil the other's.

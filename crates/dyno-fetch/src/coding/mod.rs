@@ -6,7 +6,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 use zstd::zstd_safe::DParameter;
 
-/// What is offered: all that is decoded, and nothing else.
+/// Codings that requests offer: exactly those that are decoded.
 pub const ACCEPTED: &str = "gzip, deflate, br, zstd";
 
 /// Codings that one answer may have, one over the other.
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Decoding {
 
 struct Step {
     coder: Coder,
-    /// What it has not decoded yet begins at this place.
+    /// Bytes of input; the undecoded ones begin at this place.
     input: Vec<u8>,
     used: usize,
     /// Whether it filled its last piece: it may have more, even with no input left.
@@ -61,7 +61,7 @@ struct Step {
 enum Stage {
     NotBegun,
     UnderWay,
-    /// What follows is garbage, unless it begins another member.
+    /// Bytes that follow are garbage, unless they begin another member.
     Ended,
     /// Garbage came: all that follows is, too, wherever the next piece happens to begin.
     Over,
@@ -75,7 +75,7 @@ enum Coder {
     Zstd(Decoder<'static>),
 }
 
-/// What a coder did in one step, in bytes.
+/// Bytes that one step of a coder consumed and produced.
 struct Progress {
     used: usize,
     made: usize,

@@ -51,7 +51,7 @@ fn encode(coding: &str, content: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What `Content-Encoding` says of it.
+/// Returns the value of `Content-Encoding`.
 fn named(coding: &str) -> &str {
     if coding == "zlib" { "deflate" } else { coding }
 }

@@ -1,4 +1,4 @@
-//! What each kind of answer is called.
+//! Results and error names of each kind of answer.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -153,7 +153,7 @@ fn each_has_its_name_and_a_stall_ends_at_the_deadline() {
         .enumerate()
         .map(|(number, (path, ..))| format!("http://host{number}.test{path}"))
         .collect();
-    // What each is called, its length, and whether it took the whole timeout.
+    // The name of each result, its length, and whether it took the whole timeout.
     let due: Vec<_> = expected
         .iter()
         .map(|(path, code, length)| {

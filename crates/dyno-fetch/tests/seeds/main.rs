@@ -1,8 +1,8 @@
-//! What fuzzing begins with, and what it once found: each input goes through its target once, without libFuzzer.
+//! Seeds of fuzzing, and inputs that once failed: each runs through its target once, without libFuzzer.
 //!
 //! The targets are those of `fuzz/targets`, which `scripts/fuzz` builds; here they are compiled as modules.
 
-// What the targets name: the crate whose macro they call.
+// The crate whose macro the targets call.
 extern crate self as libfuzzer_sys;
 
 use std::path::Path;

@@ -80,7 +80,7 @@ const RULES: [Rule; 6] = [
     },
 ];
 
-/// What the rules read.
+/// Readings that the rules use.
 #[derive(Debug, Clone, Default)]
 struct Evidence {
     open_loop: bool,

@@ -1,4 +1,4 @@
-//! What answers are: statuses, checks, connections that are kept or not, TLS, samples, logs.
+//! Answers: statuses, checks, connections that are kept or not, TLS, samples, logs.
 
 use std::fs;
 use std::io::Write;

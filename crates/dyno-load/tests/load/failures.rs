@@ -337,7 +337,7 @@ fn a_server_that_crashes_while_it_works_is_seen_to_fail() {
             );
             let other = report["errors"].as_object().unwrap().keys();
             assert!(other.into_iter().all(|error| error == name), "{report}");
-            // What takes longer than a request and an end need to cross is never sent again.
+            // A request whose end came later than a request and an end need to cross is never sent again.
             let round_trip_ns = number(&report, "/phases/connect/max_ns");
             if work_ms * 1_000_000 > (2 * round_trip_ns).max(5_000_000) {
                 assert_eq!(resent, 0, "{work_ms} ms: {report}");

@@ -15,7 +15,7 @@ use crate::stage::{accounted, number, shape, shaped};
 /// More than the window of a stream.
 const LONG: usize = 3 << 20;
 
-/// What a server does in addition to answering.
+/// Behaviour of a server in addition to answering.
 #[derive(Debug, Clone, Copy)]
 enum Habit {
     None,
@@ -186,7 +186,7 @@ fn a_server_that_is_gone_without_a_word_is_connected_to_again() {
         let mut stage = shaped(&url, &two).requests(60).timeout_ms(timeout_ms);
         stage.plan.streams = 5;
         report = stage.run();
-        // Who stays gets as many answers as the first two connections carry, and no more.
+        // A client that stays gets as many answers as the first two connections carry, and no more.
         if number(&report, "/requests") > 2 * ANSWERED as u64 {
             break;
         }

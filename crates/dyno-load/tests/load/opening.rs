@@ -18,7 +18,7 @@ use crate::answers::{origin, scratch};
 use crate::server::{HELLO, Server, read_request, wait_for_the_end};
 use crate::stage::{get, number, shape, shaped, without_failures};
 
-/// What a server takes, at the least, before it begins to speak.
+/// The least time that a server takes before it begins to speak.
 const SLOW: Duration = Duration::from_millis(50);
 const CONNECTIONS: usize = 4;
 

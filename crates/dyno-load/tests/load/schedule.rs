@@ -65,7 +65,7 @@ fn a_stall_shows_in_response_times_and_is_not_hidden_in_service_times() {
         late += u64::from(times[1] - times[0] >= STALL_NS / 2);
     }
     assert!(late >= STALL_NS / 2_000_000 - EIGHT, "{late}");
-    // What they waited before they were sent is in response times and not in service times.
+    // The wait before a request was sent is in response times and not in service times.
     let mean = |pointer| report.pointer(pointer).and_then(Value::as_f64).unwrap();
     let hidden_ns = mean("/response_time/mean_ns") - mean("/service_time/mean_ns");
     #[expect(clippy::cast_precision_loss, reason = "compared roughly")]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::law::{Draws, Law, nanos};
 
-/// What decides when an answer is given.
+/// Rule for when an answer is given.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Behaviour {
     /// Every request is served for as long as the law says, any number at once.

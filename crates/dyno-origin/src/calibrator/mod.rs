@@ -81,7 +81,7 @@ impl Calibrator {
         drop(runtime);
         let calibrated = Rc::into_inner(calibrated).expect("all tasks have ended");
         // It never sleeps: whenever it did not run, another program had its CPU, or the CPU did not run at all.
-        // What the host of a virtual machine took is not in it.
+        // Time that the host of a virtual machine took is not in it.
         let ran = dyno_io::thread_cpu_time().saturating_sub(ran_before);
         Ok(calibrated.into_record(begun.elapsed().saturating_sub(ran)))
     }
@@ -112,7 +112,7 @@ impl Calibrator {
 /// processor that slept, which would be part of the times that a load generator is compared with.
 async fn stay_awake() {
     loop {
-        // What the kernel has put off to a thread of its own runs here, too.
+        // Work that the kernel has deferred to a thread of its own runs here, too.
         rustix::thread::sched_yield();
         tokio::task::yield_now().await;
     }

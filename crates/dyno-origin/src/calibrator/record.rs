@@ -1,4 +1,4 @@
-//! What a calibrator did: the truth that a load generator's figures are held against.
+//! Record of a calibrator: the truth that a load generator's figures are compared with.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -8,7 +8,7 @@ const LONGEST_NS: u64 = 3_600_000_000_000;
 /// A histogram's relative error is below one in a thousand.
 const DIGITS: u8 = 3;
 
-/// What happened, by the server's own clock. Times are from the end of a request's arrival.
+/// Events by the server's own clock. Times are from the end of a request's arrival.
 #[derive(Debug, Clone, Serialize)]
 pub struct Record {
     /// Requests that arrived whole.

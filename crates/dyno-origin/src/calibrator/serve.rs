@@ -15,13 +15,13 @@ use crate::live::nanos;
 use crate::message::Input;
 use crate::timer::Timer;
 
-/// What every request gets.
+/// Content of every answer.
 const CONTENT: &[u8] = b"Hello, World!";
 
 /// The connection has ended, or is of no more use.
 struct Gone;
 
-/// What the connections of a calibrator share.
+/// State that the connections of a calibrator share.
 #[derive(Debug)]
 pub(super) struct Calibrated {
     timer: Rc<Timer>,
@@ -100,7 +100,7 @@ impl Calibrated {
         }
     }
 
-    /// What happened.
+    /// Returns the record.
     pub(super) fn into_record(self, waiting: Duration) -> Record {
         let state = self.state.into_inner();
         let service = Distribution::from(&state.service);

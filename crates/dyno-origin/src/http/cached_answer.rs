@@ -17,7 +17,7 @@ use crate::worker::Worker;
 /// After so many cached answers in a row, the next one will be cached, too.
 const CACHED_LOOP_FROM: u32 = 4;
 
-/// What is left to send of an answer.
+/// Rest of an answer that is still to be sent.
 #[derive(Debug)]
 pub(crate) struct Rest {
     answer: Rc<AnswerBytes>,

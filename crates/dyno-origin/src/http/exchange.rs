@@ -25,7 +25,7 @@ use crate::message::request_stamp::RequestStamp;
 use crate::wire::Outlet;
 use crate::worker::Worker;
 
-/// What requests may be like: as RFC 9112 says, but for characters in targets that browsers do not escape.
+/// Rules for requests: those of RFC 9112, and characters in targets that browsers do not escape.
 const LIMITS: Limits = Limits {
     head_bytes: 64 << 10,
     target_bytes: 16 << 10,
@@ -294,7 +294,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             if until.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Ok(()));
             }
-            // What comes meanwhile is the next request.
+            // Bytes that come meanwhile belong to the next request.
             while input.has_room() && !*has_peer_ended {
                 match input.poll_fill(context, stream) {
                     Poll::Ready(Ok(true)) => {}

@@ -125,7 +125,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// What comes before the answer.
+    /// Sends interim answers, which precede the answer.
     fn open(&mut self) {
         if let Some(fault) = self.answer.fault {
             self.session().worker().counters.borrow_mut().fault(fault);

@@ -20,11 +20,11 @@ pub(super) struct Outgoing {
     pub(super) from: u64,
     /// Where that part ends.
     pub(super) to: u64,
-    /// What is done once all of it has been handed over.
+    /// Action once all of it has been handed over.
     pub(super) then: Then,
 }
 
-/// What is done once a stretch of content has been handed over; not done when its stream ends before.
+/// Action once a stretch of content has been handed over; not taken when its stream ends before.
 pub(super) enum Then {
     /// The answer is complete.
     Complete(Completion),

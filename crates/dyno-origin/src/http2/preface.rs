@@ -8,7 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::message::Input;
 
-/// What a client of HTTP/2 sends first (RFC 9113, section 3.4).
+/// First bytes of a client of HTTP/2 (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Whether a connection begins with the preface; what it begins with is in `input` afterwards.

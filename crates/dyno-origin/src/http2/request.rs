@@ -1,4 +1,4 @@
-//! What a request asks for, and what the web answers.
+//! A request, and the answer of the web.
 
 use dyno_http::body::Framing;
 use dyno_http::{HttpVersion, Version};

@@ -17,7 +17,7 @@ use crate::message::script::GARBAGE;
 
 /// Requests at once on a connection: more than any client opens by default.
 const STREAMS: u32 = 256;
-/// What a client may send of one body, and of all, before it hears that it was read.
+/// Bytes that a client may send of one body before they are acknowledged; the next constant is for all bodies.
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 8 << 20;
 /// As much as a head may take over HTTP/1.
@@ -25,7 +25,7 @@ const HEAD_BYTES: u32 = 64 << 10;
 
 type Arriving = (Request<RecvStream>, SendResponse<Outgoing>);
 
-/// What the connection has come to.
+/// State of the connection after a turn of its loop.
 enum Turn {
     /// Requests have arrived.
     Requests,

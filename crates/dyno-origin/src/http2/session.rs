@@ -1,4 +1,4 @@
-//! What the streams of one connection share.
+//! State that the streams of one connection share.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::message::request::Names;
 use crate::message::request_stamp::RequestStamp;
 use crate::worker::Worker;
 
-/// What a stream makes of its whole connection.
+/// Order of a stream to its whole connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// It ends in good order, streams open or not.
@@ -66,7 +66,7 @@ impl Session {
         self.first_refused.set(first);
     }
 
-    /// What excludes all streams that get no answer: the first of them that is due ends the connection of the others, too.
+    /// Ends all streams that get no answer: the first of them that is due ends the connection of the others, too.
     pub(super) fn go_away(&self) -> Order {
         Order::GoAway(self.first_refused.get().saturating_sub(2))
     }
@@ -77,7 +77,7 @@ impl Session {
         self.wake();
     }
 
-    /// What was ordered.
+    /// Returns the order, if a stream gave one.
     pub(super) fn ordered(&self) -> Option<Order> {
         self.order.take()
     }
@@ -121,7 +121,7 @@ impl Drop for Flight {
     }
 }
 
-/// What is done when the last byte of an answer was handed over.
+/// Actions when the last byte of an answer has been handed over.
 pub(super) struct Completion {
     pub(super) flight: Flight,
     pub(super) stamp: RequestStamp,

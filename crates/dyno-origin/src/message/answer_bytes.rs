@@ -17,7 +17,7 @@ const FILE_FROM_BYTES: usize = 8 << 10;
 /// The bytes of an answer with a date; never changed, because the kernel may not have sent all of the file yet.
 #[derive(Debug)]
 pub(crate) struct AnswerBytes {
-    /// What its date says, in seconds since 1970.
+    /// Its date, in seconds since 1970.
     pub(crate) second: u64,
     bytes: Vec<u8>,
     date_at: usize,

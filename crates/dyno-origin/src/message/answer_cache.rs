@@ -1,6 +1,6 @@
 //! Requests that came before, byte for byte, with their answers ready to be sent.
 //!
-//! What a web answers is a function of the request, so that the same head again needs neither be read nor be answered anew:
+//! An answer of a web is a function of the request, so that a repeated head is neither parsed nor answered anew:
 //! comparing it takes a tenth of the time, and a short answer that lies in one piece costs the kernel less than head and
 //! content do. A load generator asks like that; a crawl does not, and pays for two comparisons and a copy of its heads.
 

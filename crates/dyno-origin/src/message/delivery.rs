@@ -55,7 +55,7 @@ impl Delivery {
         if self.has_content { self.bytes } else { 0 }
     }
 
-    /// What is sent of a content.
+    /// Returns the part of a content that is sent.
     fn content<'p>(&self, source: Source<'p>) -> Source<'p> {
         if self.has_content {
             source
@@ -64,7 +64,7 @@ impl Delivery {
         }
     }
 
-    /// What follows the content.
+    /// Returns the bytes after the content.
     pub(crate) fn end(&self, answer: &Answer) -> &'static [u8] {
         match self.framing {
             Framing::Chunked if !self.has_content => b"",

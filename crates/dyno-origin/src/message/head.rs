@@ -11,7 +11,7 @@ use crate::date;
 pub(crate) const TRAILER_FIELD: &str = "Server-Timing";
 /// Its value.
 pub(crate) const TRAILER_VALUE: &str = "origin;dur=0";
-/// What an interim answer with 103 links to.
+/// Link of an interim answer with 103.
 pub(crate) const HINT: &str = "</style.css>; rel=preload; as=style";
 
 /// A field of an answer, whatever the version of HTTP it is sent in.

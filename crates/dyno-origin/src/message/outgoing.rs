@@ -13,10 +13,10 @@ use crate::prepared::Source;
 /// Slices handed to the kernel at once; a chunk takes three.
 const SLICES: usize = 32;
 
-/// What is to be sent, borrowed from where it lies.
+/// Bytes to send, borrowed from their places.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outgoing<'m> {
-    /// What comes before the content.
+    /// Bytes before the content.
     pub(crate) head: &'m [u8],
     /// The content.
     pub(crate) source: Source<'m>,
@@ -26,7 +26,7 @@ pub(crate) struct Outgoing<'m> {
     pub(crate) to: u64,
     /// The longest chunk, where the content is sent in chunks.
     pub(crate) chunk_bytes: Option<u64>,
-    /// What comes after the content.
+    /// Bytes after the content.
     pub(crate) end: &'m [u8],
 }
 
@@ -38,7 +38,7 @@ struct Cursor {
     offset: u64,
 }
 
-/// What a write came to.
+/// Result of a write.
 struct Sent {
     bytes: usize,
     /// How many bytes it was given, and what comes after them.
@@ -82,7 +82,7 @@ impl<'m> Outgoing<'m> {
         stream.flush().await
     }
 
-    /// Hands over what lies from `cursor` on, less the `skip` bytes of it that were sent before.
+    /// Writes the bytes from `cursor` on, without the `skip` bytes of them that were sent before.
     fn poll_write<S: AsyncWrite + Unpin>(
         &self,
         context: &mut Context<'_>,
@@ -173,7 +173,7 @@ impl<'m> Outgoing<'m> {
         }
     }
 
-    /// What comes after a chunk, or a stretch of content, that ended at `offset`.
+    /// Returns the part after a chunk, or a stretch of content, that ended at `offset`.
     fn after(&self, offset: u64) -> Part {
         if self.content(offset).is_empty() {
             Part::End
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// What is sent, and as which bytes.
+    /// Returns values to send, and their bytes.
     fn cases() -> [(Outgoing<'static>, String); 7] {
         let plain = Outgoing {
             head: b"HEAD ",

@@ -3,7 +3,7 @@
 /// The longest chunk-size line: 16 digits.
 pub(crate) const LINE_BYTES: usize = 18;
 
-/// What lies at a place.
+/// Content of one place.
 pub(crate) enum Piece<'m> {
     Bytes(&'m [u8]),
     /// The line before a chunk of that length.

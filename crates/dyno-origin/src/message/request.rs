@@ -1,4 +1,4 @@
-//! What a request asks for, taken out of its head before the buffer is used again.
+//! A request, copied from its head before the buffer is used again.
 
 use dyno_http::body::Framing;
 use dyno_http::{Method, RequestHead, Version};

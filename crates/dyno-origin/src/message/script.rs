@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dyno_web::{Answer, Drip, Fault};
 
-/// What stands where a head should: neither HTTP/1 nor HTTP/2, nor text that could pass for HTTP/0.9.
+/// Bytes in place of a head: neither HTTP/1 nor HTTP/2, nor text that could pass for HTTP/0.9.
 pub(crate) const GARBAGE: &[u8] = b"\x00\xff\x13\x37 this is not a status line\r\n\r\n";
 
 /// A step of an answer. What a version of HTTP cannot say, its emitter replaces by the nearest that it can.
@@ -32,7 +32,7 @@ pub(crate) enum Step {
     Hold,
 }
 
-/// What a connection sends before it closes.
+/// Last bytes of a connection before it closes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastBytes {
     Nothing,

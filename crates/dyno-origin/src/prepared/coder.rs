@@ -35,7 +35,7 @@ impl End {
         stored
     }
 
-    /// What [`End::to_bytes`] gave; `None` for anything else.
+    /// Reads the bytes of [`End::to_bytes`]; `None` for any others.
     pub(crate) fn from_bytes(stored: &[u8; Self::STORED_BYTES]) -> Option<Self> {
         let [bytes @ .., length] = *stored;
         (usize::from(length) <= bytes.len()).then_some(Self { bytes, length })
@@ -44,13 +44,13 @@ impl End {
 
 /// A coding in progress.
 pub(crate) trait Coder {
-    /// Who codes, and how: with another version or level the bytes may be other ones.
+    /// Name and version of the coder, and its level: with others the bytes may differ.
     const MADE_BY: &'static str;
     /// Codes `text`, such that all of it can be decoded from what is coded so far.
     fn extend(&mut self, text: &[u8]) -> io::Result<()>;
     /// All that is coded so far.
     fn coded(&self) -> &[u8];
-    /// What to send after that, if nothing more is to come.
+    /// Returns the bytes that end the stream here.
     fn end(&self) -> End;
 }
 

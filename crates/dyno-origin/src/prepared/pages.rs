@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// What `pages` serve of the longest and of the shortest page, in every coding.
+    /// Returns the bytes that `pages` serve of the longest and of the shortest page, in every coding.
     fn served(pages: &Pages) -> Vec<(Vec<u8>, Coding)> {
         let ends = [Class::all().next(), Class::all().last()];
         let mut all = Vec::new();

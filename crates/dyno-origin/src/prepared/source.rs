@@ -56,7 +56,7 @@ impl<'p> Source<'p> {
         }
     }
 
-    /// What lies in one piece from `offset` on: empty at the end only.
+    /// Returns the bytes that lie in one piece from `offset` on: empty at the end only.
     #[inline]
     pub(crate) fn from(&self, offset: u64) -> &'p [u8] {
         let rest = clip(self.bytes.saturating_sub(offset));

@@ -54,7 +54,7 @@ impl Stream {
         bytes
     }
 
-    /// What [`Stream::to_bytes`] gave; `None` for anything else.
+    /// Reads the bytes of [`Stream::to_bytes`]; `None` for any others.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (stored, coded) = bytes.split_at_checked(CLASSES * CLASS_BYTES)?;
         let class = |stored: &[u8]| {

@@ -1,4 +1,4 @@
-//! What each fault puts on the wire.
+//! Bytes that each fault puts on the wire.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -120,7 +120,7 @@ fn contents_that_are_cut() {
     assert_eq!((content(&short), end), (&text[..500], None));
     let (cut, end) = rest(&mut stage.ask("reset-mid-body.test", "/", ""));
     assert_eq!(end, Some(ErrorKind::ConnectionReset));
-    // What was sent before a reset may or may not be read after it.
+    // Bytes sent before a reset may or may not be read after it.
     assert!(cut.is_empty() || content(&cut) == &text[..500]);
     let (chunked, end) = rest(&mut stage.ask("short-chunked.test", "/", ""));
     let chunk = [b"\r\n\r\n1f4\r\n", &text[..500], b"\r\n"].concat();
@@ -227,7 +227,7 @@ fn only_the_length_tells_that_an_encrypted_content_is_short() {
     );
 }
 
-/// Tells the program that it runs in a network of its own.
+/// Set in the child process, which then runs in a network of its own.
 const INSIDE: &str = "DYNO_ORIGIN_TEST_INSIDE";
 
 /// Accepting connections at the addresses of a web needs a network of one's own: there this test runs once more.

@@ -1,4 +1,4 @@
-//! What the name servers answer.
+//! Answers of the name servers.
 
 use std::io::{Read, Write};
 use std::net::UdpSocket;

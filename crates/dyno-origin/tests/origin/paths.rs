@@ -1,4 +1,4 @@
-//! What ordinary requests get.
+//! Answers to ordinary requests.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;

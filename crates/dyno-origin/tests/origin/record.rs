@@ -1,4 +1,4 @@
-//! What is counted of a known sequence of requests.
+//! Counts of a known sequence of requests.
 
 use std::io::{BufReader, Write};
 use std::net::Ipv4Addr;
@@ -286,7 +286,7 @@ const SLACK: Duration = Duration::from_millis(1);
 fn no_answer_ends_after_its_client_has_read_it() {
     let stage = Stage::new("");
     pin();
-    // Who may not take precedence is first now and then only.
+    // Without the right to take precedence, this process is first now and then only.
     let _ = setpriority_process(None, -20);
     let mut received_ns = Vec::new();
     let mut receive = || {

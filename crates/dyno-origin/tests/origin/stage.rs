@@ -30,7 +30,7 @@ pub struct Reply {
     pub content: Vec<u8>,
 }
 
-/// What every test here would make again.
+/// Results that every test here would make again.
 pub fn cache() -> Cache {
     Cache::at(env!("CARGO_TARGET_TMPDIR").into())
 }
@@ -78,7 +78,7 @@ impl Stage {
         &self.running
     }
 
-    /// What was counted, once so many are answered: the last byte reaches a client before the origin has counted its answer.
+    /// Returns the counts once so many requests are answered: a client has the last byte before the origin has counted its answer.
     pub fn settled(&self, answers: u64) -> Snapshot {
         let patience = Instant::now();
         loop {

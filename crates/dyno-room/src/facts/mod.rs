@@ -15,9 +15,9 @@ pub struct Fact {
     pub value: Value,
     /// Whether it suffices.
     pub ok: Fitness,
-    /// What does not work, if it does not fully suffice.
+    /// The feature that does not work, if the fact does not fully suffice.
     pub consequence: Option<String>,
-    /// What to do about it.
+    /// The cure.
     pub cure: Option<String>,
 }
 

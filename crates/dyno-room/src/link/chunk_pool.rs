@@ -5,7 +5,7 @@ use std::thread::Builder;
 
 use super::chunk::Chunk;
 
-/// What a link of 1 Gbit/s fills in 64 ms.
+/// Chunks that a link of 1 Gbit/s fills in 64 ms.
 const CHUNKS: usize = 8;
 
 /// Chunks that are ready. A pool without a thread makes each on demand.

@@ -118,7 +118,7 @@ impl Model {
 }
 
 impl HostEntry {
-    /// What is wrong with a host, in a list whose URLs have this scheme.
+    /// Returns the fault of a host, in a list whose URLs have this scheme.
     fn wrong(&self, listed: Scheme) -> Option<&'static str> {
         let outside = |status: Option<u16>, allowed: Range<u16>| {
             status.is_some_and(|status| !allowed.contains(&status))

@@ -1,4 +1,4 @@
-//! What ordinary requests get: what HTTP/1.1 gives them.
+//! Answers to ordinary requests: those of HTTP/1.1.
 
 use dyno_http::Method;
 use h2::client::Builder;

@@ -1,4 +1,4 @@
-//! What each fault puts into frames.
+//! Frames that each fault sends.
 
 use dyno_web::{Fault, Layer, text};
 use h2::Reason;
@@ -132,7 +132,7 @@ fn contents_that_are_cut() {
             let answer = peer.ask("GET", &format!("http://{host}.test/"), &[]);
             let answer = match answer.await {
                 Ok(answer) => answer,
-                // What was sent before a reset may or may not be read after it.
+                // Bytes sent before a reset may or may not be read after it.
                 Err(error) if host == "reset-mid-body" => {
                     assert!(is_expected(&error), "{host}: {error}");
                     continue;

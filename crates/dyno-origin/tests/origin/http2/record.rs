@@ -1,4 +1,4 @@
-//! What is counted of streams.
+//! Counts of streams.
 
 use std::time::Duration;
 

@@ -8,7 +8,7 @@ use super::*;
 /// Limits hangs only.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What a server does after its answer.
+/// Behaviour of a server after its answer.
 #[derive(Debug, Clone, Copy)]
 enum Then {
     Closes,
