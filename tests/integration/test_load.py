@@ -1,6 +1,7 @@
 """`httpdyno load` with the real engine, against a real origin and against programs that are not servers."""
 
 import gzip
+import itertools
 import json
 import os
 import signal
@@ -52,11 +53,16 @@ class Answered(ThreadingHTTPServer):
     daemon_threads = True
     hangs_after = 1_000_000_000
     """Number of answers on each connection before it hangs."""
+    busy_every = 1_000_000_000
+    """Every so many answers one is 503."""
+    dies_after = 1_000_000_000
+    """Number of answers on all connections before it accepts no more and closes each."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)
         self.came = threading.Event()
         self.came_again = threading.Event()
+        self.answers = itertools.count(1)
 
 
 class _Answer(BaseHTTPRequestHandler):
@@ -73,8 +79,12 @@ class _Answer(BaseHTTPRequestHandler):
         if self.asked > self.server.hangs_after:
             self.rfile.read(1)
             return
-        self.send_response(200)
+        number = next(self.server.answers)
+        self.send_response(503 if number % self.server.busy_every == 0 else 200)
         self.send_header("Content-Length", "5")
+        if number >= self.server.dies_after:
+            self.server.socket.shutdown(socket.SHUT_RDWR)
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(b"hello")
 
@@ -377,20 +387,19 @@ def test_a_full_disk_has_no_page(here: Command, origin: str, mounted: Mounted) -
     ],
 )
 def test_a_limit_decides_the_exit_code(here: Command, origin: str, limit: str, code: int, words: str) -> None:
-    ended = here("load", *PATIENT, f"{origin}/status/503", "-n", "100", "-c", "2", "--no-store", "--fail-if", limit)
+    load = ("load", *PATIENT, f"{origin}/status/503", "--check", "status=503", "-n", "100", "-c", "2", "--no-store")
+    ended = here(*load, "--fail-if", limit)
     assert (ended.code, words in ended.err) == (code, True), ended.err
 
 
 def test_a_server_that_hangs_does_not_pass_for_a_quick_one(here: Command, answered: Answered) -> None:
     answered.hangs_after = 10
     url = f"http://127.0.0.1:{answered.server_port}/"
-    ended = here(
-        "load", *PATIENT, url, "--rate", "100", "-c", "2", "-d", "2s", "--fail-if", "p50 > 500ms", "--no-store"
-    )
-    # 20 answers, however quick, to 200 requests.
-    assert ended.code == 1, ended.err
-    assert "p50 is " in ended.err
-    assert "due, but never sent: no connection was free" in ended.out
+    ended = here("load", *PATIENT, url, "--rate", "100", "-c", "2", "-d", "2s", "--no-store", "--format", "json")
+    (row,) = json.loads(ended.out)
+    # 20 answers, however quick, to 200 requests: the others were due, and no connection was free.
+    assert row["p50"] > 500
+    assert row["unsent"] > 100
 
 
 def test_ctrl_c_reports_what_was_measured(
@@ -406,6 +415,61 @@ def test_ctrl_c_reports_what_was_measured(
     assert row["verdict"] == "interrupted"
     assert open_run(only_run(tmp_path)).manifest.state == "partial"
     nothing_left()
+
+
+def test_ctrl_c_before_the_first_answer_exits_with_130(start: Start, answered: Answered) -> None:
+    answered.hangs_after = 0
+    process = start("load", f"http://127.0.0.1:{answered.server_port}/", *PATIENT, "-d", "10m", "--repeat", "3")
+    assert answered.came.wait(PATIENCE_S)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, err
+    assert "trial 0: " in err
+    assert "no answer came" in err
+
+
+def test_a_server_that_dies_leaves_the_trials_before(here: Command, answered: Answered, tmp_path: Path) -> None:
+    answered.dies_after = 10
+    url = f"http://127.0.0.1:{answered.server_port}/"
+    ended = here("load", *PATIENT, url, "-c", "1", "-n", "5", "--repeat", "6", "--format", "json")
+    assert ended.code == 3, ended.err
+    assert [row["requests"] for row in json.loads(ended.out)] == [5, 5, 0]
+    assert json.loads(ended.out)[-1]["verdict"] == "died"
+    assert f"trial 2: {url}: no answer came: " in ended.err
+    run = open_run(only_run(tmp_path))
+    assert run.manifest.state == "partial"
+    assert [trial.outcome for trial in run.records()] == ["ok", "ok", "died"]
+    shown = here("report", "--format", "json")
+    assert [row["requests"] for row in json.loads(shown.out)] == [5, 5, 0]
+
+
+def test_answers_that_are_not_good_are_in_no_time_but_that_of_all(
+    here: Command, answered: Answered, tmp_path: Path
+) -> None:
+    answered.busy_every = 4
+    url = f"http://127.0.0.1:{answered.server_port}/"
+    limits = ("--fail-if", "errors > 20%", "--fail-if", "p50 > 100s", "--fail-if", "rps < 0.001")
+    ended = here("load", *PATIENT, url, "-c", "1", "-n", "20", *limits)
+    assert ended.code == 1, ended.err
+    assert "errors is 25 %" in ended.err
+    assert "25 % of the requests failed: 5 x status 503" in ended.out
+    report = report_of(only_run(tmp_path))
+    assert (report["requests"], report["failed_answers"]) == (20, 5)
+    assert report["response_time"]["count"] == report["service_time"]["count"] == 15
+    assert report["response_time_all"]["count"] == 20
+    (row,) = json.loads(here("report", "--format", "json").out)
+    assert (row["errors"], row["error_share"]) == (5, 0.25)
+    assert here("report").out.count("of all answers") == 1
+
+
+def test_a_limit_on_times_fails_without_a_good_answer(here: Command, answered: Answered) -> None:
+    answered.busy_every = 1
+    url = f"http://127.0.0.1:{answered.server_port}/"
+    load = ("load", *PATIENT, url, "-c", "1", "-n", "5", "--no-store", "--fail-if", "p50 > 100s")
+    ended = here(*load)
+    assert (ended.code, "no answer was good" in ended.err) == (3, True)
+    # A check decides instead of the status.
+    assert here(*load, "--check", "status=503").code == 0
 
 
 def test_killed_outright_it_leaves_no_engine(start: Start, answered: Answered, nothing_left: NothingLeft) -> None:

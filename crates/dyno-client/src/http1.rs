@@ -29,7 +29,8 @@ const MAX_REMEMBERED_HEAD_BYTES: usize = 1 << 10;
 const LIMITS: Limits = Limits {
     head_bytes: Input::MAX_BYTES,
     target_bytes: 16 << 10,
-    fields: 256,
+    // As many as fit: each has at least four bytes.
+    fields: Input::MAX_BYTES / 4,
     chunk_line_bytes: 4 << 10,
     chunk_extension_bytes: 16 << 10,
     trailer_bytes: 8 << 10,

@@ -56,7 +56,7 @@ impl FromStr for Resolve {
             return Err(wrong());
         }
         Ok(Self {
-            host: host.to_ascii_lowercase(),
+            host: normal(host),
             port: port.parse().map_err(|_| wrong())?,
             addresses: addresses.ok_or_else(wrong)?,
         })
@@ -75,7 +75,7 @@ impl FromStr for ConnectTo {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|_| wrong()),
         };
-        let name = |text: &str| (!text.is_empty()).then(|| text.to_ascii_lowercase());
+        let name = |text: &str| (!text.is_empty()).then(|| normal(text));
         let (from, rest) = host(text).ok_or_else(wrong)?;
         let (from_port, rest) = rest.split_once(':').ok_or_else(wrong)?;
         let (to, to_port) = host(rest).ok_or_else(wrong)?;
@@ -91,7 +91,7 @@ impl Reroute {
     #[must_use]
     pub fn place(&self, host: &str, port: u16) -> Place {
         let mut place = Place {
-            host: bare(host).to_ascii_lowercase(),
+            host: normal(host),
             port,
             addresses: Vec::new(),
             is_rerouted: false,
@@ -122,6 +122,16 @@ fn host(text: &str) -> Option<(&str, &str)> {
     match text.strip_prefix('[') {
         Some(rest) => rest.split_once("]:"),
         None => text.split_once(':'),
+    }
+}
+
+/// A host in the form that rules and URLs share: lower case, ASCII (IDNA), without brackets and the dot of the root.
+fn normal(host: &str) -> String {
+    let host = bare(host);
+    let host = host.strip_suffix('.').unwrap_or(host);
+    match url::Host::parse(host) {
+        Ok(url::Host::Domain(name)) => name,
+        _ => host.to_ascii_lowercase(),
     }
 }
 
@@ -159,6 +169,7 @@ mod tests {
             "a.test:80:127.0.0.1",
             "B.test:443:[::1],127.0.0.2",
             "c.test:80:::1",
+            "bücher.test.:80:127.0.0.3",
         ] {
             reroute.resolve.push(rule.parse().unwrap());
         }
@@ -168,7 +179,13 @@ mod tests {
         let cases = [
             ("a.test", 80, elsewhere("a.test", 80, &["127.0.0.1"])),
             ("A.TEST", 80, elsewhere("a.test", 80, &["127.0.0.1"])),
+            ("A.test.", 80, elsewhere("a.test", 80, &["127.0.0.1"])),
             ("a.test", 81, place("a.test", 81, &[])),
+            (
+                "xn--bcher-kva.test",
+                80,
+                elsewhere("xn--bcher-kva.test", 80, &["127.0.0.3"]),
+            ),
             (
                 "b.test",
                 443,

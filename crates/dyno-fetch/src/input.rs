@@ -72,7 +72,7 @@ fn is_ready(stream: &OwnedFd, interest: Interest) -> io::Result<bool> {
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The first has 1; empty lines count.
+    /// The first has 1; blank lines and comments count.
     pub number: u64,
     /// Without its end.
     pub bytes: Vec<u8>,
@@ -108,7 +108,7 @@ impl Lines {
         })
     }
 
-    /// The next line that is not empty; `None` at the end. May be dropped at any time without losing one.
+    /// The next entry; `None` at the end. May be dropped at any time without losing one.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.cut.next() {
@@ -164,11 +164,10 @@ impl Cut {
             return None;
         }
         self.number += 1;
-        let line = &self.bytes[self.start..end];
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        (!line.is_empty()).then(|| Line {
+        let entry = dyno_io::list::entry(&self.bytes[self.start..end], self.number)?;
+        Some(Line {
             number: self.number,
-            bytes: line.to_vec(),
+            bytes: entry.to_vec(),
         })
     }
 
@@ -206,7 +205,7 @@ mod tests {
 
     #[test]
     fn lines_end_in_line_feeds_and_keep_their_numbers() {
-        let lines = cut(&[b"a\n\r\n\nb c \r\n d"]);
+        let lines = cut(&[b"\xef\xbb\xbfa\n\r\n# a\nb c \r\n d"]);
         assert_eq!(
             lines,
             [

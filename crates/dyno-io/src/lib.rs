@@ -4,6 +4,7 @@
 mod alarm;
 mod count;
 mod input;
+pub mod list;
 pub mod open_files;
 mod run_queue;
 mod thread;

@@ -183,10 +183,10 @@ impl Checker {
         }
     }
 
-    /// The answer has ended: counts what it was. One of which nothing must hold is neither right nor wrong.
-    pub(crate) fn end(&mut self, status: u16, length: u64, checked: &mut Checked) {
+    /// Counts the answer as right or wrong at its end, and returns which; `None` for an answer without checks.
+    pub(crate) fn end(&mut self, status: u16, length: u64, checked: &mut Checked) -> Option<bool> {
         if self.checks.is_empty() {
-            return;
+            return None;
         }
         let hash: Option<[u8; 32]> = self.hashes.then(|| self.hash.finalize_reset().into());
         let json: Option<Value> = (self.keeps && !self.overflowed)
@@ -206,7 +206,8 @@ impl Checker {
             Check::Sha256(_) => 2,
             Check::Json { .. } => 3,
         };
-        let count = match self.checks.iter().filter(wrong).min_by_key(order) {
+        let failed = self.checks.iter().filter(wrong).min_by_key(order);
+        let count = match failed {
             None => &mut checked.right,
             Some(Check::Status(_)) => &mut checked.wrong_status,
             Some(Check::Length(_)) => &mut checked.wrong_length,
@@ -214,6 +215,7 @@ impl Checker {
             Some(Check::Json { .. }) => &mut checked.wrong_json,
         };
         *count += 1;
+        Some(failed.is_none())
     }
 }
 
@@ -295,7 +297,8 @@ mod tests {
                 for piece in content.chunks(3) {
                     checker.content(piece);
                 }
-                checker.end(status, content.len() as u64, &mut counts);
+                let is_right = checker.end(status, content.len() as u64, &mut counts);
+                assert_eq!(is_right, Some(counts.right == 1));
                 assert_eq!(&counts, expected, "answer {answers}: {content:?}");
             }
         }
@@ -328,7 +331,7 @@ mod tests {
         let (mut checker, mut counts) = (Checker::new(), Checked::default());
         checker.restart(&Arc::default());
         checker.content(b"whatever");
-        checker.end(500, 8, &mut counts);
+        assert_eq!(checker.end(500, 8, &mut counts), None);
         assert_eq!(counts, Checked::default());
     }
 }

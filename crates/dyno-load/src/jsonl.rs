@@ -3,6 +3,7 @@
 use std::io::BufRead;
 
 use bytes::Bytes;
+use dyno_io::list;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use thiserror::Error;
@@ -29,10 +30,13 @@ pub struct Described {
 #[error("line {line}: {reason}")]
 pub struct LineError {
     /// Counted from 1.
-    pub line: usize,
+    pub line: u64,
     /// The fault, and its cure.
     pub reason: String,
 }
+
+/// The keys of [`Line`].
+const KEYS: [&str; 6] = ["url", "method", "headers", "body", "body_base64", "check"];
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -95,7 +99,18 @@ pub fn line(text: &str) -> Result<Described, String> {
     if !text.trim_start().starts_with('{') {
         return Err("expected an object: {\"url\": ...}".to_owned());
     }
-    let line: Line = serde_json::from_str(text).map_err(|error| reason(&error))?;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let line: Line = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let key = error.path().to_string();
+        let reason = reason(error.inner());
+        // The reason names an unknown key itself.
+        if KEYS.contains(&key.split(['.', '[']).next().unwrap_or_default()) {
+            format!("{}: {reason}", on_one_line(&format!("\"{key}\"")))
+        } else {
+            reason
+        }
+    })?;
+    json.end().map_err(|error| reason(&error))?;
     let body = match (line.body, line.body_base64) {
         (Some(_), Some(_)) => {
             return Err("both body and body_base64: keep one".to_owned());
@@ -147,20 +162,20 @@ fn on_one_line(text: &str) -> String {
     line
 }
 
-/// Reads one line after the other, each with its number, counted from 1; empty ones are left out.
+/// Reads one line after the other, each with its number, counted from 1; blank ones and comments are left out.
 ///
 /// An item is an error where a line is not a request, or cannot be read.
-pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<(usize, Described), LineError>> {
+pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<(u64, Described), LineError>> {
     (1..)
         .zip(reader.split(b'\n'))
         .filter_map(|(number, bytes)| {
             let read = bytes.map_err(|error| error.to_string()).and_then(|bytes| {
-                let text = std::str::from_utf8(&bytes)
+                let Some(entry) = list::entry(&bytes, number) else {
+                    return Ok(None);
+                };
+                let text = std::str::from_utf8(entry)
                     .map_err(|error| format!("byte {} is not UTF-8", error.valid_up_to() + 1))?;
-                match text.trim() {
-                    "" => Ok(None),
-                    _ => line(text).map(Some),
-                }
+                line(text).map(Some)
             });
             let failed = |reason| LineError {
                 line: number,
@@ -177,7 +192,7 @@ mod tests {
 
     use super::*;
 
-    fn all(text: &[u8]) -> Result<Vec<(usize, Described)>, LineError> {
+    fn all(text: &[u8]) -> Result<Vec<(u64, Described)>, LineError> {
         lines(text).collect()
     }
 
@@ -214,7 +229,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
-        let cases: [(&[u8], &str); 12] = [
+        let cases: [(&[u8], &str); 13] = [
             (
                 b"{\"url\": \"http://a.test\"}\n{",
                 "line 2: column 1: EOF while parsing an object",
@@ -223,7 +238,7 @@ mod tests {
             (b"{}", "line 1: column 2: missing field `url`"),
             (
                 b"{\"url\": 7}",
-                "line 1: column 9: invalid type: integer `7`, expected a string",
+                "line 1: \"url\": column 9: invalid type: integer `7`, expected a string",
             ),
             (
                 b"{\"url\": \"\", \"weight\": 2}",
@@ -231,7 +246,11 @@ mod tests {
             ),
             (
                 b"{\"url\": \"\", \"headers\": \"a: b\"}",
-                "line 1: column 29: invalid type: string \"a: b\", expected {\"name\": \"value\"} or [[\"name\", \"value\"]]",
+                "line 1: \"headers\": column 29: invalid type: string \"a: b\", expected {\"name\": \"value\"} or [[\"name\", \"value\"]]",
+            ),
+            (
+                b"{\"url\": \"\", \"headers\": {\"a\": 5}}",
+                "line 1: \"headers.a\": column 30: invalid type: integer `5`, expected a string",
             ),
             (
                 b"{\"url\": \"\", \"body\": \"\", \"body_base64\": \"\"}",
@@ -247,7 +266,7 @@ mod tests {
             ),
             (
                 b"{\"url\": \"\", \"check\": \"status=200\"}",
-                "line 1: column 33: invalid type: string \"status=200\", expected a sequence",
+                "line 1: \"check\": column 33: invalid type: string \"status=200\", expected a sequence",
             ),
             (
                 b"{\"url\": \"\", \"check\": [\"colour=red\"]}",
@@ -266,7 +285,7 @@ mod tests {
         fn any_bytes_are_read_or_refused(bytes: Vec<u8>) {
             if let Err(error) = all(&bytes) {
                 prop_assert!(error.line >= 1);
-                prop_assert!(error.line <= bytes.split(|byte| *byte == b'\n').count());
+                prop_assert!(error.line <= bytes.split(|byte| *byte == b'\n').count() as u64);
             }
         }
 

@@ -40,6 +40,14 @@ pub struct Judgement {
     pub rules: Vec<Finding>,
 }
 
+impl Judgement {
+    /// The first broken rule, which the verdict and the reason are about.
+    #[must_use]
+    pub fn broken(&self) -> Option<&Finding> {
+        self.rules.iter().find(|found| found.passed == Some(false))
+    }
+}
+
 /// A rule, and what was read for it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {

@@ -55,6 +55,14 @@ pub(crate) struct Answer {
     pub(crate) content_bytes: u64,
 }
 
+impl Answer {
+    /// Whether its status is 2xx or 3xx.
+    #[inline]
+    pub(crate) const fn is_success(self) -> bool {
+        matches!(self.status, 200..400)
+    }
+}
+
 impl Default for Answer {
     fn default() -> Self {
         Self {

@@ -50,16 +50,19 @@ impl Worker {
                 let answer = outcome.progress.answer;
                 tally.answer(answer.status, answer.version);
                 tally.counts.content_bytes += answer.content_bytes;
-                if sent_ns == intended.ns && first_byte_ns == ended.ns {
+                let response_ns = ended.ns - intended.ns.min(ended.ns);
+                let passed = checker.and_then(|checker| {
+                    checker.end(answer.status, answer.content_bytes, &mut tally.checked)
+                });
+                if !passed.unwrap_or_else(|| answer.is_success()) {
+                    tally.failed_answers.record(response_ns);
+                } else if sent_ns == intended.ns && first_byte_ns == ended.ns {
                     tally.at_once.record(ended.ns - sent_ns);
                 } else {
-                    tally.response.record(ended.ns - intended.ns.min(ended.ns));
+                    tally.response.record(response_ns);
                     tally.service.record(ended.ns - sent_ns);
                     tally.first_byte.record(first_byte_ns - sent_ns);
                     tally.content.record(ended.ns - first_byte_ns);
-                }
-                if let Some(checker) = checker {
-                    checker.end(answer.status, answer.content_bytes, &mut tally.checked);
                 }
             }
             Err(failure) => tally.error(*failure),

@@ -25,7 +25,7 @@ pub struct Report {
     pub elapsed_s: f64,
     /// Whether it was stopped early.
     pub interrupted: bool,
-    /// Whether its figures say something about the server; `None` where it was stopped early.
+    /// Whether its figures represent the server; `None` if it was stopped early or no answer came.
     pub validity: Option<Judgement>,
     /// The request and the schedule.
     pub plan: PlanRecord,
@@ -33,7 +33,7 @@ pub struct Report {
     pub sent: u64,
     /// Answers that came whole, whatever their status.
     pub requests: u64,
-    /// Answers a second.
+    /// Good answers a second.
     pub rps: f64,
     /// CPU time of the generator.
     pub cpu_s: f64,
@@ -51,6 +51,8 @@ pub struct Report {
     pub errors: BTreeMap<&'static str, u64>,
     /// Failures, all of them.
     pub errors_total: u64,
+    /// Answers that are not good: neither 2xx nor 3xx, or wrong by a check.
+    pub failed_answers: u64,
     /// Requests sent again: the server closed their connection before it can have seen them.
     pub resent: u64,
     /// Answers by what `--check` found; `None` without a check.
@@ -65,10 +67,12 @@ pub struct Report {
     pub connections: ConnectionsRecord,
     /// Answers by the version of HTTP.
     pub versions: BTreeMap<&'static str, u64>,
-    /// From when a request was due to the end of its answer.
+    /// From when a request was due to the end of its answer, as all times of good answers.
     pub response_time: Summary,
     /// The same, with requests that had not ended as long as they had waited.
     pub response_time_at_least: Option<Summary>,
+    /// Response times of all answers, at least those with the requests that had not ended; `None` where all answers are good.
+    pub response_time_all: Option<Summary>,
     /// From when a request was sent to the end of its answer.
     pub service_time: Summary,
     /// How much later than it could the generator sent; `None` in a closed loop.
@@ -249,6 +253,18 @@ impl Report {
         Some(all.map_or_else(|| ended.clone(), |all| ended.at_least(all)))
     }
 
+    /// Requests that failed: without an answer, or with one that is not good.
+    #[must_use]
+    pub const fn failed(&self) -> u64 {
+        self.errors_total + self.failed_answers
+    }
+
+    /// Requests that ended, with an answer or without.
+    #[must_use]
+    pub const fn ended(&self) -> u64 {
+        self.requests + self.errors_total
+    }
+
     /// Share of the time in which the busiest thread was busy.
     #[must_use]
     pub fn busy_share(&self) -> Option<f64> {
@@ -275,7 +291,7 @@ impl Summary {
         (self.count > 0).then_some(self)
     }
 
-    fn at_least(&self, all: &Self) -> Self {
+    pub(crate) fn at_least(&self, all: &Self) -> Self {
         Self {
             mean_ns: self.mean_ns.max(all.mean_ns),
             max_ns: self.max_ns.max(all.max_ns),

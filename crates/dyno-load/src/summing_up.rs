@@ -14,7 +14,7 @@ use crate::report::{
     Censored, ConnectionsRecord, Phases, PlanRecord, Report, Summary, ThreadRecord, VERSION,
     WireRecord,
 };
-use crate::tally::Times;
+use crate::tally::{Tally, Times};
 use crate::thread::ThreadEnd;
 use crate::usage::peak_memory_bytes;
 use crate::validity;
@@ -38,6 +38,7 @@ pub(crate) fn report(
         unsent.record_many(end_ns - intended_ns, together);
     }
     let counts = total.counts;
+    let failed_answers = total.failed_answers.histogram().len();
     let mut report = Report {
         version: VERSION,
         started: OffsetDateTime::from(started)
@@ -52,7 +53,7 @@ pub(crate) fn report(
         rps: if end_ns == 0 {
             0.0
         } else {
-            counts.requests as f64 / elapsed_s
+            (counts.requests - failed_answers) as f64 / elapsed_s
         },
         cpu_s: cpu.0,
         cpu_user_s: cpu.1,
@@ -62,6 +63,7 @@ pub(crate) fn report(
         statuses: total.statuses(),
         errors: total.errors().clone(),
         errors_total: total.errors_total(),
+        failed_answers,
         resent: counts.resent,
         checks: plan.requests.are_checked().then_some(total.checked),
         censored: censored(&total.censored),
@@ -81,6 +83,7 @@ pub(crate) fn report(
         versions: total.versions(),
         response_time: Summary::new(&total.response),
         response_time_at_least: at_least(&total.response, [&total.censored, &unsent]),
+        response_time_all: all_answers(total, &unsent),
         service_time: Summary::new(&total.service),
         send_lag: plan.pace.map(|_| Summary::new(&total.send_lag)),
         phases: Phases {
@@ -92,7 +95,7 @@ pub(crate) fn report(
         },
         series: aggregate.rows.clone(),
     };
-    if !interrupted {
+    if !interrupted && report.requests > 0 {
         report.validity = Some(validity::judge(&report));
     }
     report
@@ -132,6 +135,18 @@ fn at_least(ended: &Times, ages: [&Times; 2]) -> Option<Summary> {
         all.merge(ages);
     }
     (all.histogram().len() > ended.histogram().len()).then(|| Summary::new(&all))
+}
+
+/// Response times of all answers, at least those with the requests that have not ended; `None` where all answers are good.
+fn all_answers(total: &Tally, unsent: &Times) -> Option<Summary> {
+    if total.failed_answers.histogram().is_empty() {
+        return None;
+    }
+    let mut all = total.response.clone();
+    all.merge(&total.failed_answers);
+    let ended = Summary::new(&all);
+    let with_ages = at_least(&all, [&total.censored, unsent]);
+    Some(with_ages.map_or_else(|| ended.clone(), |with_ages| ended.at_least(&with_ages)))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown as seconds")]

@@ -101,6 +101,8 @@ pub(crate) struct Tally {
     /// and first byte are one number, recorded once. [`Tally::unfold`] adds them where they belong.
     pub(crate) at_once: Times,
     pub(crate) response: Times,
+    /// Response times of answers that are not good: neither 2xx nor 3xx, or wrong by a check. They are in no other times.
+    pub(crate) failed_answers: Times,
     pub(crate) service: Times,
     pub(crate) send_lag: Times,
     pub(crate) dns: Times,
@@ -177,9 +179,10 @@ impl Tally {
         }
     }
 
-    fn times(&self) -> [&Times; 10] {
+    fn times(&self) -> [&Times; 11] {
         [
             &self.response,
+            &self.failed_answers,
             &self.service,
             &self.send_lag,
             &self.dns,
@@ -192,9 +195,10 @@ impl Tally {
         ]
     }
 
-    fn times_mut(&mut self) -> [&mut Times; 10] {
+    fn times_mut(&mut self) -> [&mut Times; 11] {
         [
             &mut self.response,
+            &mut self.failed_answers,
             &mut self.service,
             &mut self.send_lag,
             &mut self.dns,

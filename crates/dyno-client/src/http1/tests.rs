@@ -149,3 +149,11 @@ fn bytes_behind_an_answer_end_the_connection() {
         [Ok((taken(200, Some("a"), Some(5), "hello"), false))]
     );
 }
+
+#[test]
+fn a_head_of_500_fields_is_read() {
+    let fields = "X: a\r\n".repeat(500);
+    let wire = format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: 2\r\n\r\nok");
+    let found = exchanges(&wire, &[], &[false]);
+    assert_eq!(found, [Ok((taken(200, None, Some(2), "ok"), true))]);
+}

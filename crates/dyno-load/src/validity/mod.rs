@@ -12,6 +12,9 @@ use crate::time_text::format_time;
 
 /// Lag that the generator may always have.
 const ALLOWED_LAG_NS: u64 = 100_000;
+/// Largest share of failed requests and connections at which the 99th percentile of the lag still describes the generator: when many
+/// requests end at once, as at a timeout, the next ones are all due and are sent one after the other.
+const MOST_FAILED: f64 = 0.005;
 /// Shares of a shorter load are not judged: the kernel counts what they are made of in ticks of 4 or 10 ms.
 const SHORTEST_NS: u64 = 1_000_000_000;
 const TOO_SHORT: &str = "shares of less than 1 s say too little";
@@ -85,6 +88,8 @@ const RULES: [Rule; 6] = [
 struct Evidence {
     open_loop: bool,
     elapsed_ns: u64,
+    /// Share of the requests and connections that failed or were sent again, 0 to 1.
+    failed_share: f64,
     send_lag_p99_ns: Option<u64>,
     response_p50_ns: Option<u64>,
     /// Of the busiest thread, 0 to 1.
@@ -114,6 +119,7 @@ fn evidence(report: &Report) -> Evidence {
     Evidence {
         open_loop: report.plan.rate_per_s.is_some(),
         elapsed_ns,
+        failed_share: failed_share(report),
         send_lag_p99_ns: report
             .send_lag
             .as_ref()
@@ -128,6 +134,16 @@ fn evidence(report: &Report) -> Evidence {
         checks: report.checks,
         answers: counted.map(|second| second.requests as f64).collect(),
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share")]
+fn failed_share(report: &Report) -> f64 {
+    let failed = report.errors_total + report.resent + report.connections.failed;
+    let all = report.requests + failed;
+    if all == 0 {
+        return 0.0;
+    }
+    failed as f64 / all as f64
 }
 
 fn judge_evidence(evidence: &Evidence) -> Judgement {
@@ -224,6 +240,11 @@ fn lag(evidence: &Evidence) -> Reading {
     if !evidence.open_loop {
         return unknown("a closed loop has no schedule to be late for");
     }
+    if evidence.failed_share > MOST_FAILED {
+        return unknown(
+            "requests failed, and the requests that waited behind them were sent at once",
+        );
+    }
     let (Some(late_ns), Some(median_ns)) = (evidence.send_lag_p99_ns, evidence.response_p50_ns)
     else {
         return unknown("nothing was sent on schedule");
@@ -292,6 +313,7 @@ mod tests {
         Evidence {
             open_loop: true,
             elapsed_ns: 2_000_000_000,
+            failed_share: 0.0,
             send_lag_p99_ns: Some(20_000),
             response_p50_ns: Some(1_000_000),
             busy_share: Some(0.1),
@@ -332,6 +354,24 @@ mod tests {
             };
             let expected: &[&str] = if limited { &["generator_lag"] } else { &[] };
             assert_eq!(broken(&evidence), expected, "{lag_ns} in {median_ns}");
+        }
+    }
+
+    #[test]
+    fn the_lag_of_a_load_with_failures_is_not_the_generators() {
+        for (failed_share, rules) in [(0.005, &["generator_lag"][..]), (0.006, &[])] {
+            let late = Evidence {
+                failed_share,
+                send_lag_p99_ns: Some(2_000_000),
+                ..open()
+            };
+            assert_eq!(broken(&late), rules);
+            // A thread that is busy or waits for its CPU is still the limit.
+            let busy = Evidence {
+                busy_share: Some(0.9),
+                ..late
+            };
+            assert_eq!(broken(&busy).last(), Some(&"generator_busy"));
         }
     }
 

@@ -25,11 +25,14 @@ use crate::message::request_stamp::RequestStamp;
 use crate::wire::Outlet;
 use crate::worker::Worker;
 
+const HEAD_BYTES: usize = 64 << 10;
+
 /// Rules for requests: those of RFC 9112, and characters in targets that browsers do not escape.
 const LIMITS: Limits = Limits {
-    head_bytes: 64 << 10,
+    head_bytes: HEAD_BYTES,
     target_bytes: 16 << 10,
-    fields: 128,
+    // As many as fit: each has at least four bytes.
+    fields: HEAD_BYTES / 4,
     chunk_line_bytes: 4 << 10,
     chunk_extension_bytes: 16 << 10,
     trailer_bytes: 8 << 10,

@@ -275,6 +275,12 @@ fn interim_answers_come_before_the_answer() {
 }
 
 #[test]
+fn a_request_with_500_fields_is_answered() {
+    let fields = "X: a\r\n".repeat(500);
+    assert_eq!(Stage::new("").get("a.test", "/plain", &fields).status, 200);
+}
+
+#[test]
 fn what_is_no_request_is_refused() {
     let stage = Stage::new("");
     let long = format!(

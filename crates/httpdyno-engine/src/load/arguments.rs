@@ -115,7 +115,7 @@ pub struct Arguments {
     /// CPUs of the generator, a thread on each: 0 or 2-3
     #[arg(help_heading = CONNECTIONS, long, value_name = "LIST")]
     pub cpus: Option<CpuSet>,
-    /// Exit with 1 when this holds: 'p99 > 50ms', 'errors > 0.1%', 'rps < 1000'; may be repeated
+    /// Exit with 1 when this holds of the good answers: 'p99 > 50ms', 'errors > 0.1%', 'rps < 1000'; may be repeated
     #[arg(help_heading = RESULTS, long, value_name = "LIMIT")]
     pub fail_if: Vec<String>,
     /// Write a line for each request here (CSV)

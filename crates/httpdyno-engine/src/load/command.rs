@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum as _;
-use dyno_load::{Plan, Report};
+use dyno_load::Plan;
 
 use super::arguments::Arguments;
 use super::keep::{self, Run, StoreError, require_folder};
@@ -47,14 +47,16 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     };
     let sent = running_load.send(&plan);
     let result = running_load.end();
-    if let Err(failed) = sent {
+    if let Err(error) = sent {
         result.print_folder();
-        return failed.status();
+        return Err(error);
     }
-    outputs.finish()?;
+    if result.answered() > 0 {
+        outputs.finish()?;
+    }
     show(&result, usize::from(arguments.repeat), format)?;
     result.print_folder();
-    Ok(judge(&result, &limits))
+    Ok(judge(&result, &limits, arguments))
 }
 
 /// The output format, from the option or the environment.
@@ -72,31 +74,6 @@ fn format(arguments: &Arguments) -> Result<Format, String> {
     })
 }
 
-/// Reason for ending before all trials are done.
-enum Failed {
-    /// No answer came.
-    NothingMeasured(String),
-    Other(anyhow::Error),
-}
-
-impl From<anyhow::Error> for Failed {
-    fn from(error: anyhow::Error) -> Self {
-        Self::Other(error)
-    }
-}
-
-impl Failed {
-    fn status(self) -> Result<u8> {
-        match self {
-            Self::NothingMeasured(line) => {
-                let status = received_signal().map_or(NOTHING_MEASURED, |signal| 128 + signal);
-                Ok(print_and_return(&line, status))
-            }
-            Self::Other(error) => Err(error),
-        }
-    }
-}
-
 /// A load in progress.
 struct RunningLoad<'a> {
     arguments: &'a Arguments,
@@ -108,7 +85,8 @@ struct RunningLoad<'a> {
 }
 
 impl RunningLoad<'_> {
-    fn send(&mut self, plan: &Plan) -> Result<(), Failed> {
+    /// Sends the trials, up to the first without an answer: the server is gone.
+    fn send(&mut self, plan: &Plan) -> Result<()> {
         let repeat = usize::from(self.arguments.repeat);
         let mut line = Line::on_terminal(repeat);
         for number in 0..repeat {
@@ -134,16 +112,16 @@ impl RunningLoad<'_> {
                 }
                 None => super::measure(plan, &self.stop, None),
             }?;
-            if report.requests == 0 {
-                drop(line);
-                return Err(Failed::NothingMeasured(no_answer_message(
-                    self.arguments,
-                    &report,
-                )));
-            }
             let trial = Trial::new(number, keep::target(self.arguments), report);
-            self.keep(&trial, samples.as_deref());
+            let is_answered = trial.report.requests > 0;
+            // A load without a single answer is no run; after other trials, one without an answer is a result.
+            if is_answered || number > 0 {
+                self.keep(&trial, samples.as_deref());
+            }
             self.trials.push(trial);
+            if !is_answered {
+                break;
+            }
         }
         Ok(())
     }
@@ -167,7 +145,9 @@ impl RunningLoad<'_> {
     /// Ends the run, complete or partial.
     fn end(self) -> LoadResult {
         let was_stopped = self.trials.iter().any(|trial| trial.report.interrupted);
-        let is_whole = self.trials.len() == usize::from(self.arguments.repeat) && !was_stopped;
+        let are_answered = self.trials.iter().all(|trial| trial.report.requests > 0);
+        let is_whole =
+            self.trials.len() == usize::from(self.arguments.repeat) && are_answered && !was_stopped;
         let mut store_error = self.store_error;
         let is_complete = is_whole && store_error.is_none();
         let folder = self.run.and_then(|run| match run.close(is_complete) {
@@ -189,13 +169,26 @@ impl RunningLoad<'_> {
 /// A load that has ended.
 struct LoadResult {
     trials: Vec<Trial>,
-    /// Whether every trial ran to its end.
+    /// Whether every trial ran to its end and had answers.
     is_whole: bool,
     folder: Option<PathBuf>,
     store_error: Option<StoreError>,
 }
 
 impl LoadResult {
+    /// Number of trials with at least one answer.
+    fn answered(&self) -> usize {
+        let answered = self.trials.iter().filter(|trial| trial.report.requests > 0);
+        answered.count()
+    }
+
+    /// The trial that ended the load because no answer came.
+    fn unanswered(&self) -> Option<&Trial> {
+        self.trials
+            .last()
+            .filter(|trial| trial.report.requests == 0)
+    }
+
     fn print_folder(&self) {
         if let Some(folder) = &self.folder {
             let partial = if self.is_whole && self.store_error.is_none() {
@@ -210,7 +203,7 @@ impl LoadResult {
 
 /// Prints the tables; for CSV, which has no notes, missing trials are reported on standard error.
 fn show(result: &LoadResult, planned: usize, format: Format) -> Result<()> {
-    if result.trials.is_empty() {
+    if result.answered() == 0 {
         return Ok(());
     }
     match table::print(&tables(&result.trials, planned, format), format) {
@@ -219,15 +212,15 @@ fn show(result: &LoadResult, planned: usize, format: Format) -> Result<()> {
         printed => printed.context("standard output")?,
     }
     if let Some(missing) =
-        missing_trials_note(result.trials.len(), planned).filter(|_| format == Format::Csv)
+        missing_trials_note(result.answered(), planned).filter(|_| format == Format::Csv)
     {
         print_line(&missing);
     }
     Ok(())
 }
 
-/// Prints the broken limits; returns the exit status.
-fn judge(result: &LoadResult, limits: &[Limit]) -> u8 {
+/// Prints the broken limits, and what else failed; returns the exit status.
+fn judge(result: &LoadResult, limits: &[Limit], arguments: &Arguments) -> u8 {
     let mut is_broken = false;
     for limit in limits {
         let found = limit
@@ -245,6 +238,10 @@ fn judge(result: &LoadResult, limits: &[Limit]) -> u8 {
     if let Some(error) = &result.store_error {
         return print_and_return(&error.to_string(), error.status);
     }
+    if let Some(trial) = result.unanswered() {
+        let status = received_signal().map_or(NOTHING_MEASURED, |signal| 128 + signal);
+        return print_and_return(&no_answer_message(arguments, trial), status);
+    }
     if !result.is_whole {
         return 128 + received_signal().unwrap_or(SIGINT);
     }
@@ -253,7 +250,7 @@ fn judge(result: &LoadResult, limits: &[Limit]) -> u8 {
     }
     let unknown = limits
         .iter()
-        .find(|limit| limit.found(&result.trials).is_none());
+        .find(|limit| !limit.is_measured(&result.trials));
     unknown.map_or(0, |limit| {
         print_and_return(&unmeasured_message(limit, &result.trials), NOTHING_MEASURED)
     })
@@ -262,6 +259,9 @@ fn judge(result: &LoadResult, limits: &[Limit]) -> u8 {
 /// Message for a limit whose figure was not measured.
 fn unmeasured_message(limit: &Limit, trials: &[Trial]) -> String {
     let text = &limit.text;
+    if limit.lacks_good_answers(trials) {
+        return format!("--fail-if '{text}': not measured, because no answer was good");
+    }
     let limited = trials.iter().find(|trial| trial.is_generator_limited());
     match limited.and_then(Trial::reason) {
         Some(reason) => {
@@ -273,43 +273,24 @@ fn unmeasured_message(limit: &Limit, trials: &[Trial]) -> String {
     }
 }
 
-/// Message for a load without a single answer.
-fn no_answer_message(arguments: &Arguments, report: &Report) -> String {
-    let mut errors: Vec<(&str, u64)> = report
-        .errors
-        .iter()
-        .map(|(name, count)| (*name, *count))
-        .collect();
-    errors.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let mut counts: Vec<String> = errors
-        .iter()
-        .map(|(name, count)| format!("{} x {name}", table::thousands(*count)))
-        .collect();
-    for (count, words) in [
-        (report.censored.count, "still open at the end"),
-        (report.unsent, "due and never sent"),
-    ] {
-        if count > 0 {
-            counts.push(format!("{} {words}", table::thousands(count)));
-        }
-    }
-    if counts.is_empty() {
-        counts.push("nothing was sent".to_owned());
-    }
+/// Message for a trial without a single answer.
+fn no_answer_message(arguments: &Arguments, trial: &Trial) -> String {
+    let number = match arguments.repeat {
+        1 => String::new(),
+        _ => format!("trial {}: ", trial.number),
+    };
     let asked = match arguments.urls.as_slice() {
         [url] => format!("{}: ", keep::without_credentials(url)),
         _ => String::new(),
     };
     // Local test servers often have a self-signed certificate.
-    let is_refused = errors
-        .iter()
-        .any(|(name, _)| name.starts_with("Certificate"));
-    let cure = if is_refused {
+    let mut names = trial.report.errors.keys();
+    let cure = if names.any(|name| name.starts_with("Certificate")) {
         "; --cacert FILE trusts a certificate, --insecure any"
     } else {
         ""
     };
-    format!("{asked}no answer came: {}{cure}", counts.join(", "))
+    format!("{number}{asked}no answer came: {}{cure}", trial.fates())
 }
 
 /// Resets the kernel's peak memory of this process, so that each trial has its own.

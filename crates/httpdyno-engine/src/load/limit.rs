@@ -9,7 +9,7 @@ use crate::table::{Kind, exact, general, rounded};
 const EXAMPLES: &str = "write it like 'p99 > 50ms', 'errors > 0.1%' or 'rps < 1000'";
 /// Counts that can also be limited as a percentage.
 const SHARED: [&str; 4] = ["errors", "checks", "not_2xx", "resent"];
-const SOME: &str = "rps, errors, checks, p50, p90, p99, p99.9, max, service_p99, send_lag_p99, first_byte_p99 and the like";
+const SOME: &str = "rps, errors, checks, p50, p90, p99, p99.9, max, all_p99, service_p99, send_lag_p99, first_byte_p99 and the like";
 /// Characters of the input that a message repeats.
 const REPEATED: usize = 60;
 /// Similarity from which a name is suggested.
@@ -71,6 +71,23 @@ impl Limit {
         median(own.filter_map(|trial| self.figure(trial)).collect())
     }
 
+    /// Whether a trial has answers and none of those that the limit is about.
+    pub fn lacks_good_answers(&self, trials: &[Trial]) -> bool {
+        let lacks = |trial: &Trial| trial.report.requests > 0 && trial.response.is_none();
+        self.metric.is_of_good_answers() && trials.iter().any(lacks)
+    }
+
+    /// Whether every trial with answers measured the figure; a trial without a good answer has no times.
+    pub fn is_measured(&self, trials: &[Trial]) -> bool {
+        let lacks = |trial: &&Trial| {
+            self.metric.kind == Kind::Time
+                && trial.report.requests > 0
+                && !trial.is_generator_limited()
+                && self.figure(trial).is_none()
+        };
+        self.found(trials).is_some() && !trials.iter().any(|trial| lacks(&trial))
+    }
+
     /// Whether the measured value is beyond the limit, which fails the command.
     pub fn is_broken_by(&self, found: f64) -> bool {
         if self.is_below {
@@ -103,10 +120,10 @@ impl Limit {
         if !self.is_share {
             return Some(value);
         }
-        let mut ended = trial.report.requests;
-        if self.metric.name == "errors" {
-            ended += trial.report.errors_total;
-        }
+        let ended = match self.metric.name.as_str() {
+            "errors" => trial.report.ended(),
+            _ => trial.report.requests,
+        };
         (ended > 0).then(|| 100.0 * value / ended as f64)
     }
 

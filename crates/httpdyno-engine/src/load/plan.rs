@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use dyno_client::{Protocol, tls};
+use dyno_io::list;
 use dyno_load::jsonl::{self, Described};
 use dyno_load::{Arrivals, Plan, Preparation, Rate, Requests, Shape, Termination};
 use dyno_room::CpuSet;
@@ -86,6 +87,9 @@ fn check_options(arguments: &Arguments) -> Result<()> {
             "load: no URL given; write: httpdyno load http://localhost:8080/, or use --urls or --requests-file"
         );
     }
+    if arguments.urls.iter().any(|url| url.trim().is_empty()) {
+        bail!("load: the URL is empty; write: httpdyno load http://localhost:8080/");
+    }
     if let Some(url) = arguments.urls.iter().find(|url| !url.contains("://")) {
         let url: String = url.chars().take(LONGEST_URL).collect();
         let path = if url.contains('/') { "" } else { "/" };
@@ -96,7 +100,7 @@ fn check_options(arguments: &Arguments) -> Result<()> {
         ("--requests-file", &arguments.requests_file),
         ("--cacert", &arguments.servers.cacert),
     ] {
-        if let Some(path) = path {
+        if let Some(path) = path.as_ref().filter(|path| *path != Path::new("-")) {
             check_readable(option, path)?;
         }
     }
@@ -221,9 +225,8 @@ fn requests(arguments: &Arguments, shape: &Shape) -> Result<Requests> {
         let name = || format!("--urls {}", path.display());
         for (number, line) in (1..).zip(reader(path).with_context(name)?.split(b'\n')) {
             let line = line.with_context(name)?;
-            let line = String::from_utf8_lossy(&line);
-            if !line.trim().is_empty() {
-                let added = all.add(request_for(line.trim()));
+            if let Some(entry) = list::entry(&line, number) {
+                let added = all.add(request_for(String::from_utf8_lossy(entry).trim()));
                 added.map_err(|error| anyhow!("{}: line {number}: {error}", name()))?;
             }
         }

@@ -18,14 +18,13 @@ const FIGURES: [(&str, &str); 5] = [
     ("connections_opened", "connections"),
 ];
 const PERCENTILES: [&str; 7] = ["mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
-/// Separates the first reason of a verdict from further ones.
-const ALSO: &str = "; also: ";
 
 /// The tables of a format: one for programs, several for people.
 ///
 /// `planned` is the number of planned trials. Missing trials are noted below the last table, for programs at each row.
 pub fn tables(trials: &[Trial], planned: usize, format: Format) -> Vec<Table> {
-    let missing = missing_trials_note(trials.len(), planned);
+    let answered = trials.iter().filter(|trial| trial.report.requests > 0);
+    let missing = missing_trials_note(answered.count(), planned);
     if format.is_for_programs() {
         let mut table = for_programs(trials);
         if let Some(text) = missing {
@@ -243,7 +242,11 @@ fn times(trials: &[Trial]) -> Table {
     ];
     columns.extend(PERCENTILES.iter().map(|name| Column::new(name, Kind::Time)));
     let mut rows = Vec::new();
+    let has_failed = trials.iter().any(|trial| trial.report.failed_answers > 0);
     for kind in Times::ALL {
+        if kind == Times::All && !has_failed {
+            continue;
+        }
         let found: Vec<_> = trials
             .iter()
             .filter_map(|trial| trial.times(kind))
@@ -382,20 +385,20 @@ fn other_outcomes(trials: &[Trial]) -> Vec<(String, u64)> {
     rows
 }
 
-/// Reasons why trials were stopped or are not valid, one line each.
+/// Reasons why trials were stopped or are not valid, and many failed requests, one line each.
 ///
-/// The same reason in several trials is one line, even where its numbers or further reasons differ.
+/// The same broken rule in several trials is one line, even where its numbers or further reasons differ.
 fn notes(trials: &[Trial]) -> Vec<String> {
-    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for trial in trials {
-        let Some(reason) = trial.reason() else {
-            continue;
-        };
-        let text = format!("{}: {reason}", trial.verdict());
-        let key = without_numbers(text.split(ALSO).next().unwrap_or_default());
-        match reasons.iter_mut().find(|(known, _)| *known == key) {
-            Some((_, texts)) => texts.push(text),
-            None => reasons.push((key, vec![text])),
+        let reason = trial.reason().map(|reason| (trial.reason_key(), reason));
+        let failure = trial.failure_note().map(|note| ("failed requests", note));
+        for (key, reason) in reason.into_iter().chain(failure) {
+            let text = format!("{}: {reason}", trial.verdict());
+            match reasons.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, texts)) => texts.push(text),
+                None => reasons.push((key, vec![text])),
+            }
         }
     }
     let note = |texts: Vec<String>| {
@@ -412,26 +415,6 @@ fn notes(trials: &[Trial]) -> Vec<String> {
         )
     };
     reasons.into_iter().map(|(_, texts)| note(texts)).collect()
-}
-
-/// Replaces each number with 0.
-fn without_numbers(text: &str) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    let mut plain = String::new();
-    let mut place = 0;
-    while let Some(&letter) = letters.get(place) {
-        place += 1;
-        if !letter.is_ascii_digit() {
-            plain.push(letter);
-            continue;
-        }
-        plain.push('0');
-        let digit = |at: usize| letters.get(at).is_some_and(char::is_ascii_digit);
-        while digit(place) || (matches!(letters.get(place), Some('.' | ',')) && digit(place + 1)) {
-            place += 1;
-        }
-    }
-    plain
 }
 
 fn number(count: u64) -> Cell {

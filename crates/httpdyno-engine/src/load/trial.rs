@@ -1,8 +1,11 @@
 //! A trial and its figures, with the names that tables, `--fail-if` and `compare` share.
 
-use dyno_load::{Report, Summary, Verdict};
+use dyno_load::{Judgement, Report, Summary, Verdict};
 
-use crate::table::Kind;
+use crate::table::{Kind, general, thousands};
+
+/// Failed requests of up to this share are not mentioned beyond the tables.
+const MOST_FAILED_PERCENT: f64 = 1.0;
 
 /// A trial that has ended.
 #[derive(Debug)]
@@ -12,7 +15,7 @@ pub struct Trial {
     /// Description of the target in a few words.
     pub target: String,
     pub report: Report,
-    /// Response times, including lower bounds of requests that had not ended.
+    /// Response times of good answers, including lower bounds of requests that had not ended.
     pub response: Option<Summary>,
 }
 
@@ -26,20 +29,94 @@ impl Trial {
         }
     }
 
-    /// The verdict as one word.
+    /// The verdict in a word or two.
     pub fn verdict(&self) -> &'static str {
         match &self.report.validity {
             Some(judged) => judged.verdict.name(),
+            None if self.has_died() => "died",
             None => "interrupted",
         }
     }
 
-    /// Why the trial is not valid, or was stopped.
+    /// Whether requests failed and none was answered: the server had answered earlier trials.
+    fn has_died(&self) -> bool {
+        self.report.requests == 0 && self.report.errors_total > 0
+    }
+
+    /// Why the trial is not valid, or has no verdict.
     pub fn reason(&self) -> Option<String> {
         match &self.report.validity {
             Some(judged) => judged.reason.clone(),
+            None if self.has_died() => Some(format!("no answer came: {}", self.fates())),
             None => Some(format!("stopped after {:.1} s", self.elapsed_s())),
         }
+    }
+
+    /// The first broken rule, or the verdict of a trial that was not judged: trials of one key have the same kind of reason.
+    pub fn reason_key(&self) -> &'static str {
+        let judged = self.report.validity.as_ref();
+        judged
+            .and_then(Judgement::broken)
+            .map_or_else(|| self.verdict(), |found| found.rule)
+    }
+
+    /// Describes the failed requests if they are more than 1 % of those that ended: `12 % of the requests failed: 20 x status 503`.
+    pub fn failure_note(&self) -> Option<String> {
+        let (failed, ended) = (self.report.failed(), self.report.ended());
+        #[expect(clippy::cast_precision_loss, reason = "a share")]
+        let percent = 100.0 * failed as f64 / ended as f64;
+        // A trial without answers says so itself.
+        if percent <= MOST_FAILED_PERCENT || self.report.requests == 0 || ended == 0 {
+            return None;
+        }
+        let statuses = self.statuses().into_iter();
+        let failed_answers = statuses
+            .filter(|(status, _)| {
+                self.report.checks.is_none() && !matches!(status.as_bytes()[0], b'2' | b'3')
+            })
+            .map(|(status, count)| (format!("status {status}"), count));
+        let wrong = self
+            .report
+            .checks
+            .map(|checks| checks.wrong())
+            .filter(|wrong| *wrong > 0);
+        let wrong = wrong.map(|wrong| ("wrong by a check".to_owned(), wrong));
+        let causes = most_frequent_first(
+            self.failures()
+                .into_iter()
+                .chain(failed_answers)
+                .chain(wrong),
+        );
+        let causes: Vec<String> = causes
+            .iter()
+            .map(|(name, count)| format!("{} x {name}", thousands(*count)))
+            .collect();
+        Some(format!(
+            "{} % of the requests failed: {}",
+            general(percent, 3),
+            causes.join(", ")
+        ))
+    }
+
+    /// Counts of requests without an answer, by cause: `3,015 x ConnectionRefused`.
+    pub fn fates(&self) -> String {
+        let failures = self.failures();
+        let mut counts: Vec<String> = failures
+            .iter()
+            .map(|(name, count)| format!("{} x {name}", thousands(*count)))
+            .collect();
+        for (count, words) in [
+            (self.report.censored.count, "still open at the end"),
+            (self.report.unsent, "due and never sent"),
+        ] {
+            if count > 0 {
+                counts.push(format!("{} {words}", thousands(count)));
+            }
+        }
+        if counts.is_empty() {
+            return "nothing was sent".to_owned();
+        }
+        counts.join(", ")
     }
 
     /// Whether the generator was the limit, so that rates and times are not the server's.
@@ -70,6 +147,11 @@ impl Trial {
         let phases = &self.report.phases;
         let times = match of {
             Times::Response => self.response.as_ref(),
+            Times::All => self
+                .report
+                .response_time_all
+                .as_ref()
+                .or(self.response.as_ref()),
             Times::Service => Some(&self.report.service_time),
             Times::SendLag => self.report.send_lag.as_ref(),
             Times::Dns => phases.dns.as_ref(),
@@ -113,7 +195,10 @@ fn nanoseconds(seconds: f64) -> f64 {
 /// The kinds of time that have a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
+    /// Of good answers.
     Response,
+    /// Response times of all answers.
+    All,
     Service,
     SendLag,
     Dns,
@@ -125,8 +210,9 @@ pub enum Times {
 
 impl Times {
     /// In the order of tables.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Response,
+        Self::All,
         Self::Service,
         Self::SendLag,
         Self::Dns,
@@ -140,6 +226,7 @@ impl Times {
     const fn prefix(self) -> &'static str {
         match self {
             Self::Response => "",
+            Self::All => "all_",
             Self::Service => "service_",
             Self::SendLag => "send_lag_",
             Self::Dns => "dns_",
@@ -154,6 +241,7 @@ impl Times {
     pub const fn heading(self) -> &'static str {
         match self {
             Self::Response => "response time",
+            Self::All => "of all answers",
             Self::Service => "service time",
             Self::SendLag => "send lag",
             Self::Dns => "DNS",
@@ -207,6 +295,17 @@ pub struct Metric {
 }
 
 impl Metric {
+    /// Whether it is a time of good answers.
+    pub const fn is_of_good_answers(&self) -> bool {
+        matches!(
+            self.figure,
+            Figure::Time(
+                Times::Response | Times::Service | Times::FirstByte | Times::Content,
+                _
+            )
+        )
+    }
+
     /// The value in the unit of its column; `None` where the trial has none.
     pub fn figure(&self, trial: &Trial) -> Option<f64> {
         match self.figure {
@@ -259,11 +358,11 @@ const BEFORE_TIMES: [FigureRow; 5] = [
     }),
     ("rps", Kind::Number, 1, |trial| Some(trial.report.rps)),
     ("errors", Kind::Integer, 0, |trial| {
-        count(trial.report.errors_total)
+        count(trial.report.failed())
     }),
     ("error_share", Kind::Number, 6, |trial| {
-        let ended = trial.report.requests + trial.report.errors_total;
-        (ended > 0).then(|| trial.report.errors_total as f64 / ended as f64)
+        let ended = trial.report.ended();
+        (ended > 0).then(|| trial.report.failed() as f64 / ended as f64)
     }),
     ("resent", Kind::Integer, 0, |trial| {
         count(trial.report.resent)

@@ -76,8 +76,12 @@ class LoadSummary(FigureRecord):
     elapsed_ns: Annotated[int, _ns("from the first request to the end")]
     sent: Annotated[int, Recorded("requests that were sent")]
     requests: Annotated[int, Recorded("answers that came whole, whatever their status")]
-    requests_per_s: Annotated[float, Recorded("answers for each second of `load_elapsed_ns`", unit="1/s")]
-    errors: Annotated[int, Recorded("requests and connections that failed")]
+    requests_per_s: Annotated[float, Recorded("good answers for each second of `load_elapsed_ns`", unit="1/s")]
+    errors: Annotated[int, Recorded("requests that failed: without an answer, or with one that is not good")]
+    failed_answers: Annotated[
+        int | None,
+        Recorded("answers that are not good: neither 2xx nor 3xx, or wrong by a check; in no times but `all`"),
+    ]
     resent: Annotated[
         int | None, Recorded("requests sent again, as the server closed their connection before it can have seen them")
     ]
@@ -107,6 +111,7 @@ class LoadSummary(FigureRecord):
     series: Annotated[tuple[LoadSecond, ...], Recorded("second by second")] = ()
     checks: Annotated[LoadChecks | None, Embedded("check_")] = None
     response: Annotated[LoadTimes | None, Embedded("response_")] = None
+    all: Annotated[LoadTimes | None, Embedded("all_")] = None
     service: Annotated[LoadTimes | None, Embedded("service_")] = None
     send_lag: Annotated[LoadTimes | None, Embedded("send_lag_")] = None
     dns: Annotated[LoadTimes | None, Embedded("dns_")] = None
@@ -118,8 +123,12 @@ class LoadSummary(FigureRecord):
     @property
     def error_share(self) -> float | None:
         """Failed ones among the requests that ended, 0 to 1; None when none ended."""
-        ended = self.requests + self.errors
-        return self.errors / ended if ended else None
+        return self.errors / self.ended if self.ended else None
+
+    @property
+    def ended(self) -> int:
+        """Requests that ended, with an answer or without."""
+        return self.requests + sum(failure.count for failure in self.failures)
 
     @property
     def not_2xx(self) -> int:
@@ -128,6 +137,9 @@ class LoadSummary(FigureRecord):
 
 
 _ALLOWED_LAG_NS: Final = 100_000
+_MOST_FAILED: Final = 0.005
+"""Largest share of failures at which the 99th percentile of the lag still describes the generator: requests that waited
+behind many of them are all due at once."""
 _SECOND_NS: Final = 1_000_000_000
 
 
@@ -136,6 +148,9 @@ def _lag(trial: Trial) -> Reading:
     load = trial.get(LoadSummary)
     if load is None or not load.open_loop:
         return Reading(None, "a closed loop has no schedule to be late for")
+    failed = load.ended - load.requests + (load.resent or 0) + (load.connections_failed or 0)
+    if failed > _MOST_FAILED * (load.requests + failed):
+        return Reading(None, "requests failed, and the requests that waited behind them were sent at once")
     if load.send_lag is None or load.response is None or not load.response.p50_ns:
         return Reading(None, "nothing was sent on schedule")
     late_ns, median_ns = load.send_lag.p99_ns, load.response.p50_ns

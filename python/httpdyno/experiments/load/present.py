@@ -44,7 +44,8 @@ _HIGHER, _LOWER = Direction.HIGHER, Direction.LOWER
 _MS: Final = 1e-6
 
 _TIMES: Final = {
-    "response": ("response time", "response time, which counts from when the request was due"),
+    "response": ("response time", "response time of good answers, which counts from when the request was due"),
+    "all": ("of all answers", "response time of all answers"),
     "service": ("service time", "service time, which counts from when the request was sent"),
     "send_lag": ("send lag", "lag of the generator: how much later than it could it sent"),
     "dns": ("DNS", "time to find the address of the host"),
@@ -98,10 +99,10 @@ def _per_cpu_s(load: LoadSummary) -> float | None:
 LOAD_METRICS: Final = (
     _metric("requests", "answers that came whole, whatever their status"),
     replace(
-        _metric("rps", "answers a second", _NUMBER, "1/s", _HIGHER, figure="requests_per_s", digits=1),
+        _metric("rps", "good answers a second", _NUMBER, "1/s", _HIGHER, figure="requests_per_s", digits=1),
         phrase="answers a second",
     ),
-    _metric("errors", "requests and connections that failed", better=_LOWER),
+    _metric("errors", "requests that failed: without an answer, or with one that is not good", better=_LOWER),
     _metric("error_share", "failed ones among the requests that ended, 0 to 1", _NUMBER, better=_LOWER, digits=6),
     _metric(
         "resent",
@@ -189,7 +190,7 @@ _HEADINGS: Final = {
 def load_table(trials: Sequence[Trial]) -> Table:
     """Return the table for programs: a row for each trial of a load, with all figures."""
     figures = tuple(replace(metric.column, shown=metric.name in _SHOWN) for metric in LOAD_METRICS)
-    notes = tuple(Note(text, number) for number, trial in enumerate(trials) for text in trial_notes([trial]))
+    notes = tuple(Note(text, number) for number, trial in enumerate(trials) for text in load_notes([trial]))
     return Table((*_IDENTITY, *figures, *_JUDGED), tuple(map(_row, trials)), notes=notes)
 
 
@@ -262,8 +263,36 @@ def _figures(trials: Sequence[Trial]) -> Table:
         busy_percent = None if busy is None else round(100 * busy, 1)
         figures = (_cell(metric, trial) for metric in metrics)
         rows.append((trial.trial, *figures, own_cpu_ms, busy_percent, _verdict(trial)))
-    table = Table(columns, tuple(rows), title=load_words(trials[0]), notes=tuple(map(Note, trial_notes(trials))))
+    table = Table(columns, tuple(rows), title=load_words(trials[0]), notes=tuple(map(Note, load_notes(trials))))
     return table if len(trials) > 1 else table.select(column.name for column in columns if column is not _TRIAL)
+
+
+_MOST_FAILED_PERCENT: Final = 1.0
+"""Failed requests of up to this share are not mentioned beyond the tables."""
+
+
+def load_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Describe trials that are not valid, and many failed requests, one line each."""
+    known = [(trial, load) for trial in trials if (load := trial.get(LoadSummary)) is not None]
+    failed = [f"{_verdict(trial)}: {note}" for trial, load in known if (note := _failure_note(load))]
+    if len(trials) > 1 and failed:
+        similar = "" if len({*failed}) == 1 else ", or similar"
+        failed[:] = [f"{failed[0]}{similar} ({len(failed)} of {len(trials)} trials)"]
+    return *trial_notes(trials), *failed
+
+
+def _failure_note(load: LoadSummary) -> str | None:
+    share = load.error_share
+    if share is None or 100 * share <= _MOST_FAILED_PERCENT or not load.requests:
+        return None
+    causes = [(failure.count, failure.name) for failure in load.failures]
+    if load.checks is None:
+        bad = (status for status in load.statuses if status.name[0] not in "23")
+        causes += [(status.count, f"status {status.name}") for status in bad]
+    elif load.checks.wrong:
+        causes.append((load.checks.wrong, "wrong by a check"))
+    causes.sort(key=lambda cause: (-cause[0], cause[1]))
+    return f"{100 * share:.3g} % of the requests failed: {', '.join(f'{count:,} x {name}' for count, name in causes)}"
 
 
 def load_times(trials: Sequence[Trial]) -> Table:
@@ -276,8 +305,12 @@ def load_times(trials: Sequence[Trial]) -> Table:
         *(Column(name.replace("_", "."), _TIME, "ms") for name in _PERCENTILES),
     )
     rows: list[tuple[Cell, ...]] = []
-    for kind, (name, _) in _TIMES.items():
-        found = [times for load in records_of(LoadSummary, trials) if (times := getattr(load, kind)) is not None]
+    loads = records_of(LoadSummary, trials)
+    # Where all answers are good, both rows would be the same.
+    kinds = [kind for kind in _TIMES if kind != "all" or any(load.failed_answers for load in loads)]
+    for kind in kinds:
+        name, _ = _TIMES[kind]
+        found = [times for load in loads if (times := getattr(load, kind)) is not None]
         medians = (median(getattr(times, f"{figure}_ns") for times in found) for figure in _PERCENTILES)
         if found:
             cells = (None if value is None else value * _MS for value in medians)

@@ -125,7 +125,8 @@ def load_trial(number: int, report: Mapping[str, Any], *, target: str, checks: s
     """
     try:
         load, plan = restore(LoadSummary, _figures(report)), report["plan"]
-        judged, stopped = report.get("validity") or {}, bool(report["interrupted"])
+        judged = report.get("validity") or {}
+        outcome, reason = _ending(report, load)
         return Trial(
             trial=number,
             block=number,
@@ -145,8 +146,8 @@ def load_trial(number: int, report: Mapping[str, Any], *, target: str, checks: s
             check=checks,
             http_version=str(plan["http"]),
             urls_given=int(plan["urls"]),
-            outcome=Outcome.INTERRUPTED if stopped else Outcome.OK,
-            reason=f"stopped after {load.elapsed_ns / 1e9:.1f} s" if stopped else None,
+            outcome=outcome,
+            reason=reason,
             validity=Validity(judged["verdict"]) if judged else None,
             validity_reason=judged.get("reason"),
             figures=figures_of(load),
@@ -156,19 +157,32 @@ def load_trial(number: int, report: Mapping[str, Any], *, target: str, checks: s
         raise EngineFailed(f"the load generator's report cannot be read: {what}; {RENEW_ENGINE}") from error
 
 
+def _ending(report: Mapping[str, Any], load: LoadSummary) -> tuple[Outcome, str | None]:
+    """Return how a load ended, and why it has no verdict."""
+    if not load.requests and load.errors:
+        unsent = (load.censored, "still open at the end"), (load.unsent or 0, "due and never sent")
+        counts = [*((failure.count, f"x {failure.name}") for failure in load.failures), *unsent]
+        return Outcome.DIED, f"no answer came: {', '.join(f'{count:,} {words}' for count, words in counts if count)}"
+    if report["interrupted"]:
+        return Outcome.INTERRUPTED, f"stopped after {load.elapsed_ns / 1e9:.1f} s"
+    return Outcome.OK, None
+
+
 def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of ``LoadSummary`` from the generator's report."""
     plan, wire, connections = report["plan"], report.get("wire") or {}, report.get("connections") or {}
     censored, checks, rate = report["censored"], report.get("checks"), plan["rate_per_s"]
     times = {kind: report[name] for kind, name in _TIMES.items()}
     times["response"] = _at_least(times["response"], report.get("response_time_at_least"))
+    times["all"] = report.get("response_time_all") or times["response"]
     times |= {phase: report["phases"].get(phase) for phase in _PHASES}
     return {
         "elapsed_ns": round(report["elapsed_s"] * 1e9),
         "sent": int(report["sent"]),
         "requests": int(report["requests"]),
         "requests_per_s": float(report["rps"]),
-        "errors": int(report["errors_total"]),
+        "errors": int(report["errors_total"]) + report.get("failed_answers", 0),
+        "failed_answers": report.get("failed_answers"),
         "resent": report.get("resent", connections.get("retried_requests")),
         "open_loop": rate is not None,
         "rate_per_s": rate,
