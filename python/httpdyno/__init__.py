@@ -43,6 +43,10 @@ def load_run(run: "str | PathLike[str]", *, runs: "str | PathLike[str]" = "runs"
     >>> run.ranking("p99")  # doctest: +SKIP
     """
     # Imported here: reading the version does not import polars.
-    from httpdyno.runs.notebook import load_run as load
+    from pathlib import Path
 
-    return load(run, runs=runs)
+    from httpdyno.runs.notebook import LoadedRun
+    from httpdyno.store import find_run, open_run
+
+    opened = open_run(find_run(str(Path(run)), Path(runs)))
+    return LoadedRun(opened.folder, opened.manifest, opened.trials, opened.ceilings)

@@ -1,4 +1,4 @@
-"""Every error that httpdyno raises on purpose, each with the exit code that the command ends with.
+"""Errors that httpdyno raises on purpose, each with the exit code of the command.
 
 The message of an error is one line that says what was wrong, where, and what to do.
 """
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def suggestion(name: str, known: Iterable[str], *, otherwise: str = "") -> str:
-    """Say which of the known names an unknown one is close to; else all of them, or what is said otherwise."""
-    # Costs a start more than the rest of this module, and is for mistakes.
+    """Suggest the known name that is closest to an unknown one; else return ``otherwise``, or list all names."""
+    # Imported late: it takes longer than the rest of this module, and is needed after mistakes only.
     from difflib import get_close_matches
 
     names = list(known)
@@ -24,12 +24,12 @@ def suggestion(name: str, known: Iterable[str], *, otherwise: str = "") -> str:
 
 
 class HttpdynoError(Exception):
-    """Root of the tree: catch this one to catch everything that httpdyno raises on purpose.
+    """Root of the tree: catch it to catch every error that httpdyno raises on purpose.
 
     Attributes
     ----------
     exit_code : int
-        What the command exits with when the error reaches it.
+        Exit code of the command when it ends with this error.
     """
 
     exit_code: ClassVar[int] = 3
@@ -41,31 +41,31 @@ class HttpdynoError(Exception):
 
 
 class CheckFailed(HttpdynoError):
-    """A check or a threshold was not met: the measurement itself is fine."""
+    """A check or a threshold failed; the measurement itself is valid."""
 
     exit_code = 1
 
 
 class UsageError(HttpdynoError):
-    """Something that the user gave cannot be used as it stands."""
+    """The user's input cannot be used."""
 
     exit_code = 2
 
 
 class EmptyList(UsageError):
-    """A list of URLs has none in it."""
+    """A list of URLs is empty."""
 
 
 class InvalidValue(UsageError):
-    """A setting, a quantity or a record has a value that it cannot have."""
+    """A setting, a quantity or a record has an invalid value."""
 
 
 class InvalidSubject(UsageError):
-    """A ``subject.toml`` cannot be read, or says something that it must not say."""
+    """A ``subject.toml`` cannot be read or is invalid."""
 
 
 class UnknownName(UsageError):
-    """A name that is asked for does not exist; the message lists those that do."""
+    """A requested name does not exist; the message lists the existing ones."""
 
 
 class UnreadableRun(UsageError):
@@ -73,17 +73,15 @@ class UnreadableRun(UsageError):
 
 
 class TooFewBlocks(UsageError):
-    """A comparison was asked of fewer blocks than can say anything."""
+    """A comparison has too few blocks."""
 
 
 class NotResumable(UsageError):
-    """A run cannot be continued: the message says why, and what can be done instead."""
+    """A run cannot be resumed; the message says why, and what to do instead."""
 
 
 class NothingMeasured(HttpdynoError):
     """The command ended without a single measurement."""
-
-    exit_code = 3
 
 
 class SubjectUnavailable(NothingMeasured):
@@ -99,7 +97,7 @@ class EngineFailed(NothingMeasured):
 
 
 class UnreadableReport(NothingMeasured):
-    """What a load tool printed is not the report that its parser knows."""
+    """The output of a load tool is not the report that its parser expects."""
 
 
 class StorageFailed(NothingMeasured):
@@ -113,6 +111,6 @@ class StorageFull(StorageFailed):
 
 
 class Interrupted(HttpdynoError):
-    """The user, or the system, asked to stop."""
+    """The user or the system stopped the command."""
 
     exit_code = 130

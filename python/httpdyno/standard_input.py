@@ -7,7 +7,7 @@ from httpdyno.errors import UsageError
 
 
 def standard_input() -> TextIO:
-    """Return standard input; ``UsageError`` where there is none."""
+    """Return standard input; raise ``UsageError`` if it is closed."""
     if sys.stdin is None or sys.stdin.closed:
-        raise UsageError("standard input is closed, and it was to be read; leave it open, or name a file")
+        raise UsageError("standard input is closed, but must be read; leave it open, or name a file")
     return sys.stdin

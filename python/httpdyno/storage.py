@@ -1,4 +1,4 @@
-"""A full disk or a folder that cannot be written, as one clear line: for builds, lists and results alike."""
+"""Errors of writing, such as a full disk, as one line: for builds, lists and results."""
 
 import errno
 import os
@@ -21,13 +21,12 @@ _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 def storage_errors(
     what: str, *, folder: Path | None = None, cure: str | None = None, when_full: str | None = None
 ) -> Iterator[None]:
-    """Turn whatever goes wrong while something is written, polars' errors too, into one line of StorageFailed.
+    """Turn errors of writing, also those of polars, into ``StorageFailed``; into ``StorageFull`` if the disk is full.
 
-    It is StorageFull when there is no room.
     ``what`` begins the message ("building subjects: cannot write"); the file follows it, unless ``folder`` is given:
     then ``what`` names the place already. ``when_full`` replaces ``cure`` when there is no room.
     """
-    # Most commands do without polars: it is not loaded for its errors.
+    # Most commands do not need polars, and importing it is slow.
     polars = sys.modules.get("polars")
     kinds: tuple[type[Any], ...] = (OSError, polars.exceptions.PolarsError) if polars else (OSError,)
     try:
@@ -42,13 +41,13 @@ def storage_errors(
 
 
 def _reason(folder: Path | None, error: Exception) -> tuple[int | None, str]:
-    """Return the number of an error and the system's words for it; polars wraps both into a sentence of its own."""
+    """Return the number and the text of an error; those of polars contain the system's."""
     if isinstance(error, OSError) and error.strerror:
         return error.errno, error.strerror
     number = _OS_ERROR.search(str(error))
     if number:
         return int(number[1]), os.strerror(int(number[1]))
-    # A disk that is full at the wrong moment is a "transport error" to polars: writing once more tells.
+    # Polars reports some full disks as a "transport error": a second write shows the reason.
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(_PROBE_BYTES))

@@ -95,7 +95,7 @@ def _section(name: str, command: VerbCommand, engine_help: Mapping[str, str]) ->
     if verb in engine_help:
         return "\n".join([*lines, "```", engine_help[verb].strip(), "```", ""])
     lines += ["| | environment | default | |", "| --- | --- | --- | --- |"]
-    lines += [_row(parameter) for parameter in command.params]
+    lines += [_row(parameter) for parameter in command.params if not getattr(parameter, "hidden", False)]
     examples = examples_text(command.examples)
     return "\n".join([*lines, "", *(["```text", examples.strip(), "```", ""] if examples else [])])
 

@@ -18,7 +18,7 @@ from doubles.runs import NOON, make_run, manifest_of
 from doubles.trials import summary_of, trial
 from httpdyno.cli.output import write_report
 from httpdyno.experiments.capacity.axes import Axes
-from httpdyno.experiments.capacity.plan import find_capacity_preset
+from httpdyno.experiments.capacity.published import preset_axes
 from httpdyno.model import (
     Counters,
     CpuTime,
@@ -30,6 +30,7 @@ from httpdyno.model import (
     Trial,
     Validity,
 )
+from httpdyno.published import find_preset
 from httpdyno.store import Machine, RunWriter, SubjectVersion, open_run, polars_schema
 
 SECOND = 10**9
@@ -200,7 +201,7 @@ def capacity_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def published_grid_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The 250 points of a published grid, with the published figures."""
-    axes = find_capacity_preset("published-batch-4").axes(Fraction(1, 10))
+    axes = preset_axes(find_preset("published-batch-4", "capacity"), Fraction(1, 10))
     settings = {"preset": "published-batch-4", "scale": "1/10"}
     return write_capacity_page(tmp_path_factory.mktemp("published-grid"), axes, [Simulated()], **settings)
 

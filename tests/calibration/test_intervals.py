@@ -142,12 +142,12 @@ def test_the_table_ranks_as_the_statistics_say() -> None:
     metric = find_metric(CRAWL_METRICS, "right_per_s")
     logs = np.log(simulated := values(19, [1.0] * 4, 5, shared=1.0, runs=300))
     pairs = np.stack([logs[one] - logs[other] for one, other in combinations(range(4), 2)], axis=1)
-    told_apart = (compare_all_pairs(logs.swapaxes(0, 1), LogRatio.paired(pairs).p()) <= 0.05).any(axis=-1)
+    distinct_short_forms = (compare_all_pairs(logs.swapaxes(0, 1), LogRatio.paired(pairs).p()) <= 0.05).any(axis=-1)
     ranked = [
         any((standing.best, standing.worst) != (1, 4) for standing in rank(crawls(simulated, run), metric).standings)
         for run in range(300)
     ]
-    assert ranked == told_apart.tolist()
+    assert ranked == distinct_short_forms.tolist()
     assert 0 < sum(ranked) <= 0.1 * len(ranked)
 
 

@@ -1,22 +1,10 @@
 """Response times of an open loop in closed form: the reference for simulated schedules."""
 
-from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["Fixed", "overload_quantile_ns", "stall_quantile_ns"]
+__all__ = ["overload_quantile_ns", "stall_quantile_ns"]
 
 _SECOND_NS: Final = 1_000_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Fixed:
-    """Serves each request for the same time, any number at once."""
-
-    service_ns: int
-
-    def due_ns(self, arrived_ns: int) -> int:
-        """Return when an answer is due."""
-        return arrived_ns + self.service_ns
 
 
 def stall_quantile_ns(share: float, *, service_ns: int, length_ns: int, duration_s: float) -> float:

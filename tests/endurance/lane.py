@@ -42,7 +42,7 @@ class Lane:
         self.devices = devices()
         self.environment = {
             **{name: os.environ[name] for name in ("HOME", "LANG") if name in os.environ},
-            "PATH": program_path(os.environ),
+            "PATH": program_path(),
             "HTTPDYNO_ENGINE": str(engine.path),
             "XDG_CACHE_HOME": str(folder / "cache"),
             "TMPDIR": str(self.temporary),

@@ -84,7 +84,7 @@ def test_the_published_schema_is_that_of_the_table(name: str) -> None:
     check(REFERENCE / f"{name}.schema.json", schema)
 
 
-def test_json_is_as_the_published_schema_says(table: Table) -> None:
+def test_json_follows_the_published_schema(table: Table) -> None:
     schema = json.loads((REFERENCE / "bench.schema.json").read_text(encoding="utf-8"))
     rows = json.loads(render(table, "json"))
     Draft202012Validator(schema).validate(rows)
@@ -93,7 +93,7 @@ def test_json_is_as_the_published_schema_says(table: Table) -> None:
         assert not Draft202012Validator(schema).is_valid([wrong])
 
 
-def test_json_beside_published_figures_is_as_the_schema_says(table: Table) -> None:
+def test_json_with_published_figures_follows_the_schema(table: Table) -> None:
     schema = json.loads((REFERENCE / "bench.schema.json").read_text(encoding="utf-8"))
     published = published_table("crawl")
     circumstances = Circumstances(machine="ours", web="a web", timeout_s=5)
@@ -103,7 +103,7 @@ def test_json_beside_published_figures_is_as_the_schema_says(table: Table) -> No
     assert not Draft202012Validator(schema).is_valid([rows[0] | {"time_published": []}])
 
 
-def test_the_records_page_says_what_the_records_are() -> None:
+def test_the_records_page_describes_the_records() -> None:
     check(RECORDS_PAGE, records_page(figure_records()))
 
 
@@ -128,7 +128,7 @@ def test_a_load_in_the_format_is_as_it_was(name: str, loads: tuple[Trial, ...]) 
     check(HERE / f"load.{name}.txt", "\n".join(render(table, name) for table in tables))
 
 
-def test_the_json_of_a_load_is_as_the_published_schema_says(loads: tuple[Trial, ...]) -> None:
+def test_the_json_of_a_load_follows_the_published_schema(loads: tuple[Trial, ...]) -> None:
     schema = json.loads((REFERENCE / "load.schema.json").read_text(encoding="utf-8"))
     rows = json.loads(render(definition_of("load").presentation.table(loads), "json"))
     Draft202012Validator(schema).validate(rows)
@@ -161,7 +161,7 @@ def test_a_grid_of_two_clients_in_the_format_is_as_it_was(name: str, grid: Axes)
     check(HERE / f"capacity.{name}.txt", "\n".join(texts))
 
 
-def test_the_json_of_a_grid_is_as_the_published_schema_says(grid: Axes) -> None:
+def test_the_json_of_a_grid_follows_the_published_schema(grid: Axes) -> None:
     schema = json.loads((REFERENCE / "capacity.schema.json").read_text(encoding="utf-8"))
     rows = json.loads(
         render(definition_of("capacity").presentation.table(list(capacity_trials(grid.points()))), "json")
@@ -208,7 +208,7 @@ def test_a_cost_in_the_format_is_as_it_was(name: str, costs: tuple[Trial, ...]) 
     check(HERE / f"cost.{name}.txt", "\n".join(render(table, name) for table in tables))
 
 
-def test_the_json_of_a_cost_is_as_the_published_schema_says(costs: tuple[Trial, ...]) -> None:
+def test_the_json_of_a_cost_follows_the_published_schema(costs: tuple[Trial, ...]) -> None:
     schema = json.loads((REFERENCE / "cost.schema.json").read_text(encoding="utf-8"))
     measured = definition_of("cost").presentation.table(costs)
     circumstances = Circumstances(machine="ours", web="a web")

@@ -89,7 +89,7 @@ def test_it_is_shown_in_every_format_and_as_a_page(run: Run) -> None:
     assert 'id="chart-' in page(build_report(run, definition))
 
 
-def test_its_rows_are_as_the_published_schema_says(run: Run) -> None:
+def test_its_rows_follow_the_published_schema(run: Run) -> None:
     schema = json.loads((REFERENCE / f"{run.manifest.experiment}.schema.json").read_text(encoding="utf-8"))
     rows = json.loads(render(definition_of(run.manifest.experiment).presentation.table(run.records()), "json"))
     Draft202012Validator(schema).validate(rows)

@@ -92,7 +92,7 @@ def environment(engine: Engine, proved_cache: Path, tmp_path: Path, before: Befo
     return {
         **kept,
         # Toolchains in the user's cache serve the cache of the test, too.
-        "PATH": program_path(os.environ),
+        "PATH": program_path(),
         "HTTPDYNO_ENGINE": str(engine.path),
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "TMPDIR": str(tmp_path / "tmp"),

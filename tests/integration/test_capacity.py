@@ -132,7 +132,7 @@ def test_a_run_that_was_stopped_goes_on(
         ((), "name a SUBJECT to measure"),
         (("go-net-htpp",), "did you mean 'go-net-http'?"),
         (("go-net-http", "--size", "1KiB,...,9KiB"), "--size: ... needs two values before it"),
-        (("go-net-http", "--link-rate", "0gbit"), "--link-rate: '0gbit' lets nothing through"),
+        (("go-net-http", "--link-rate", "0gbit"), "--link-rate: '0gbit' is not above 0"),
         (("go-net-http", "--rtt", "-4ms"), "--rtt: '-4ms' is negative; write it like 40ms"),
         (("go-net-http", "--loss", "100%"), "--loss: '100%' is not a loss; write 0.1%, below 100 %"),
         (("go-net-http", "--queue", "10ms"), "give a --link-rate, too"),
@@ -160,7 +160,7 @@ def test_bad_input_gets_one_clear_line(here: Command, tmp_path: Path, arguments:
 
 
 @pytest.mark.measured
-def test_what_is_easy_is_held(httpdyno: Command, tmp_path: Path) -> None:
+def test_an_easy_point_is_held(httpdyno: Command, tmp_path: Path) -> None:
     objective = "p99 < rtt + delay + 5s, errors < 1%"
     grid = ("--size", "0,20KiB", "--rps", "50", "--concurrency", "20", "--duration", "1s", "--slo", objective)
     # They were built with the other subjects of the tests, in the user's own cache.

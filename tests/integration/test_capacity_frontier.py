@@ -6,7 +6,7 @@ import pytest
 
 from doubles.command_line import Command
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.experiments.capacity.present import find_frontiers
+from httpdyno.experiments.capacity.frontier import find_frontiers
 from httpdyno.store import open_run
 
 pytestmark = pytest.mark.measured

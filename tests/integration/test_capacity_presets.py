@@ -58,7 +58,7 @@ def test_a_point_of_a_published_grid_is_printed_as_it_was_published(here: Comman
         (["go-net-http", "--as-labelled"], "--as-labelled requires a published grid"),
     ],
 )
-def test_what_is_no_published_grid_gets_one_clear_line(here: Command, options: list[str], said: str) -> None:
+def test_options_without_a_published_grid_get_one_clear_line(here: Command, options: list[str], said: str) -> None:
     ended = here("capacity", *options)
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err

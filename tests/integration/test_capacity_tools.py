@@ -67,7 +67,7 @@ def trial_of(engine: Engine, build: Build, plan: TrialPlan) -> Trial:
 
 
 @pytest.mark.parametrize("name", TOOLS)
-def test_what_the_origin_counts_is_what_a_correct_tool_claims(name: str, engine: Engine, tmp_path: Path) -> None:
+def test_a_correct_tool_claims_the_answers_that_the_origin_counts(name: str, engine: Engine, tmp_path: Path) -> None:
     build = build_of(name, tmp_path)
     trial = trial_of(engine, build, plan_of(build))
     assert (trial.outcome, trial.reason) == (Outcome.OK, None)
@@ -90,7 +90,7 @@ def test_what_the_origin_counts_is_what_a_correct_tool_claims(name: str, engine:
 
 
 @pytest.mark.parametrize("name", TOOLS[:1])
-def test_answers_that_are_shorter_than_asked_for_count_as_wrong(name: str, engine: Engine, tmp_path: Path) -> None:
+def test_answers_that_are_too_short_count_as_wrong(name: str, engine: Engine, tmp_path: Path) -> None:
     build = build_of(name, tmp_path)
     trial = trial_of(engine, build, plan_of(build, size=SIZE // 2))
     assert trial.tally is not None
@@ -108,7 +108,7 @@ def test_a_tool_without_a_schedule_is_refused_an_open_loop(tmp_path: Path) -> No
         tool_command(replace(plan, condition=replace(plan.condition, rate_per_s=100)), build, fill_template)
 
 
-def test_a_tool_gets_what_the_point_says(tmp_path: Path) -> None:
+def test_a_tool_gets_the_settings_of_its_point(tmp_path: Path) -> None:
     if shutil.which("hey") is None:
         pytest.skip("hey is not installed")
     build = build_of("hey", tmp_path)

@@ -1,6 +1,5 @@
 """The cost of verified documents: real clients and a real tool in real rooms, checked by sums that must match."""
 
-import os
 import shutil
 from pathlib import Path
 
@@ -82,7 +81,7 @@ def test_compressed_documents_are_fewer_bytes_on_the_wire_and_the_same_content(h
     assert plain["mbPerSec"] / plain["reqPerSec"] == pytest.approx(0.016384, rel=0.05)
 
 
-@pytest.mark.skipif(shutil.which("apache2", path=program_path(os.environ)) is None, reason="apache2 is not installed")
+@pytest.mark.skipif(shutil.which("apache2", path=program_path()) is None, reason="apache2 is not installed")
 def test_apache_can_have_the_documents(here: Command, tmp_path: Path) -> None:
     ended = here(
         *("cost", "native", "--peer", "apache", "--documents", "200", "--repeat", "1", "--format", "json"),

@@ -34,7 +34,7 @@ def require_h2spec() -> Path:
     program = ROOT / "target" / "h2spec" / "h2spec"
     if program.exists():
         return program
-    if shutil.which("go", path=program_path(os.environ)) or os.environ.get("CI"):
+    if shutil.which("go", path=program_path()) or os.environ.get("CI"):
         pytest.fail("no h2spec, though this machine can build it: run scripts/setup-tests")
     pytest.skip("no h2spec and no go to build it with: httpdyno subjects install go-net-http, then scripts/setup-tests")
 
@@ -103,7 +103,7 @@ def test_curl_gets_the_same_in_every_version(origin: Origin) -> None:
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_h2load_gets_every_answer(scheme: str, origin: Origin) -> None:
-    program = shutil.which("h2load", path=program_path(os.environ))
+    program = shutil.which("h2load", path=program_path())
     if program is None:
         pytest.skip("no h2load on this machine; install it with: apt-get install nghttp2-client")
     url = f"{scheme}://localhost:{origin.ports[scheme]}/bytes/20000"

@@ -154,7 +154,7 @@ def test_a_signal_during_builds_ends_them(
     command.send_signal(signal.SIGINT)
     ended = wait_for_end(command)
     assert ended.code == 130
-    assert ended.err.splitlines()[-1] == "httpdyno: interrupted while subjects were being built"
+    assert ended.err.splitlines()[-1] == "httpdyno: interrupted while building subjects"
     assert not any((tmp_path / "runs").iterdir())
     nothing_left()
 

@@ -204,7 +204,7 @@ def test_a_damaged_report_is_one_line(here: Command, origin: str, tmp_path: Path
     assert "load-000000.json is damaged" in ended.err
 
 
-def test_an_open_loop_has_its_schedule_and_tells_its_lag(here: Command, origin: str) -> None:
+def test_an_open_loop_reports_its_schedule_and_lag(here: Command, origin: str) -> None:
     ended = here("load", *PATIENT, f"{origin}/plain", "--rate", "200", "-d", "1s", "--format", "json", "--no-store")
     assert ended.code == 0, ended.err
     (row,) = ended.rows
@@ -650,7 +650,7 @@ def test_the_engine_alone_is_the_same_command(here: Command, engine: Engine, ori
         (["--samples", "missing/samples.csv"], "--samples missing/samples.csv: No such file"),
     ],
 )
-def test_a_refusal_is_one_line_that_says_what_to_do(here: Command, arguments: list[str], named: str) -> None:
+def test_a_refusal_is_one_line_with_a_remedy(here: Command, arguments: list[str], named: str) -> None:
     ended = here("load", "http://a.example/", *arguments)
     assert ended.err.count("\n") == 1
     assert ended.err.count(named) == 1
@@ -675,7 +675,7 @@ def test_a_mistake_in_a_list_of_requests_is_named_with_its_line(here: Command, t
     assert "verb" in ended.err
 
 
-def test_a_folder_that_cannot_be_written_is_told_before_anything_is_sent(here: Command, tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_refused_before_the_first_request(here: Command, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     ended = here("load", "http://127.0.0.1:1/", "--out", "file/runs")
     assert ended.code == 3

@@ -124,7 +124,7 @@ def test_a_run_in_the_background_that_is_stopped_leaves_nothing(
     wait_until((tmp_path / "flag").exists, (folder / "output.txt").read_text)
     holder = holder_of(folder)
     assert holder is not None
-    subprocess.run(["kill", str(holder.process)], check=True)
+    subprocess.run(["kill", str(holder)], check=True)
     wait_until(lambda: holder_of(folder) is None, (folder / "output.txt").read_text)
     nothing_left()
     assert httpdyno("bench", "--resume", folder.name).code == 0

@@ -34,13 +34,13 @@ def hand_over(arguments: Sequence[str]) -> int:
     """
     from httpdyno.subjects.engine_program import describe_missing_engine, usable_engine
 
-    if engine := usable_engine(os.environ):
+    if engine := usable_engine():
         try:
             # Under the name of the typed command, so that usage and errors show that name.
             os.execv(engine, ["httpdyno", *arguments])
         except OSError as error:
             line = f"the engine cannot be started: {error.strerror}"
     else:
-        line = describe_missing_engine(os.environ)
+        line = describe_missing_engine()
     sys.stderr.write(f"httpdyno: {line}\n")
     return 3

@@ -127,7 +127,7 @@ def _answer_flag(context: click.Context, option: click.Parameter, wanted: bool) 
     if option.name == "version":
         sys.stdout.write(f"httpdyno {httpdyno.__version__}\n")
     else:
-        from httpdyno.cli.shells import install_completion, show_completion
+        from httpdyno.cli.completion import install_completion, show_completion
 
         (install_completion if option.name == "install_completion" else show_completion)(context.command)
     raise Exit
@@ -155,7 +155,7 @@ app = _Httpdyno(
 def run() -> int:
     """Run the command that ``sys.argv`` holds; return its exit code."""
     if asked := os.environ.get("_HTTPDYNO_COMPLETE"):
-        from httpdyno.cli.shells import answer_shell
+        from httpdyno.cli.completion import answer_shell
 
         return answer_shell(app, asked)
     return run_command(app, sys.argv[1:])

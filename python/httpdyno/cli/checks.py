@@ -8,14 +8,12 @@ from click.exceptions import Exit
 
 from httpdyno.cli.completion import offer_cases, offer_generators
 from httpdyno.cli.options import Format, SubjectFolders
-from httpdyno.cli.terminal import messages, print_table, results, tell
+from httpdyno.cli.terminal import messages, print_marked, print_table, results, tell
 from httpdyno.cli.verb import Input, verb
 from httpdyno.errors import InvalidValue, NothingMeasured
 from httpdyno.lab.interruption import Interruption
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from httpdyno.experiments.verify_generator.run import Verified
     from httpdyno.model import Fact
 
@@ -45,31 +43,27 @@ def doctor(
         raise InvalidValue(f"--format: {format!r} is unknown to doctor; choose from: plain, json")
     facts = diagnose()
     conclusion = conclude(facts)
-    console = results()
     if format == "json":
-        console.out(json.dumps([asdict(fact) for fact in facts], indent=2))
+        results().out(json.dumps([asdict(fact) for fact in facts], indent=2))
     else:
         for fact in facts:
-            _print(fact, console)
-        console.out(without_controls(conclusion.line))
+            _print_fact(fact)
+        results().out(without_controls(conclusion.line))
     if not conclusion.can_measure:
         raise Exit(1)
 
 
-def _print(fact: "Fact", console: "Console") -> None:
-    from httpdyno.report.cell import without_controls
-
+def _print_fact(fact: "Fact") -> None:
     value = fact.value
     if isinstance(value, bool):
         value = "yes" if value else "no"
     elif isinstance(value, list):
         value = ", ".join(map(str, value)) or "none"
     label, colour = _LABELS[fact.ok]
-    console.out(f"{label:8}", style=colour, end="")
-    console.out(without_controls(f"{fact.name}: {'not known' if value is None else value}"))
+    print_marked(label, f"{fact.name}: {'not known' if value is None else value}", colour)
     for name in ("consequence", "cure"):
         if text := getattr(fact, name):
-            console.out(without_controls(f"        {name}: {text}"))
+            print_marked("", f"{name}: {text}")
 
 
 _USUAL_S: Final = 8.0
@@ -114,7 +108,7 @@ def verify_generator(
 
     Exit code 1 when a generator that was named reports something wrong; with --tool all only when httpdyno does.
     """
-    from httpdyno.experiments.verify_generator.run import choose, make_bench, steps, verdict_of, verified_table, verify
+    from httpdyno.experiments.verify_generator.run import choose, make_bench, steps, verified_table, verify
     from httpdyno.model import parse_duration_ns
 
     usual_s = _QUICK_S if quick else _USUAL_S
@@ -129,7 +123,7 @@ def verify_generator(
         for verified in verify(planned, bench, lambda step: status.update(f"{step} ({len(results) + 1} of {of})")):
             results.append(verified)
             if not console.is_terminal:
-                tell(f"{verified.step} ({len(results)} of {of}): {verdict_of(verified)}")
+                tell(f"{verified.step} ({len(results)} of {of}): {verified.verdict}")
     print_table(
         verified_table(results, unavailable=chosen.unavailable, duration_s=duration_s, overhead_ns=bench.overhead_ns),
         format,

@@ -99,7 +99,7 @@ def compare(
 def _requested(
     presentation: "Presentation", names: "Sequence[str]", changes: "Sequence[str]"
 ) -> "tuple[list[Metric], list[Threshold]]":
-    """Return the metrics that are asked for, those of thresholds included, and the thresholds."""
+    """Return the metrics of --metric and of --fail-if, and the thresholds."""
     from httpdyno.judge.comparison import find_rankable, parse_threshold
 
     with _name_option("--fail-if"):
@@ -124,24 +124,26 @@ def _name_option(option: str) -> Iterator[None]:
     examples=(
         ("httpdyno published", "list the tables"),
         ("httpdyno published crawl", "one, with its source and machine"),
-        ("httpdyno published crawl --beside latest", "a run compared with it"),
+        ("httpdyno published crawl --compare latest", "a run compared with it"),
     ),
 )
 def published(
     name: Annotated[str | None, Input("NAME", "A table. Default: list them.", offers=offer_published)] = None,
     compared: Annotated[
-        str | None, Input("--beside RUN", f"Compare this run with the table: {RUN_HELP}.", offers=offer_runs)
+        str | None, Input("--compare RUN", f"Compare this run with the table: {RUN_HELP}.", offers=offer_runs)
     ] = None,
     format: Format = "table",  # noqa: A002
     runs: RunsFolder = Path("runs"),
+    beside: Annotated[str | None, Input("--beside RUN", "The former name of --compare.", hidden=True)] = None,
 ) -> None:
     """List published tables; print one with its source, or compare a run with it."""
     from httpdyno.cli.output import print_reserved
     from httpdyno.published import published_listing, published_table
 
+    compared = compared or beside
     if name is None:
         if compared is not None:
-            raise UsageError("--beside requires the name of a table; `httpdyno published` lists them")
+            raise UsageError("--compare requires the name of a table; `httpdyno published` lists them")
         print_table(published_listing(), format)
     elif compared is None:
         print_table(published_table(name).as_table(), format)
@@ -155,4 +157,4 @@ def published(
         definition = definition_of(run.manifest.experiment).for_run(run.manifest.settings)
         comparison = compare_run(run, definition, table, for_programs=read_by_programs(format))
         notes = table_reservations(run.manifest, run.records())
-        print_reserved(reserved((comparison,), notes, format), notes, format)
+        print_reserved(reserved((comparison,), notes, format), lambda: notes, format)

@@ -29,7 +29,7 @@ from httpdyno.model import (
 )
 from httpdyno.report.cell import without_controls
 from httpdyno.subjects.build import BuildEvent, BuildOutcome, BuildState, log_tail
-from httpdyno.subjects.provision import ProvisionEvent, ProvisionState
+from httpdyno.subjects.provision import ProvisionState
 
 
 def _link_line(trial: Trial) -> str | None:
@@ -137,10 +137,8 @@ class ResultLines:
                 red = "red" if self._console.is_terminal else None
                 self._console.out(without_controls(line), style=red, highlight=False)
             return
-        code, rest = (
-            f"[{without_controls(wrong or parts.code)}]",
-            f" {without_controls(parts.url)} : {parts.milliseconds}",
-        )
+        code = f"[{without_controls(wrong or parts.code)}]"
+        rest = f" {without_controls(parts.url)} : {parts.milliseconds}"
         if wrong:
             self._console.out(code + rest, style="red", highlight=False)
         else:
@@ -182,7 +180,7 @@ class _Figures(ProgressColumn):
         parts = [f"{news.requests:,}{expected} requests"]
         if news.requests_per_s is not None:
             parts.append(f"{news.requests_per_s:,.0f}/s")
-        if news.left_s is not None and news.share and news.share < 1:
+        if news.left_s:
             parts.append(f"{news.left_s:.0f} s left")
         return Text(", ".join(parts))
 
@@ -226,9 +224,7 @@ class Display:
         self._planned, self._listed = "", 0
         self._once: set[str] = set()
         """Lines that are printed once, and were."""
-        self._why = ""
-        self._where = ""
-        self._whose = ""
+        self._why = self._where = self._title = ""
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -253,16 +249,16 @@ class Display:
         elif word and not self._quiet:
             tell(f"{name}: {word}")
 
-    def provision(self, event: ProvisionEvent) -> None:
-        """Show a provisioning event."""
-        line = f"{event.name}: {event.state}"
-        if event.state is ProvisionState.INSTALLING and self._bars:
-            self._tasks[event.name] = self._progress.add_task(line, total=None)
+    def provision(self, name: str, state: ProvisionState, log: Path) -> None:
+        """Show the progress of an installation."""
+        line = f"{name}: {state}"
+        if state is ProvisionState.INSTALLING and self._bars:
+            self._tasks[name] = self._progress.add_task(line, total=None)
             return
-        self._end_task(event.name)
+        self._end_task(name)
         tell(line)
-        if event.state is ProvisionState.FAILED:
-            _tell_log(event.log)
+        if state is ProvisionState.FAILED:
+            _tell_log(log)
 
     def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
         """Print the subjects that could not be built, with the last lines of the logs of failed builds."""
@@ -303,11 +299,9 @@ class Display:
 
     def cooling_down(self, reason: str) -> None:
         """Show the reason for waiting between two trials."""
-        text = f"cooling down: {reason}"
         if self._trial is None:
-            self._trial = self._progress.add_task(text, total=None)
-        else:
-            self._progress.update(self._trial, description=text)
+            self._trial = self._progress.add_task("", total=None)
+        self._progress.update(self._trial, description=f"cooling down: {reason}")
 
     def trial_begins(self, plan: TrialPlan) -> None:
         """Show the trial that begins."""
@@ -320,10 +314,9 @@ class Display:
             self._planned = str(self._listed)
             if self._overall is not None:
                 self._progress.update(self._overall, total=self._listed)
-        self._why = plan.why
-        self._where = _where(plan)
-        self._whose = f"{self._place(plan.number)} {plan.subject.id}{self._where}"
-        self._trial = self._progress.add_task(self._whose, total=None)
+        self._why, self._where = plan.why, _where(plan)
+        self._title = f"{self._place(plan.number)} {plan.subject.id}{self._where}"
+        self._trial = self._progress.add_task(self._title, total=None)
 
     def expected(self, expectations: Expectations) -> None:
         """Compare the subject's lines with the expected answers."""
@@ -348,7 +341,7 @@ class Display:
     def silent(self, silence: Silence) -> None:
         """Print that a client is silent before its deadline passes."""
         lines = f"{silence.printed:,} of {silence.given:,}, deadline in {silence.left_s:.0f} s"
-        tell(f"{self._whose}: no line in {silence.silent_s:.0f} s: {lines}")
+        tell(f"{self._title}: no line in {silence.silent_s:.0f} s: {lines}")
 
     def trial_ends(self, trial: Trial, *, left_s: float | None) -> None:
         """Show the result of a trial and the time left for the others."""

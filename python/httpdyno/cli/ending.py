@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import re
 import sys
 
 import click
@@ -87,9 +86,7 @@ def _error_text(error: click.ClickException) -> str:
         near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
         return f"{error.option_name}: unknown option{near}"
     if isinstance(error, click.BadOptionUsage):
-        takes_one = "requires" in error.message
-        return f"{error.option_name}: {'its value is missing' if takes_one else 'takes no value'}"
-    message = error.format_message().rstrip(".")
-    if extra := re.search(r"unexpected extra argument.* \((.*)\)$", message):
-        return f"{extra[1]}: more than it takes"
-    return message
+        options = error.ctx.command.params if error.ctx else []
+        is_flag = any(getattr(one, "is_flag", False) for one in options if error.option_name in one.opts)
+        return f"{error.option_name}: {'takes no value' if is_flag else 'its value is missing'}"
+    return error.format_message().rstrip(".")

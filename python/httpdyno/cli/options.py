@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from click import Context, Parameter
 
 from httpdyno.cli.completion import offer_formats, offer_runs
-from httpdyno.cli.verb import Input, is_given
+from httpdyno.cli.verb import Input, is_given, spelled_name
 from httpdyno.errors import UnknownName, UnreadableRun, UsageError, suggestion
 
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ RUN_HELP: Final = "its folder, its name below the folder of runs, latest or prev
 LATEST: Final = "latest"
 
 
-def known_format(context: Context, _: Parameter, name: str | None) -> str | None:
+def known_format(context: Context, parameter: Parameter, name: str | None) -> str | None:
     """Raise ``UnknownName`` for an unknown format, before anything is measured."""
     if name is not None and not context.resilient_parsing and name not in (known := offer_formats(context)):
-        raise UnknownName(f"--format: {name!r} is unknown; {suggestion(name, known)}")
+        raise UnknownName(f"{spelled_name(parameter, context)}: {name!r} is unknown; {suggestion(name, known)}")
     return name
 
 

@@ -1,7 +1,7 @@
 """The results of a verb at its end: the table, the page, where the run is, failed builds."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,17 +56,14 @@ def _absent_subjects(run: Run) -> dict[str, str]:
     return {name: f"unavailable: {reasons.get(name, 'httpdyno has no such subject')}" for name in missing}
 
 
-def _has_place(tables: Sequence[Table], format_name: str) -> bool:
-    """Return whether the printed tables include reservations: not in CSV, nor for programs in a table without rows."""
-    without_rows = read_by_programs(format_name) and not any(table.rows for table in tables)
-    return format_name != "csv" and not without_rows
+def print_reserved(tables: Sequence[Table], reservations: Callable[[], Sequence[Note]], format_name: str) -> None:
+    """Write tables to stdout with their reservations.
 
-
-def print_reserved(tables: Sequence[Table], reservations: Sequence[Note], format_name: str) -> None:
-    """Write tables to stdout with their reservations, which go to stderr where the format has no place for them."""
+    Those go to stderr in CSV, and for programs in a table without rows, since neither has a place for them.
+    """
     print_tables(tables, format_name)
-    if not _has_place(tables, format_name):
-        for note in reservations:
+    if format_name == "csv" or (read_by_programs(format_name) and not any(table.rows for table in tables)):
+        for note in reservations():
             tell(note.text)
 
 
@@ -74,8 +71,7 @@ def print_run(run: Run, format_name: str, columns: str | None = None, *, verbose
     """Write the tables of a run to stdout, with its reservations."""
     tables = shown_tables(run, format_name, _absent_subjects(run), columns, verbose=verbose)
     # Reading the trials again takes about a millisecond each: only where the tables lack the reservations.
-    notes = () if _has_place(tables, format_name) else table_reservations(run.manifest, run.records())
-    print_reserved(tables, notes, format_name)
+    print_reserved(tables, lambda: table_reservations(run.manifest, run.records()), format_name)
 
 
 def close_run(measured: Measured) -> None:

@@ -12,7 +12,6 @@ from httpdyno.storage import storage_errors
 
 if TYPE_CHECKING:
     from httpdyno.model import Report
-    from httpdyno.store import Run
 
 
 _CHART_WIDTH: Final = 760
@@ -52,13 +51,18 @@ def report(
     """Print the table of a run and write its page: one HTML file that needs no network."""
     from httpdyno.cli.output import print_run, report_of, write_page
     from httpdyno.experiments.registry import definition_of
-    from httpdyno.runs.showing import check_columns
+    from httpdyno.runs.showing import check_columns, shown_tables
     from httpdyno.store.folder import REPORT
 
     opened = open_named_run(run, runs)
     check_columns(definition_of(opened.manifest.experiment), columns)
     if schema:
-        _print_schema(opened)
+        from httpdyno.report.formats.json import experiment_schema
+
+        (table,) = shown_tables(opened, "json")
+        with ignore_closed_pipe():
+            sys.stdout.write(experiment_schema(table.columns, opened.manifest.experiment))
+            sys.stdout.flush()
         return
     print_run(opened, format or "table", columns, verbose=verbose)
     wants_page = html is not None or (format is None and charts is None)
@@ -69,16 +73,6 @@ def report(
         tell(f"report: {write_page(page, html or opened.folder / REPORT)}")
     if charts is not None:
         tell(f"charts: {_write_charts(page, charts)}")
-
-
-def _print_schema(run: "Run") -> None:
-    from httpdyno.report.formats.json import experiment_schema
-    from httpdyno.runs.showing import shown_tables
-
-    (table,) = shown_tables(run, "json")
-    with ignore_closed_pipe():
-        sys.stdout.write(experiment_schema(table.columns, run.manifest.experiment))
-        sys.stdout.flush()
 
 
 def _write_charts(page: "Report", folder: Path) -> Path:

@@ -134,13 +134,13 @@ def _resume_named(
         again = f"httpdyno {experiment} --resume {shlex.quote(str(folder))}"
         raise UsageError(f"{folder} is a run of {experiment}; go on with: {again}")
     with interruption.at_once("the run was being reopened"):
-        resumed = resume_run(folder, make_place(None, runs), inherited=0)
-    with resumed.urls or nullcontext(), resumed.run as run:
+        run = resume_run(folder, make_place(None, runs), inherited=0)
+    with run.urls or nullcontext(), run:
         # The parent process of a detached run has asked.
         if run.live and run.manifest is not None and not (run.writer and run.writer.lock.inherited):
-            assert resumed.urls is not None, "live traffic comes from a list"
+            assert run.urls is not None, "live traffic comes from a list"
             trials = run.manifest.trials_planned - len(run.trials)
-            ask(definition.planning.traffic(run.experiment, resumed.urls, trials), interruption, agreed=agreed)
+            ask(definition.planning.traffic(run.experiment, run.urls, trials), interruption, agreed=agreed)
         yield run
 
 

@@ -8,7 +8,7 @@ from click.exceptions import Exit
 
 from httpdyno.cli.completion import offer_subjects, offering_kinds
 from httpdyno.cli.options import Cpus, Format, OutputFolder, SubjectFolders
-from httpdyno.cli.terminal import messages, print_table, results, tell
+from httpdyno.cli.terminal import messages, print_marked, print_table, tell
 from httpdyno.cli.verb import Input, VerbGroup, verb
 from httpdyno.errors import NothingMeasured
 from httpdyno.lab.interruption import Interruption
@@ -172,7 +172,9 @@ def _try_cases(
                             right = right and result.is_right
                             _print_result(build.subject.id, result)
                 if unseen:
-                    _print_line("unseen", f"{build.subject.id}: {', '.join([*unseen, 'its claims'])}")
+                    print_marked(
+                        "unseen", f"{build.subject.id}: {', '.join([*unseen, 'its claims'])}", _COLOURS["unseen"]
+                    )
             if builds:
                 run.close(whole=True)
                 tell(f"run: {run.folder}")
@@ -194,16 +196,10 @@ def _require_builds(outcomes: Iterable["BuildOutcome"], *, every: bool) -> None:
 def _print_result(subject: str, result: "CaseResult") -> None:
     """Print a result, and what has to change."""
     for finding in result.findings:
-        _print_line(result.mark, f"{subject}: {result.title}{f': {finding.seen}' if finding.seen else ''}")
+        seen = f": {finding.seen}" if finding.seen else ""
+        print_marked(result.mark, f"{subject}: {result.title}{seen}", _COLOURS.get(result.mark))
         if finding.change:
-            results().out(f"{'':<8}to change: {finding.change}")
-
-
-def _print_line(mark: str, text: str) -> None:
-    from httpdyno.report.cell import without_controls
-
-    results().out(f"{mark:<8}", style=_COLOURS.get(mark), end="")
-    results().out(without_controls(text))
+            print_marked("", f"to change: {finding.change}")
 
 
 app = VerbGroup(

@@ -63,6 +63,15 @@ def tell(line: str) -> None:
     sys.stderr.flush()
 
 
+def print_marked(mark: str, text: str, colour: str | None = None) -> None:
+    """Write a text to stdout behind a coloured mark, with control characters escaped."""
+    from httpdyno.report.cell import without_controls
+
+    console = results()
+    console.out(f"{mark:<8}", style=colour, end="")
+    console.out(without_controls(text))
+
+
 def print_table(table: "Table", format_name: str) -> None:
     """Write a table to stdout."""
     print_tables([table], format_name)

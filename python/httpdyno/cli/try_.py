@@ -49,7 +49,7 @@ def _try(**typed: Any) -> None:  # noqa: ANN401
             tell(note.text)
     else:
         tables = tables_of(definition, measured.trials, {}, format_name, typed["columns"])
-        print_reserved(reserved(tables, notes, format_name), notes, format_name)
+        print_reserved(reserved(tables, notes, format_name), lambda: notes, format_name)
     close_run(measured)
 
 

@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import Parameter as FunctionParameter
 from inspect import signature
@@ -12,6 +11,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 import click
+from click.core import augment_usage_errors
 
 from httpdyno.cli.completion import offering_kinds
 from httpdyno.errors import HttpdynoError
@@ -56,6 +56,8 @@ class Input:
     """Checks the value, and returns it."""
     group: str = ""
     """The heading in help."""
+    hidden: bool = False
+    """Whether help and the shell leave it out: an earlier name of another option."""
 
     @property
     def flag(self) -> str:
@@ -138,6 +140,7 @@ def make_parameter(
     if not mark.flag:
         return VerbArgument([name], **how | {"nargs": -1 if several else 1})
     how |= {"is_flag": True} if kind is bool else {"multiple": several}
+    how["hidden"] = getattr(mark, "hidden", False)
     return VerbOption(
         [*mark.flag.split(", "), name], group=group or mark.group, shown_default=mark.shown_default, **how
     )
@@ -193,14 +196,26 @@ class VerbCommand(click.Command):
         """Headings of options, in this order; an option without a heading stands below the last."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options; errors of those from the environment name the variable."""
-        with _name_variables(self.params, ctx):
-            return super().parse_args(ctx, args)
+        """Read the options and arguments; raise ``click.UsageError`` for arguments that are left."""
+        takes_more, ctx.allow_extra_args = ctx.allow_extra_args, True
+        with augment_usage_errors(ctx):
+            rest = super().parse_args(ctx, args)
+        if rest and not takes_more and not ctx.resilient_parsing:
+            raise click.UsageError(f"{' '.join(rest)}: more than it takes", ctx)
+        return rest
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
-        """Run the verb; errors of options from the environment name the variable."""
-        with _name_variables(self.params, ctx):
+        """Run the verb; in errors of options that the environment has set, name the variable."""
+        try:
             return super().invoke(ctx)
+        except HttpdynoError as error:
+            for param in self.params:
+                option = param.opts[0]
+                if is_given(ctx, param.name or "", "ENVIRONMENT") and error.line.startswith(
+                    (f"{option}:", f"{option} ")
+                ):
+                    error.args = (spelled_name(param, ctx) + error.line.removeprefix(option),)
+            raise
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help."""
@@ -218,7 +233,7 @@ class VerbCommand(click.Command):
     def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
         """Return the sections of the help: rows of two columns by their headings."""
         found: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *self.groups)}
-        for param in self.get_params(ctx):
+        for param in (one for one in self.get_params(ctx) if not getattr(one, "hidden", False)):
             title, term = "Arguments", str(param.metavar)
             if isinstance(param, click.Option):
                 title = getattr(param, "group", "") or (self.groups[-1] if self.groups else "Options")
@@ -356,16 +371,3 @@ def spelled_name(param: click.Parameter, context: click.Context | None) -> str:
     if isinstance(param, VerbArgument):
         return str(param.metavar)
     return next((spelled for spelled in param.opts if spelled.startswith("--")), param.opts[0])
-
-
-@contextmanager
-def _name_variables(params: Sequence[click.Parameter], ctx: click.Context) -> Iterator[None]:
-    """Name the variable in errors of options that the environment has set."""
-    try:
-        yield
-    except HttpdynoError as error:
-        for param in params:
-            option = param.opts[0]
-            if is_given(ctx, param.name or "", "ENVIRONMENT") and error.line.startswith((f"{option}:", f"{option} ")):
-                error.args = (spelled_name(param, ctx) + error.line.removeprefix(option),)
-        raise

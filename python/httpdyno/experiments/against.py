@@ -6,27 +6,26 @@ from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.experiment import Tell
 from httpdyno.experiments.options import WEBS
 from httpdyno.lab.engine import Engine, Reached
-from httpdyno.model import LIVE
-
-
-def reject_conflicts(*, link: str, peer: str | None = None) -> None:
-    """Refuse options that conflict with another machine's network or origin."""
-    if link != "direct":
-        raise UsageError("--link conflicts with --against, which uses a real network; leave one out")
-    if peer is not None:
-        raise UsageError(
-            f"--peer {peer} conflicts with --against, which uses the other machine's origin; leave one out"
-        )
+from httpdyno.model import LIVE, Subject
 
 
 def negotiate_web(
-    against: str, engine: Engine, tell: Tell, *, web: str | None, seed: int | None, fixed: bool = False
+    against: str,
+    engine: Engine,
+    tell: Tell,
+    *,
+    web: str | None,
+    seed: int | None,
+    fixed: bool = False,
+    link: str = "direct",
 ) -> Reached:
     """Identify another machine's origin, print it, and return it with the web and the seed of the run.
 
     Without ``web``, the origin's is used; without ``seed`` the origin's, or the default of a named web. ``fixed``: no
-    other web is possible. An origin with another web or seed is refused.
+    other web is possible. An origin with another web or seed is refused, and so is an emulated ``link`` to it.
     """
+    if link != "direct":
+        raise UsageError("--link conflicts with --against, which uses a real network; leave one out")
     if web == LIVE:
         raise UsageError("--against conflicts with --web live, which has no origin; leave one out")
     try:
@@ -48,3 +47,37 @@ def negotiate_web(
             f"{another}start it with --web {web} --seed {here.seed}"
         )
     return replace(there, web=web, seed=here.seed)
+
+
+def server_settings(
+    engine: Engine,
+    tell: Tell,
+    *,
+    against: str | None,
+    link: str,
+    peer: Subject | None,
+    web: str | None,
+    seed: int | None,
+    default: str,
+    fixed: bool = False,
+) -> dict[str, str | int | None]:
+    """Return the settings of the server: another machine's origin, a peer, or the engine's origin of a web.
+
+    ``web`` and ``default`` are the requested and the default web; ``fixed``: no other one is possible.
+    """
+    if against is not None:
+        if peer is not None:
+            raise UsageError(
+                f"--peer {peer.id} conflicts with --against, which uses the other machine's origin; leave one out"
+            )
+        there = negotiate_web(against, engine, tell, web=web, seed=seed, fixed=fixed, link=link)
+        against, web, seed = there.url, there.web, there.seed
+    found = engine.web(web or default, seed=seed)
+    return {
+        "against": against,
+        "peer": peer.id if peer else None,
+        "peer_folder": str(peer.folder) if peer else None,
+        "web": web or default,
+        "seed": found.seed,
+        "web_digest": found.digest,
+    }

@@ -256,13 +256,6 @@ def web_option(default: str, *, live: bool = False) -> Option:
     )
 
 
-class Example(NamedTuple):
-    """A command line and its purpose."""
-
-    line: str
-    meaning: str
-
-
 @dataclass(frozen=True, slots=True)
 class Verb:
     """The verb of an experiment. It lives with the options, so that help and parsing import no measuring code."""
@@ -275,7 +268,8 @@ class Verb:
     """Its help, in one sentence."""
     names: str
     """Help for the subjects: possible names, and the default."""
-    examples: Sequence[Example] = ()
+    examples: Sequence[tuple[str, str]] = ()
+    """Command lines, each with its purpose."""
     named: str = "SUBJECT"
     kinds: Sequence[SubjectKind] = (SubjectKind.CLIENT,)
     """Kinds of subjects that can be named."""

@@ -12,11 +12,8 @@ ORIGIN = "origin"
 """Name of the engine's own origin, the default peer."""
 
 
-def find_peer(catalogue: Catalogue, name: str | None, endpoint: str = "") -> Subject | None:
-    """Find the server that is the peer; None for the engine's origin.
-
-    ``endpoint`` is the required endpoint, such as ``json``; empty: any.
-    """
+def find_peer(catalogue: Catalogue, name: str | None, endpoint: str) -> Subject | None:
+    """Find the server that is the peer and claims the endpoint, such as ``json``; None for the engine's origin."""
     if name is None or name == ORIGIN:
         return None
     servers = {server.id for server in catalogue.of_kind(SubjectKind.SERVER)}
@@ -25,7 +22,7 @@ def find_peer(catalogue: Catalogue, name: str | None, endpoint: str = "") -> Sub
     (server,) = catalogue.select([name])
     if server.kind is not SubjectKind.SERVER:
         raise UsageError(f"--peer {name}: it is a {server.kind}; name a server such as flask-dev, or {ORIGIN}")
-    if endpoint and endpoint not in server.capabilities.endpoints:
+    if endpoint not in server.capabilities.endpoints:
         raise UsageError(f"--peer {name}: its subject.toml does not claim to answer {endpoint!r}; name another server")
     return server
 

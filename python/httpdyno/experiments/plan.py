@@ -22,13 +22,16 @@ def usual_repeat(subjects: int, *, quick: bool = False) -> int:
 
 
 def schedule(
-    subjects: Sequence[Subject], conditions: Iterable[Condition], *, repeat: int, seed: int
+    subjects: Sequence[Subject],
+    conditions: Iterable[Condition],
+    *,
+    repeat: int,
+    seed: int,
+    able_to: Callable[[Subject, Condition], bool] = lambda *_: True,
 ) -> tuple[TrialPlan, ...]:
-    """Interleave the trials of all subjects.
+    """Interleave the trials of all subjects. Subjects skip the conditions that they are not ``able_to`` run under.
 
-    Drift of the machine (heat, neighbours) then falls on all subjects alike, and what is compared within a block was
-    measured within minutes.
-
+    Drift of the machine (heat, neighbours) affects all subjects alike, and the trials of a block run within minutes.
     Trials are numbered from 0 in the order in which they run. ``seed`` decides the order within each block, the same on
     every machine.
     """
@@ -37,19 +40,10 @@ def schedule(
     grid = list(conditions)
     plans: list[TrialPlan] = []
     for block, condition in enumerate(grid * repeat):
-        for position, subject in enumerate(shuffled(subjects, block, seed)):
+        able = [subject for subject in shuffled(subjects, block, seed) if able_to(subject, condition)]
+        for position, subject in enumerate(able):
             plans.append(TrialPlan(len(plans), block, position, subject, condition))
     return tuple(plans)
-
-
-def renumbered(plans: Iterable[TrialPlan]) -> tuple[TrialPlan, ...]:
-    """Renumber the remaining trials of a schedule and their positions in blocks, without gaps."""
-    positions: Counter[int] = Counter()
-    found: list[TrialPlan] = []
-    for plan in plans:
-        found.append(replace(plan, number=len(found), position=positions[plan.block]))
-        positions[plan.block] += 1
-    return tuple(found)
 
 
 def shuffled(subjects: Iterable[Subject], block: int, seed: int) -> list[Subject]:
@@ -129,6 +123,23 @@ class ListedPlan(Plan):
         """Return the first trial that the list does not have, or has in another place; None if all fit."""
         planned = {plan.number: plan for plan in self.trials}
         return next((one for one in finished if not _is_planned(one, planned.get(one.trial))), None)
+
+
+def listed_blocks(
+    subjects: Sequence[Subject],
+    conditions: Sequence[Condition],
+    *,
+    repeat: int | None,
+    quick: bool,
+    seed: int,
+    able_to: Callable[[Subject, Condition], bool] = lambda *_: True,
+) -> ListedPlan:
+    """Return the blocks of an experiment with fixed conditions: ``repeat`` of each, by default the usual number."""
+    blocks = usual_repeat(len(subjects), quick=quick) if repeat is None else repeat
+    plans = schedule(subjects, conditions, repeat=blocks, seed=seed, able_to=able_to)
+    if subjects and not plans:
+        raise InvalidValue("no subject supports these settings; choose other subjects, or other settings")
+    return ListedPlan(plans, {"repeat": blocks})
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +330,7 @@ class SearchPlan(Plan):
     """A condition like those that will be tried, to guess how long one of them takes."""
     most: int = field()
     choose: Callable[[Subject, Sequence[Trial]], NextTrial | None]
-    """Chooses for a subject from its own trials that are there, in the order of their numbers."""
+    """Chooses the next trial of an available subject from its existing trials, in the order of their numbers."""
     seed: int = 1
     """Decides the order within each round."""
 
@@ -340,8 +351,9 @@ class SearchPlan(Plan):
 
     def _first(self, subjects: Iterable[Subject], seen: Sequence[Trial], block: int, position: int) -> TrialPlan | None:
         for subject in shuffled(subjects, block, self.seed):
-            chosen = self.choose(subject, [trial for trial in seen if trial.subject == subject.id])
-            if chosen is not None:
+            own = [trial for trial in seen if trial.subject == subject.id]
+            # An unavailable subject has one trial, with the reason.
+            if all(trial.outcome is not Outcome.UNAVAILABLE for trial in own) and (chosen := self.choose(subject, own)):
                 return TrialPlan(len(seen), block, position, subject, chosen.condition, chosen.why)
         return None
 

@@ -6,19 +6,15 @@ from dataclasses import replace
 
 from httpdyno.experiments.definition import Definition, Presentation
 from httpdyno.experiments.published import compare_preset_run
-from httpdyno.judge import marked_ranks, rank
-from httpdyno.model import Chart, Metric, Ranking, Report, Table, Trial, counted
+from httpdyno.judge import marked_ranks, rank_conditions
+from httpdyno.model import Chart, Ranking, Report, Table, Trial, counted
 from httpdyno.report.sections.charts import (
     ConditionTrials,
-    distribution_chart,
     memory_chart,
-    percentile_chart,
-    ranking_chart,
-    ratio_chart,
-    response_times,
-    status_chart,
+    outcome_charts,
+    ranking_charts,
+    response_time_charts,
     throughput_chart,
-    verdict_chart,
     verdict_counts,
 )
 from httpdyno.report.sections.facts import run_facts
@@ -27,7 +23,7 @@ from httpdyno.report.sections.reservation import reservations
 from httpdyno.report.sections.tables import (
     comparison_table,
     error_table,
-    link_tables,
+    link_table,
     ranking_table,
     rows_apart,
     rule_table,
@@ -53,7 +49,7 @@ def base_report(
     """Return a report with the parts that all experiments share.
 
     ``names`` are those of the subjects of ``trials``, the best first; ``counts`` is the size of the run for the title:
-    ``3 subjects, 9 trials``.
+    ``3 subjects, 9 trials``. Charts that show nothing are left out.
     """
     presentation = definition.presentation
     metric = None if presentation.ranked_by is None else presentation.ranking_metric
@@ -71,40 +67,37 @@ def base_report(
         rules=rule_table(trials, definition.judging.rules),
         validity=trial_overview(trials, names, run.ceiling(), rules=definition.judging.rules),
         errors=error_table(trials, names, run.samples()),
-        charts=tuple(charts),
+        charts=tuple(chart for chart in charts if chart.series or chart.tiles or chart.marks),
         published=compare_preset_run(run, definition),
-        evidence=link_tables(trials),
+        evidence=tuple(table for table in (link_table(trials),) if table.rows),
     )
 
 
-_Draw = Callable[
-    [Run, ConditionTrials, Ranking, Metric, Mapping[str, str], Mapping[int, Mapping[str, int]]], Iterator[Chart]
-]
-"""Draw the charts of one condition."""
+def usual_charts(of: ConditionTrials) -> Iterator[Chart]:
+    """Draw the charts of any experiment: ranking, ratios, course, response times, verdicts and status codes."""
+    yield from ranking_charts(of)
+    yield throughput_chart(of)
+    yield memory_chart(of)
+    yield from response_time_charts(of)
+    yield from outcome_charts(of)
 
 
-def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) -> Report:
-    """Return the report of a run whose rows and colours are its subjects.
-
-    ``draw`` draws the charts of a condition; None: ``usual_charts``.
-    """
-    trials, presentation = run.records(), definition.presentation
+def usual_report(
+    run: Run, definition: Definition, draw: Callable[[ConditionTrials], Iterable[Chart]] = usual_charts
+) -> Report:
+    """Return the report of a run whose rows and colours are its subjects; ``draw`` draws the charts of a condition."""
+    trials, presentation, samples = run.records(), definition.presentation, run.samples()
     table = presentation.table(trials)
-    groups, rankings, names = _ranked(presentation, trials, table)
-    verdicts = verdict_counts(run.samples())
-    wrong = wrong_answers(trials, names, run.samples())
+    groups, rankings, names = rank_subjects(presentation, trials, table)
+    verdicts, metric = verdict_counts(samples), presentation.ranking_metric if presentation.ranked_by else None
+    wrong = wrong_answers(trials, names, samples)
     charts: list[Chart] = []
     for number, (condition, group) in enumerate(groups.items()):
-        by_name = {names[subject]: [t for t in group if t.subject == subject] for subject in names}
-        of, ranking = ConditionTrials(condition, by_name, tuple(names.values())), rankings.get(condition)
-        if ranking is None:
-            drawn = _common_charts(run, of, verdicts)
-        else:
-            drawn = (draw or usual_charts)(run, of, ranking, presentation.ranking_metric, names, verdicts)
+        of = ConditionTrials(group, names, samples, verdicts, rankings.get(condition), metric)
         # A chart of the only condition keeps its name.
         charts += (
             replace(chart, name=f"{chart.name}-{number}", title=f"{chart.title}, {condition}") if condition else chart
-            for chart in drawn
+            for chart in draw(of)
         )
     report = base_report(
         run,
@@ -112,7 +105,7 @@ def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) ->
         trials,
         names,
         counts=f"{counted(len(names), 'subject')}, {counted(len(trials), 'trial')}",
-        headline=usual_headline(presentation, trials, table),
+        headline=_headline(presentation, groups, rankings, names),
         table=ranking_table(marked_ranks(rows_apart(table)), presentation.ranked_by),
         charts=charts,
         rankings=rankings.values(),
@@ -122,7 +115,15 @@ def usual_report(run: Run, definition: Definition, draw: _Draw | None = None) ->
 
 def usual_headline(presentation: Presentation, trials: Sequence[Trial], table: Table) -> str:
     """Return the answer of a run in one line, as its report begins with it; ``table`` is that of its trials."""
-    groups, rankings, names = _ranked(presentation, trials, table)
+    return _headline(presentation, *rank_subjects(presentation, trials, table))
+
+
+def _headline(
+    presentation: Presentation,
+    groups: Mapping[str, Sequence[Trial]],
+    rankings: Mapping[str, Ranking],
+    names: Mapping[str, str],
+) -> str:
     if not groups:
         return "Nothing was measured: the run has no finished trial"
     sentences = []
@@ -139,7 +140,7 @@ def usual_headline(presentation: Presentation, trials: Sequence[Trial], table: T
     return ". ".join(sentences)
 
 
-def _ranked(
+def rank_subjects(
     presentation: Presentation, trials: Sequence[Trial], table: Table
 ) -> tuple[dict[str, list[Trial]], dict[str, Ranking], dict[str, str]]:
     """Return the trials and the ranking of each condition, and the names of subjects, ranked ones first.
@@ -149,41 +150,8 @@ def _ranked(
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
         groups.setdefault(trial.condition, []).append(trial)
-    rankings = (
-        {}
-        if presentation.ranked_by is None
-        else {
-            condition: rank(group, presentation.ranking_metric, disturbed=presentation.ranks_disturbed)
-            for condition, group in groups.items()
-        }
-    )
+    rankings: dict[str, Ranking] = {}
+    if presentation.ranked_by is not None:
+        rankings = rank_conditions(trials, presentation.ranking_metric, disturbed=presentation.ranks_disturbed)
     order = [standing.subject for ranking in rankings.values() for standing in ranking.standings]
     return groups, rankings, subject_names(trials, (*order, *map(str, table.values("subject"))))
-
-
-def usual_charts(
-    run: Run,
-    of: ConditionTrials,
-    ranking: Ranking,
-    metric: Metric,
-    names: Mapping[str, str],
-    verdicts: Mapping[int, Mapping[str, int]],
-) -> Iterator[Chart]:
-    """Draw the charts of any experiment that ranks: ranking, ratios, and the common charts."""
-    ranked = (ranking_chart(of, ranking, metric, names), ratio_chart(of, ranking, names))
-    yield from (chart for chart in ranked if chart is not None)
-    yield from _common_charts(run, of, verdicts)
-
-
-def _common_charts(run: Run, of: ConditionTrials, verdicts: Mapping[int, Mapping[str, int]]) -> Iterator[Chart]:
-    """Draw the charts of any experiment: course, response times, verdicts and status codes."""
-    times = response_times(of, run.samples())
-    drawn = (
-        throughput_chart(of),
-        memory_chart(of),
-        percentile_chart(of, times),
-        distribution_chart(of, times),
-        verdict_chart(of, verdicts),
-        status_chart(of),
-    )
-    yield from (chart for chart in drawn if chart is not None)

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from httpdyno.errors import InvalidValue, UnreadableRun
 from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.options import option_fields
+from httpdyno.model import Condition, Link, Workload
 from httpdyno.store import WebIdentity
 
 _OF_WEB: Final = frozenset({"web", "seed", "web_digest"})
@@ -70,6 +71,23 @@ class OfOneWeb:
     seed: int
     web_digest: str | None
     """The engine's default web and seed; None on the real internet."""
+    link_seed: int
+    against: str | None
+    memory_bytes: int | None
+
+    def base_condition(self, experiment: str, workload: Workload, link: str, concurrency: int | None) -> Condition:
+        """Return a condition with the web, the link and the memory limit of the experiment."""
+        return Condition(
+            experiment,
+            self.web,
+            workload,
+            self.seed,
+            concurrency,
+            Link.parse(link),
+            self.link_seed,
+            self.against,
+            memory_bytes=self.memory_bytes,
+        )
 
     def webs(self) -> tuple[WebIdentity, ...]:
         """Return the web of all trials."""

@@ -13,7 +13,7 @@ from httpdyno.judge.rankable import (
     verdict_of,
     worst_validity,
 )
-from httpdyno.judge.ranking import rank
+from httpdyno.judge.ranking import rank, rank_conditions
 from httpdyno.judge.reference import (
     Expectations,
     Reference,

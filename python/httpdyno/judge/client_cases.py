@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
+from math import inf
 from typing import Any, Final
 
 import polars as pl
@@ -70,7 +72,7 @@ STALL: Final = "https://stall-headers.test/"
 _MOST_AT_ONCE: Final = 20
 """As many at once as a client is measured with, if that is fewer: a browser cannot open twenty pages in a second."""
 
-_UNCHECKED: Final = "with CHECK=json parse the content, and print CheckFailed unless its first numbers is 123123"
+_CHECK_JSON: Final = "with CHECK=json parse the content, and print CheckFailed unless its first numbers is 123123"
 _ELSEWHERE: Final = {"invalid_url"}
 """Causes that have a clause of their own."""
 _STRICT_ROW: Final = re.compile(
@@ -96,14 +98,9 @@ _CHANGES: Final = {
 def contract_cases(subject: Subject) -> tuple[ClientCase, ...]:
     """Return a case for each clause of the contract, crawl after crawl."""
     stimuli = {stimulus.name: stimulus for stimulus in _stimuli(subject)}
+    clause = "subjects/CONTRACT.md#client"
     return tuple(
-        Case(
-            f"contract/{title.replace(' ', '-')}",
-            title,
-            "subjects/CONTRACT.md#client",
-            stimuli[name],
-            breaches,
-        )
+        Case(f"contract/{title.replace(' ', '-')}", title, clause, stimuli[name], breaches)
         for name, clauses in _CLAUSES.items()
         for title, breaches in clauses.items()
     )
@@ -156,7 +153,7 @@ def _answers(crawled: Crawled) -> Sequence[Breach]:
 
 
 def _documents(crawled: Crawled) -> Sequence[Breach]:
-    # Whether it was seen when it says is asked of the crawls that are made again with more time.
+    # Times are judged in the crawls that are repeated with more time.
     return _differences(row for row in crawled.wrong if row["verdict"] != Verdict.WRONG_TIME)
 
 
@@ -166,7 +163,7 @@ def _differences(wrong: Iterable[Mapping[str, Any]]) -> Sequence[Breach]:
         verdict, cause, words = Verdict(row["verdict"]), row["cause"], sample_words(row)
         if cause in _ELSEWHERE or verdict is Verdict.NOT_REACHED:
             continue
-        change = _UNCHECKED if cause == WRONG_CONTENT else _CHANGES.get(verdict, READS_ON)
+        change = _CHECK_JSON if cause == WRONG_CONTENT else _CHANGES.get(verdict, READS_ON)
         why = f" ({cause})" if cause and cause not in words else ""
         found.setdefault((verdict, change), []).append(f"[{words}] {row['url']}{why}")
     return tuple(Breach(f"{verdict}: {listed(which)}", change) for (verdict, change), which in found.items())
@@ -174,21 +171,18 @@ def _differences(wrong: Iterable[Mapping[str, Any]]) -> Sequence[Breach]:
 
 def _timeout(crawled: Crawled) -> Sequence[Breach]:
     # With more time a client that gives up too early is never late: this shows whose timeout is a constant.
-    samples = crawled.judged.samples.filter(pl.col("url") == STALL)
-    took_s = [duration / 1e9 for duration in samples["duration_ns"].drop_nulls()]
-    if all(took >= _SHORT_SHARE * crawled.asked.workload.timeout_s for took in took_s):
-        return ()
-    change = "take the timeout from REQUEST_TIMEOUT, for all that a URL takes together"
-    return (
-        Breach(
-            f"gave up {STALL} after {min(took_s):.2f} s, with REQUEST_TIMEOUT={crawled.asked.workload.timeout_s:g}",
-            change,
-        ),
+    timeout_s = crawled.asked.workload.timeout_s
+    durations_ns = crawled.judged.samples.filter(pl.col("url") == STALL)["duration_ns"].drop_nulls()
+    took_s = min(durations_ns, default=inf) / 1e9
+    return _unless(
+        took_s >= _SHORT_SHARE * timeout_s,
+        f"gave up {STALL} after {took_s:.2f} s, with REQUEST_TIMEOUT={timeout_s:g}",
+        "take the timeout from REQUEST_TIMEOUT, for all that a URL takes together",
     )
 
 
-def _other_timeout(crawled: Crawled) -> Sequence[Breach]:
-    return (*_answers(crawled), *_timeout(crawled))
+def _unless(is_right: bool, seen: str, change: str) -> Sequence[Breach]:
+    return () if is_right else (Breach(seen, change),)
 
 
 def _rows(crawled: Crawled) -> Sequence[Breach]:
@@ -199,7 +193,7 @@ def _rows(crawled: Crawled) -> Sequence[Breach]:
         "print url,code,start_time,duration,body_length: an error's name of letters, digits and _.-, RFC 3339 with "
         "microseconds and offset, milliseconds with decimals"
     )
-    return (Breach(listed(broken), change),) if broken else ()
+    return _unless(not broken, listed(broken), change)
 
 
 def _is_strict(line: str) -> bool:
@@ -213,11 +207,6 @@ def _is_strict(line: str) -> bool:
     return True
 
 
-def _codings(crawled: Crawled) -> Sequence[Breach]:
-    # /gzip is never sent plain, /brotli and /zstd come in that coding to a client that offers it: the length tells.
-    return _answered(crawled, CODINGS, "offer in Accept-Encoding what the library decodes, and decode it")
-
-
 def _blanks(crawled: Crawled) -> Sequence[Breach]:
     if "" in crawled.lines or "" in crawled.codes:
         return (Breach("an empty line has a row", "skip empty lines"),)
@@ -227,75 +216,78 @@ def _blanks(crawled: Crawled) -> Sequence[Breach]:
 
 def _answered(crawled: Crawled, urls: Sequence[str], change: str) -> Sequence[Breach]:
     not_so = [f"[{crawled.codes.get(url, 'no row')}] {url}" for url in urls if crawled.codes.get(url) != "200"]
-    return (Breach(listed(not_so), change),) if not_so else ()
+    return _unless(not not_so, listed(not_so), change)
 
 
 def _at_once(crawled: Crawled) -> Sequence[Breach]:
-    if crawled.peak == AT_ONCE:
-        return ()
+    seen = f"with CONCURRENCY={AT_ONCE} at most {crawled.peak} requests were in flight"
     change = "have as many URLs in flight as CONCURRENCY says, and start the next one when one is done"
-    return (Breach(f"with CONCURRENCY={AT_ONCE} at most {crawled.peak} requests were in flight", change),)
+    return _unless(crawled.peak == AT_ONCE, seen, change)
 
 
 def _one_at_a_time(crawled: Crawled) -> Sequence[Breach]:
-    if crawled.peak == 1:
-        return ()
-    return (Breach(f"with CONCURRENCY=1 up to {crawled.peak} requests were in flight", "never exceed CONCURRENCY"),)
+    seen = f"with CONCURRENCY=1 up to {crawled.peak} requests were in flight"
+    return _unless(crawled.peak == 1, seen, "never exceed CONCURRENCY")
 
 
 def _user_agent(crawled: Crawled) -> Sequence[Breach]:
     counters = crawled.trial.counters
-    if counters.user_agents == (Count(USER_AGENT, counters.requests or 0),):
-        return ()
     sent = ", ".join(repr(count.name) for count in counters.user_agents or ()) or "none"
-    return (Breach(f"asked for {USER_AGENT!r}, the origin saw {sent}", "send USER_AGENT with every request"),)
+    return _unless(
+        counters.user_agents == (Count(USER_AGENT, counters.requests or 0),),
+        f"asked for {USER_AGENT!r}, the origin saw {sent}",
+        "send USER_AGENT with every request",
+    )
 
 
 def _no_urls(crawled: Crawled) -> Sequence[Breach]:
     errors = {url for url, code in crawled.rows if not code.isdigit()}
     missed = [repr(line) for line in NO_URLS if line not in errors]
     change = "a line that is not an absolute http or https URL is a row with an error's name, such as InvalidURL"
-    return (Breach(f"no error for {listed(missed)}", change),) if missed else ()
+    return _unless(not missed, f"no error for {listed(missed)}", change)
 
 
 def _twice(crawled: Crawled) -> Sequence[Breach]:
     rows = sum(line.startswith(f"{TWICE},") for line in crawled.lines)
     # No honest answer redirects and none fails: each is a request, and there is no other.
     requests, due = crawled.trial.counters.requests, sum(code.isdigit() for _, code in crawled.rows)
-    if rows == TIMES and requests == due:
-        return ()
-    seen = f"{TWICE} was given {TIMES} times: {rows} rows; {requests} requests where {due} are due in all"
-    return (Breach(seen, "fetch a URL as often as it is given, once each time: no cache, no further request"),)
+    return _unless(
+        rows == TIMES and requests == due,
+        f"{TWICE} was given {TIMES} times: {rows} rows; {requests} requests where {due} are due in all",
+        "fetch a URL as often as it is given, once each time: no cache, no further request",
+    )
 
 
 def _streams(crawled: Crawled) -> Sequence[Breach]:
     # Each line comes when the one before it has been answered: a client that waits for more of them waits for ever.
     in_turn = [line.rsplit(",", 4)[0] for line in crawled.lines] == list(LATE)
-    if in_turn and all(crawled.codes[url] == "200" for url in LATE):
-        return ()
-    return (Breach("a line that comes late was not fetched when it came", _READS_LATE),)
+    is_right = in_turn and all(crawled.codes[url] == "200" for url in LATE)
+    return _unless(is_right, "a line that comes late was not fetched when it came", _READS_LATE)
 
 
 def _empty(crawled: Crawled) -> Sequence[Breach]:
     status = crawled.trial.counters.exit_code
-    if status == 0 and not crawled.output:
-        return ()
-    return (Breach(f"of an empty list: status {status}, {len(crawled.lines)} rows", READS_ON),)
+    seen = f"of an empty list: status {status}, {len(crawled.lines)} rows"
+    return _unless(status == 0 and not crawled.output, seen, READS_ON)
 
 
 def _unsupported(crawled: Crawled) -> Sequence[Breach]:
     status, reason = crawled.trial.counters.exit_code, crawled.trial.reason or ""
-    if status == _CANNOT_HONOUR and not crawled.output and "HTTP_VERSION" in reason:
-        return ()
-    change = "end with status 127 before a line is read, and one line on stderr that names the variable"
-    return (Breach(f"HTTP_VERSION=nonsense: status {status}, {len(crawled.lines)} rows", change),)
+    return _unless(
+        status == _CANNOT_HONOUR and not crawled.output and "HTTP_VERSION" in reason,
+        f"HTTP_VERSION=nonsense: status {status}, {len(crawled.lines)} rows",
+        "end with status 127 before a line is read, and one line on stderr that names the variable",
+    )
 
 
-_CLAUSES: Final = {
+_CLAUSES: Final[Mapping[str, Mapping[str, Callable[[Crawled], Sequence[Breach]]]]] = {
     "empty": {"an empty list": _empty},
     "plain": {
         "honest answers": _answers,
-        "content codings": _codings,
+        # /gzip is never sent plain, /brotli and /zstd only in their coding to a client that offers it.
+        "content codings": partial(
+            _answered, urls=CODINGS, change="offer in Accept-Encoding what the library decodes, and decode it"
+        ),
         "CONCURRENCY": _at_once,
         "USER_AGENT": _user_agent,
         "blanks and line ends": _blanks,
@@ -305,7 +297,7 @@ _CLAUSES: Final = {
     "sequential": {"one at a time": _one_at_a_time, "documents": _documents},
     "late": {"streaming": _streams},
     "faults": {"faults are distinguished": _answers, "form of the rows": _rows, "REQUEST_TIMEOUT": _timeout},
-    "stall": {"another REQUEST_TIMEOUT": _other_timeout},
+    "stall": {"another REQUEST_TIMEOUT": lambda crawled: (*_answers(crawled), *_timeout(crawled))},
     "unsupported": {"a setting that cannot be honoured": _unsupported},
 }
 """What each crawl shows, by the title of the case."""
@@ -333,7 +325,7 @@ _ASKED: Final = {
     "http 2": "with HTTP_VERSION=2 speak that version alone, and print an error's name for a host without it",
     "keepalive on": "with KEEPALIVE=1 send further requests over a connection that is open",
     "keepalive off": "with KEEPALIVE=0 give every request a connection of its own",
-    "check json": "with CHECK=json parse the content, and print CheckFailed unless its first numbers is 123123",
+    "check json": _CHECK_JSON,
     "harness timeit": "with HARNESS=timeit time calls of its own, and print what CONTRACT.md says of them",
 }
 """What the contract asks of a client that makes a claim."""
@@ -348,8 +340,13 @@ def claim_cases(subject: Subject) -> tuple[ClientCase, ...]:
     given: Mapping[str, tuple[bool, Sequence[str], dict[str, Any], Callable[[Crawled], bool]]] = {
         "http 1.1": ("1.1" in claims.http, _OF_BOTH, {"http_version": "1.1"}, _only_http_1_1),
         "http 2": ("2" in claims.http, (*_OF_BOTH, _WITHOUT_2), {"http_version": "2"}, _only_http_2),
-        "keepalive on": (True in claims.keepalive, _SEVERAL, {}, _reuses),
-        "keepalive off": (False in claims.keepalive, _SEVERAL, {"keepalive": False}, _never_reuses),
+        "keepalive on": (True in claims.keepalive, _SEVERAL, {}, partial(_keeps_alive, alive=True)),
+        "keepalive off": (
+            False in claims.keepalive,
+            _SEVERAL,
+            {"keepalive": False},
+            partial(_keeps_alive, alive=False),
+        ),
         "check json": ("json" in claims.check, (_JSON, _NO_JSON), {"check": "json"}, _checks_json),
         "harness timeit": ("timeit" in claims.harness, (_TIMED,), {"harness": "timeit"}, _times_its_calls),
     }
@@ -387,12 +384,9 @@ def _only_http_2(crawled: Crawled) -> bool:
     return _all_right(there, _OF_BOTH) and refused and only
 
 
-def _reuses(crawled: Crawled) -> bool:
-    return _all_right(crawled.codes, _SEVERAL) and bool(crawled.trial.counters.reused)
-
-
-def _never_reuses(crawled: Crawled) -> bool:
-    return _all_right(crawled.codes, _SEVERAL) and crawled.trial.counters.reused == 0
+def _keeps_alive(crawled: Crawled, *, alive: bool) -> bool:
+    reused = crawled.trial.counters.reused
+    return _all_right(crawled.codes, _SEVERAL) and reused is not None and (reused > 0) is alive
 
 
 def _checks_json(crawled: Crawled) -> bool:

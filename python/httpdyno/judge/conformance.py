@@ -199,11 +199,11 @@ class Stimulus(Generic[Asked, Seen]):
     is_settled: Callable[[Sequence[Seen]], bool] = lambda tried: not tried[-1].wants_time
     """Returns whether more time would change nothing of what the attempts so far have shown."""
     must_end: bool = False
-    """Whether its first case fails with a client that does not come to its end, and the others are not tried."""
+    """Whether a client that does not end fails the first case, and the others are not tried."""
     endless: str = ""
-    """What has to change in a client that does not come to its end; empty: what ``ENDS`` says."""
+    """What has to change in a client that does not end; empty: the sentence in ``ENDS``."""
     is_last: Callable[[Seen], bool] = lambda _: False
-    """Returns whether the subject is given nothing after this: it would be waited for in vain."""
+    """Returns whether this was the subject's last stimulus, since it would not answer another."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -299,7 +299,7 @@ def claim_case(
     claimed: bool,
     asked: str,
 ) -> Case[Asked, Seen]:
-    """Return the case of a claim: ``works`` says whether the capability is there, ``asked`` what the contract asks."""
+    """Return the case of a claim: ``works`` tests the capability; ``asked`` is the requirement of the contract."""
     change = f"{asked}; or take the claim out of its [capabilities]"
 
     def breaches(seen: Seen) -> Sequence[Breach]:

@@ -5,10 +5,10 @@ import json
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
-from typing import Final, Protocol
+from typing import Final
 
 from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.installation import RENEW_ENGINE
@@ -105,58 +105,53 @@ def read_server_record(text: str) -> ServerRecord:
 _SECOND_NS = 1_000_000_000
 
 
-class Server(Protocol):
-    """A server as a pure function; moments are nanoseconds from the first request's arrival."""
+Server = Callable[[int], int]
+"""A server as a function: from a request's arrival to the moment at which its answer is due.
 
-    def due_ns(self, arrived_ns: int) -> int:
-        """Return when the answer to a request is due; arrivals must be passed in their order."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stalling:
-    """Serves any number of requests at once, each for the same time; answers due in its one stall come at its end."""
-
-    service_ns: int
-    at_ns: int
-    length_ns: int
-
-    def due_ns(self, arrived_ns: int) -> int:
-        """Return when an answer is due."""
-        due_ns = arrived_ns + self.service_ns
-        end_ns = self.at_ns + self.length_ns
-        return end_ns if self.at_ns <= due_ns < end_ns else due_ns
+Moments are nanoseconds from the first arrival; arrivals must be passed in their order.
+"""
 
 
-@dataclass(slots=True)
-class Queue:
-    """Serves one request after the other, each for the same time: the D/1 of queueing theory."""
+def stalling_server(service_ns: int, at_ns: int = 0, length_ns: int = 0) -> Server:
+    """Serve any number of requests at once, each for the same time; answers due in the one stall come at its end."""
+    end_ns = at_ns + length_ns
 
-    service_ns: int
-    _free_ns: int = field(default=0, init=False)
+    def answer_due_ns(arrived_ns: int) -> int:
+        due_ns = arrived_ns + service_ns
+        return end_ns if at_ns <= due_ns < end_ns else due_ns
 
-    def due_ns(self, arrived_ns: int) -> int:
-        """Return when an answer is due; the next one is due later."""
-        self._free_ns = max(arrived_ns, self._free_ns) + self.service_ns
-        return self._free_ns
+    return answer_due_ns
+
+
+def queueing_server(service_ns: int) -> Server:
+    """Serve one request after the other, each for the same time: the D/1 of queueing theory."""
+    free_ns = 0
+
+    def answer_due_ns(arrived_ns: int) -> int:
+        nonlocal free_ns
+        free_ns = max(arrived_ns, free_ns) + service_ns
+        return free_ns
+
+    return answer_due_ns
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
-    """Response times for a generator that keeps its schedule."""
+class Truth:
+    """Report of a correct generator."""
 
-    response: Distribution
-    """Response times of the requests that count, from the intended send."""
-    sent: int
-    """Requests that found a connection before the schedule's end."""
+    times: Distribution
+    """Service times or, on a schedule, response times of the requests that count, from the intended send."""
+    expected: int | None = None
+    """Requests that it sends before the end of a schedule."""
 
 
 def replay(
     server: Server, *, rate_per_s: float, duration_s: float, connections: int, answered: int | None = None
-) -> Replay:
+) -> Truth:
     """Follow a schedule of constant gaps over a number of connections, one request at a time on each.
 
-    A request whose moment has come takes a free connection, or waits for one; its response time counts from its moment
-    all the same. ``server`` is fresh: it gets every arrival.
+    A request whose moment has come takes a free connection or waits for one; its response time counts from its moment
+    in either case. ``server`` is new: it gets every arrival.
 
     ``answered`` is the number of answers that the generator counts, which may include requests under way at the end:
     at least the answers due before the end, at most all of the schedule. None: the answers before the end.
@@ -171,14 +166,14 @@ def replay(
     for number in range(planned):
         intended_ns = round(number * _SECOND_NS / rate_per_s)
         sent_ns = max(intended_ns, free[0])
-        due_ns = server.due_ns(sent_ns)
+        due_ns = server(sent_ns)
         heapq.heapreplace(free, due_ns)
         sent += sent_ns < end_ns
         answers.append((due_ns, due_ns - intended_ns))
     answers.sort()
     in_time = sum(due_ns <= end_ns for due_ns, _ in answers)
     counted = max(1, in_time, min(answered or 0, planned))
-    return Replay(distribution_of(response_ns for _, response_ns in answers[:counted]), sent)
+    return Truth(distribution_of(response_ns for _, response_ns in answers[:counted]), sent)
 
 
 FIGURES: Final[Mapping[str, float]] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from httpdyno.judge.validity import Rule, findings
+from httpdyno.judge.validity import Rule, broken_rules
 from httpdyno.judge.validity.stretch import LEAST_TURNS, SHORTEST_NS, Stretch
 from httpdyno.model import CeilingLimit, Counters, Outcome, Trial, Validity
 
@@ -108,7 +108,7 @@ def ceiling_of(trial: Trial, rules: Sequence[Rule], *, planned_per_s: float | No
     stretch = Stretch.of(trial)
     if trial.outcome is not Outcome.OK or not rate or stretch is None or stretch.length_ns < SHORTEST_NS:
         return None
-    broken = {finding.rule.name: finding.rule.verdict for finding in findings(trial, rules) if finding.passed is False}
+    broken = {rule.name: rule.verdict for rule in broken_rules(trial, rules)}
     if Validity.INCORRECT in broken.values() or Validity.UNVERIFIED in broken.values():
         return None
     return Ceiling(rate, _limit(trial, stretch, broken, rate / planned_per_s if planned_per_s else 0.0))

@@ -98,8 +98,8 @@ def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Describe why trials of a subject failed, are invalid, or have explained wrong answers: one line each.
 
     The same reason in several trials is one line, also where its numbers, or what else was found, differ from trial to
-    trial: then the line has those of the first. Trials that went well have none. ``unverified_notes`` says
-    once for a whole table that answers could not be checked.
+    trial: then the line has those of the first. Trials that went well have none. ``unverified_notes`` has
+    one note for a whole table on answers that could not be checked.
     """
     return tuple(text for _, text in labelled_notes(trials))
 

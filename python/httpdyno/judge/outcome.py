@@ -64,16 +64,12 @@ def ending_from_report(report: Mapping[str, Any], stderr: str = "") -> Ending:
     """Read how a process ended from the engine's report, version 1."""
     subject, fed = report.get("subject") or {}, report.get("fed") or {}
     return Ending(
-        kind=str(report.get("outcome")),
-        reason=report.get("reason"),
-        exit_code=subject.get("exit_code"),
-        signal=subject.get("signal"),
-        started_at_ns=subject.get("started_at_ns"),
-        ended_at_ns=subject.get("ended_at_ns"),
+        str(report.get("outcome")),
+        report.get("reason"),
+        **{name: subject.get(name) for name in ("exit_code", "signal", "started_at_ns", "ended_at_ns")},
         out_of_memory=bool(subject.get("out_of_memory")),
         stderr=stderr,
-        withheld=fed.get("withheld"),
-        owed=fed.get("owed"),
+        **{name: fed.get(name) for name in ("withheld", "owed")},
     )
 
 
@@ -138,24 +134,27 @@ def _name_unanswered(samples: pl.DataFrame) -> str:
 def _crash(ending: Ending) -> str:
     if ending.kind == "failed_to_start":
         return f"could not be started: {ending.reason or 'no reason given'}"
-    if ending.out_of_memory:
-        what = "killed by the kernel: out of memory"
-    elif ending.signal is not None:
-        what = f"killed by {signal_name(ending.signal)}"
-    elif ending.exit_code is not None:
-        what = f"exited with {ending.exit_code}"
-    else:
-        what = ending.reason or "ended for a reason the engine does not give"
-    last = [line.strip() for line in ending.stderr.splitlines() if line.strip()][-_STDERR_LINES:]
-    return f"{what}: {' / '.join(last)[-_STDERR_LENGTH:]}" if last else what
+    what = process_end("exited", ending.exit_code, ending.signal, out_of_memory=ending.out_of_memory)
+    what = what or ending.reason or "ended for a reason the engine does not give"
+    return what + last_lines(ending.stderr, _STDERR_LINES, _STDERR_LENGTH)
 
 
-def signal_name(number: int) -> str:
-    """Return ``SIGKILL`` for 9; a number without a name is returned as such."""
+def process_end(ended: str, exit_code: int | None, signal: int | None, *, out_of_memory: bool) -> str | None:
+    """Describe the end of a process; ``ended`` is the verb before its exit code. None if its end is unknown."""
+    if out_of_memory:
+        return "killed by the kernel: out of memory"
+    if signal is None:
+        return None if exit_code is None else f"{ended} with {exit_code}"
     try:
-        return signals.Signals(number).name
+        return f"killed by {signals.Signals(signal).name}"
     except ValueError:
-        return f"signal {number}"
+        return f"killed by signal {signal}"
+
+
+def last_lines(stderr: str, count: int, length: int) -> str:
+    """Return the last lines of a text after a colon, ``length`` characters at most; empty if there are none."""
+    last = [line.strip() for line in stderr.splitlines() if line.strip()][-count:]
+    return f": {' / '.join(last)[-length:]}" if last else ""
 
 
 _SAID: Final = 200

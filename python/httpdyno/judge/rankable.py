@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from httpdyno.judge.validity import RULES, findings, spoiled_aspects
+from httpdyno.judge.validity import RULES, broken_rules, spoiled_aspects
 from httpdyno.model import Aspect, Metric, Outcome, Trial, Validity
 
 _ON_THE_CPU: Final = frozenset({"origin_waiting"})
@@ -41,7 +41,7 @@ def _broken(trial: Trial) -> frozenset[str]:
     """Return the broken rules of a trial; none where it failed, or another validity is worse."""
     if trial.outcome is not Outcome.OK or trial.validity not in _DISTURBED:
         return frozenset()
-    return frozenset(finding.rule.name for finding in findings(trial, RULES) if finding.passed is False)
+    return frozenset(rule.name for rule in broken_rules(trial, RULES))
 
 
 def _shares_a_cpu(trial: Trial) -> bool:
@@ -66,23 +66,26 @@ def rankable_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tu
 def rankable(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> bool:
     """Return whether enough trials of a subject count for it to be ranked.
 
-    It may not if one trial failed or was incorrect: leaving that trial out would flatter the subject. It may
-    if the machine spoiled some of its trials (a busy origin, a drifting speed, an interruption), as long as more than
-    half of its blocks have one that counts. ``trials`` are all that it has under one condition.
+    One failed or incorrect trial excludes the subject: without it, the figures would be too good. Trials that the
+    machine spoiled (a busy origin, a drift, an interruption) do not, as long as more than half of its blocks have a
+    trial that counts. ``trials`` are all trials of the subject under one condition.
     """
     return _blameless(trials) and _in_most_blocks(rankable_trials(trials, aspect), trials)
 
 
-def placing_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tuple[Trial, ...]:
-    """Return the trials that place a subject in a provisional order; empty where it has no place.
+def placing_trials(
+    trials: Sequence[Trial], aspect: Aspect = Aspect.PACE, *, provisional: bool = True
+) -> tuple[Trial, ...]:
+    """Return the trials that place a subject in an order; empty where it has no place.
 
-    Those that count where it may be ranked by them. Where too few do because other programs disturbed them, or the
-    origin had to share its CPU, and for nothing else, also these, in blocks without a trial that counts.
+    These are the trials that count if it may be ranked by them. ``provisional``: if too few count only because other
+    programs disturbed them, or because the origin shared its CPU, these are added in blocks without a trial that
+    counts.
     """
     count = rankable_trials(trials, aspect)
     if rankable(trials, aspect):
         return count
-    if not _blameless(trials):
+    if not provisional or not _blameless(trials):
         return ()
     blocks = {(trial.condition, trial.block) for trial in count}
     spoiled = [t for t in trials if (t.condition, t.block) not in blocks and (disturbed(t) or crowded(t))]
@@ -95,13 +98,10 @@ def counting_trials(
 ) -> Sequence[Trial]:
     """Return the trials that the figures of a subject come from: those that count, else all that went well.
 
-    ``disturbed``: a provisional order also has room for trials that other programs disturbed.
+    ``disturbed``: where too few count, also those that other programs disturbed (``placing_trials``).
     """
-    if disturbed and (placing := placing_trials(trials, aspect)):
-        return placing
-    if rankable(trials, aspect):
-        return rankable_trials(trials, aspect)
-    return [trial for trial in trials if trial.outcome is Outcome.OK]
+    placing = placing_trials(trials, aspect, provisional=disturbed)
+    return placing or [trial for trial in trials if trial.outcome is Outcome.OK]
 
 
 def verdict_of(trials: Sequence[Trial], *, disturbed: bool = False) -> str:
@@ -154,11 +154,8 @@ def figures_by_block(trials: Sequence[Trial], metric: Metric, *, disturbed: bool
     means that it was beyond any (``Metric.endless``): then there are none.
     ``disturbed``: where too few trials count, also those that other programs disturbed (``judge.placing_trials``).
     """
-    if disturbed:
-        counting = placing_trials(trials, metric.aspect)
-    else:
-        counting = rankable_trials(trials, metric.aspect) if rankable(trials, metric.aspect) else ()
-    figures = {trial.block: metric.figure(trial) for trial in counting}
+    placing = placing_trials(trials, metric.aspect, provisional=disturbed)
+    figures = {trial.block: metric.figure(trial) for trial in placing}
     if metric.endless and None in figures.values():
         return {}
     return {block: float(figure) for block, figure in figures.items() if figure is not None}

@@ -47,7 +47,7 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
     """Rank subjects by the medians of a metric, with the comparisons of all pairs.
 
     The order is that of the medians. Each pair is compared once, the better median first, by the blocks that both have
-    a figure in; with fewer than three such blocks nothing is said of it. All pairs are adjusted together by
+    a figure in; with fewer than three such blocks it is undecided. All pairs are adjusted together by
     ``stats.compare_all_pairs``. A subject's first possible rank is one more than the number of those that are certainly
     better, its last one leaves room for those that are certainly worse; its own rank is among those that are possible.
     A rank is open unless the subject above is certainly better.
@@ -96,6 +96,16 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
         for place, subject in enumerate(ordered)
     )
     return Ranking(metric.name, standings, comparisons)
+
+
+def rank_conditions(
+    trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, disturbed: bool = False
+) -> dict[str, Ranking]:
+    """Rank the subjects under each condition, in order of appearance; ``level`` and ``disturbed`` as for ``rank``."""
+    conditions: dict[str, list[Trial]] = {}
+    for trial in trials:
+        conditions.setdefault(trial.condition, []).append(trial)
+    return {name: rank(own, metric, level=level, disturbed=disturbed) for name, own in conditions.items()}
 
 
 def _lacking_blocks(comparisons: Sequence[Comparison]) -> set[str]:

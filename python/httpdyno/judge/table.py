@@ -1,9 +1,11 @@
 """The table of an experiment: a row for each subject, with the medians of its trials, ranked ones first."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import inf
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -12,7 +14,7 @@ from httpdyno.judge import notes
 from httpdyno.judge.comparison import find_metric
 from httpdyno.judge.limit import ceiling_notes, ceiling_over
 from httpdyno.judge.rankable import counting_trials, grouped, rankable, verdict_of
-from httpdyno.judge.ranking import rank
+from httpdyno.judge.ranking import rank_conditions
 from httpdyno.model import (
     OPEN_MARK,
     PROVISIONAL_MARK,
@@ -40,34 +42,6 @@ PROVISIONAL: Final = "provisional"
 
 _RANK: Final = "rank"
 RANK_NOTE: Final = "rank_note"
-_RANKS: Final = (
-    Column(_RANK, ColumnKind.INTEGER, description="place by the median of the metric that ranks"),
-    Column(
-        RANK_NOTE,
-        description=f"{MAY_BE_CHANCE}: the difference from the row above is not certain; {PROVISIONAL}: disturbed "
-        "trials, or too few blocks in common with others",
-        shown=False,
-    ),
-    Column("rank_best", ColumnKind.INTEGER, description="first possible rank", shown=False),
-    Column("rank_worst", ColumnKind.INTEGER, description="last possible rank", shown=False),
-)
-_JUDGED: Final = (
-    Column("wrong", ColumnKind.INTEGER, description="wrong answers that no known failure explains, in the worst trial"),
-    Column("verdict", description="whether the figures can be trusted, or how the trial failed"),
-    Column(
-        "ceiling_per_s",
-        ColumnKind.DECIMAL,
-        "1/s",
-        "right answers a second that the fetcher native reached on the same web",
-        shown=False,
-    ),
-    Column(
-        "ceiling_limit",
-        description="limit of the fetcher: web, fetcher, origin, link, instrument, machine",
-        shown=False,
-    ),
-)
-_PASSED: Final = Column("passed", ColumnKind.BOOLEAN, description="whether no trial failed; empty: unknown")
 _NOT_TRIED: Final = frozenset({Outcome.INTERRUPTED, Outcome.UNAVAILABLE, Outcome.REFUSED})
 _LEVEL: Final = 0.95
 
@@ -77,11 +51,11 @@ class _Row:
     """The trials of one subject under one condition, and its rank."""
 
     trials: Sequence[Trial]
-    standing: Standing | None
+    standing: Standing | None = None
     """None: it is not ranked."""
-    alone: bool
+    alone: bool = False
     """Whether it is the only ranked subject, so that a rank has no meaning."""
-    disturbed: bool
+    disturbed: bool = False
     """Whether its figures may come from trials that other programs disturbed, where too few others count."""
 
     def counting(self, aspect: Aspect) -> Sequence[Trial]:
@@ -91,6 +65,71 @@ class _Row:
     def figures(self, metric: Metric) -> list[float]:
         """Return the figures of its trials that count."""
         return [figure for trial in self.counting(metric.aspect) if (figure := metric.figure(trial)) is not None]
+
+
+_Shown = tuple[Column, Callable[[_Row], Cell]]
+"""A column, and the function that reads its cell from a row."""
+
+
+def _column(
+    name: str,
+    read: Callable[[_Row], Cell],
+    description: str,
+    kind: ColumnKind = ColumnKind.TEXT,
+    unit: str = "",
+    *,
+    shown: bool = True,
+) -> _Shown:
+    return Column(name, kind, unit, description, shown), read
+
+
+def rank_note(standing: Standing) -> str | None:
+    """Return the doubt about a rank: it may be chance, or it is provisional; None when certain."""
+    return PROVISIONAL if standing.provisional else MAY_BE_CHANCE if standing.open else None
+
+
+def _of_standing(read: Callable[[Standing], Cell]) -> Callable[[_Row], Cell]:
+    return lambda row: None if row.standing is None or row.alone else read(row.standing)
+
+
+_RANK_MEANS: Final = "place by the median of the metric that ranks"
+_RANK_NOTE_MEANS: Final = (
+    f"{MAY_BE_CHANCE}: the difference from the row above is not certain; {PROVISIONAL}: disturbed trials, or too few "
+    "blocks in common with others"
+)
+_RANKS: Final = (
+    _column(_RANK, _of_standing(attrgetter("rank")), _RANK_MEANS, ColumnKind.INTEGER),
+    _column(RANK_NOTE, _of_standing(rank_note), _RANK_NOTE_MEANS, shown=False),
+    _column("rank_best", _of_standing(attrgetter("best")), "first possible rank", ColumnKind.INTEGER, shown=False),
+    _column("rank_worst", _of_standing(attrgetter("worst")), "last possible rank", ColumnKind.INTEGER, shown=False),
+)
+
+
+def _wrong(row: _Row) -> int | None:
+    well = (trial.tally for trial in row.trials if trial.outcome is Outcome.OK)
+    return max((tally.wrong for tally in well if tally and not tally.unverified), default=None)
+
+
+def _ceiling_per_s(row: _Row) -> float | None:
+    ceiling, _ = ceiling_over(row.trials)
+    return None if ceiling is None else round(ceiling, 1)
+
+
+def _ceiling_limit(row: _Row) -> str | None:
+    _, limit = ceiling_over(row.trials)
+    return limit.value if limit else None
+
+
+_WRONG_MEANS: Final = "wrong answers that no known failure explains, in the worst trial"
+_VERDICT_MEANS: Final = "whether the figures can be trusted, or how the trial failed"
+_CEILING_MEANS: Final = "right answers a second that the fetcher native reached on the same web"
+_LIMIT_MEANS: Final = "limit of the fetcher: web, fetcher, origin, link, instrument, machine"
+_JUDGED: Final = (
+    _column("wrong", _wrong, _WRONG_MEANS, ColumnKind.INTEGER),
+    _column("verdict", lambda row: verdict_of(row.trials, disturbed=row.disturbed), _VERDICT_MEANS),
+    _column("ceiling_per_s", _ceiling_per_s, _CEILING_MEANS, ColumnKind.DECIMAL, "1/s", shown=False),
+    _column("ceiling_limit", _ceiling_limit, _LIMIT_MEANS, shown=False),
+)
 
 
 def trial_table(
@@ -113,24 +152,25 @@ def trial_table(
 
     The rank, empty for rows that are not ranked and for one that is alone, stands before the metric that ranks. After
     that metric, and after those of ``intervals``, stand the ends of the interval of the median, under the metric's name
-    with ``_low`` and ``_high``. Each column of ``identity`` is named like the field of a trial that it shows. Of
-    ``words`` stands behind the figures what is said most often. ``disturbed``: a subject with too few trials that other
-    programs left alone is ranked by the others too, provisionally.
+    with ``_low`` and ``_high``. Each column of ``identity`` is named like the field of a trial that it shows. The most
+    frequent word of each of ``words`` stands after the figures. ``disturbed``: a subject with too few trials that
+    other programs left alone is ranked by the others too, provisionally.
     """
     ranking_metric = find_metric(metrics, ranked_by)
-    conditions: dict[str, list[Trial]] = {}
-    for trial in trials:
-        conditions.setdefault(trial.condition, []).append(trial)
-    rankings = {
-        condition: rank(own, ranking_metric, level=_LEVEL, disturbed=disturbed) for condition, own in conditions.items()
-    }
+    rankings = rank_conditions(trials, ranking_metric, level=_LEVEL, disturbed=disturbed)
     rows = [
         row
-        for condition, own in conditions.items()
-        for row in _rows(own, rankings[condition], ranking_metric, disturbed=disturbed)
+        for condition, ranking in rankings.items()
+        for row in _rows([t for t in trials if t.condition == condition], ranking, ranking_metric, disturbed=disturbed)
     ]
+    shown = [_identity(column) for column in identity]
+    for metric in metrics:
+        is_ranking = metric.name == ranked_by
+        shown += _RANKS if is_ranking else ()
+        shown.append(_median(metric))
+        shown += _bounds(metric) if is_ranking or metric.name in intervals else ()
+    shown += [(column, partial(_most_frequent_word, word, ranking_metric.aspect)) for column, word in words]
     standings = [row.standing.value for row in rows if row.standing and row.standing.value]
-    explained = [Note(text, index) for index, row in enumerate(rows) for text in notes.trial_notes(row.trials)]
     doubts = (
         *map(Note, (*notes.missing_notes(trials), *notes.unverified_notes(trials))),
         *map(Note, notes.rank_notes(rankings.values())),
@@ -139,16 +179,7 @@ def trial_table(
         *map(Note, (*notes.disturbance_notes(rankings.values()), *ceiling_notes(trials))),
         *map(Note, (*notes.asked_version_notes(trials), *notes.version_notes(trials))),
     )
-    return Table(
-        (
-            *identity,
-            *(column for metric in metrics for column in _columns(metric, ranked_by, intervals)),
-            *(column for column, _ in words),
-            *_JUDGED,
-        ),
-        tuple(_cells(row, metrics, (ranked_by, intervals), identity, words) for row in rows),
-        notes=(*explained, *doubts),
-    )
+    return _table(rows, shown, doubts)
 
 
 def answers_right(trial: Trial) -> bool | None:
@@ -179,20 +210,17 @@ def pass_table(
     Subjects that failed come first. Figures are medians, as in ``trial_table``; one failed trial is a failure.
     """
     groups = sorted(grouped(trials).items(), key=lambda one: (passes_all(one[1], passes) is not False, one[0]))
-    rows = [_Row(group, None, alone=True, disturbed=False) for _, group in groups]
-    return Table(
-        (*identity, _PASSED, *(metric.column for metric in metrics), *_JUDGED),
-        tuple(
-            (
-                *(getattr(row.trials[0], column.name) for column in identity),
-                passes_all(row.trials, passes),
-                *(metric.rounded(median(row.figures(metric))) for metric in metrics),
-                *_judged(row),
-            )
-            for row in rows
-        ),
-        notes=tuple(Note(text, index) for index, row in enumerate(rows) for text in notes.trial_notes(row.trials)),
-    )
+    passed = Column("passed", ColumnKind.BOOLEAN, description="whether no trial failed; empty: unknown")
+    shown = [*map(_identity, identity), (passed, lambda row: passes_all(row.trials, passes)), *map(_median, metrics)]
+    return _table([_Row(group) for _, group in groups], shown)
+
+
+def _table(rows: Sequence[_Row], shown: Sequence[_Shown], doubts: Iterable[Note] = ()) -> Table:
+    """Return the table of these columns and those of ``_JUDGED``; notes on the trials of a row come before doubts."""
+    columns, readers = zip(*shown, *_JUDGED, strict=True)
+    cells = tuple(tuple(read(row) for read in readers) for row in rows)
+    explained = [Note(text, index) for index, row in enumerate(rows) for text in notes.trial_notes(row.trials)]
+    return Table(columns, cells, notes=(*explained, *doubts))
 
 
 def _rows(trials: Sequence[Trial], ranking: Ranking, metric: Metric, *, disturbed: bool) -> list[_Row]:
@@ -230,62 +258,27 @@ def marked_ranks(table: Table) -> Table:
     return replace(table, rows=rows)
 
 
-def _columns(metric: Metric, ranked_by: str, intervals: Collection[str]) -> tuple[Column, ...]:
-    column = metric.column
-    ranks = _RANKS if metric.name == ranked_by else ()
-    if metric.name != ranked_by and metric.name not in intervals:
-        return (column,)
-    bounds = (
-        replace(column, name=column.name + end, label="", description=f"{which} end of the interval of its median")
-        for end, which in (("_low", "lower"), ("_high", "upper"))
-    )
-    return (*ranks, column, *bounds)
+def _identity(column: Column) -> _Shown:
+    return column, lambda row: getattr(row.trials[0], column.name)
 
 
-def _cells(
-    row: _Row,
-    metrics: Sequence[Metric],
-    of: tuple[str, Collection[str]],
-    identity: Sequence[Column],
-    words: Sequence[tuple[Column, Word]],
-) -> tuple[Cell, ...]:
-    ranked_by, intervals = of
-    aspect = find_metric(metrics, ranked_by).aspect
-    cells: list[Cell] = [getattr(row.trials[0], column.name) for column in identity]
-    for metric in metrics:
-        figures = row.figures(metric)
-        if metric.name == ranked_by:
-            cells += _ranks(row)
-        cells.append(metric.rounded(median(figures)))
-        if metric.name == ranked_by or metric.name in intervals:
-            value = median_interval(np.array(figures), level=_LEVEL) if row.standing else None
-            cells += [metric.rounded(value.low if value else None), metric.rounded(value.high if value else None)]
-    cells += [_most_often(map(word, row.counting(aspect))) for _, word in words]
-    return (*cells, *_judged(row))
+def _median(metric: Metric) -> _Shown:
+    return metric.column, lambda row: metric.rounded(median(row.figures(metric)))
 
 
-def _judged(row: _Row) -> tuple[Cell, ...]:
-    """Return the cells of ``_JUDGED``."""
-    well = (trial for trial in row.trials if trial.outcome is Outcome.OK)
-    verified = [trial.tally.wrong for trial in well if trial.tally and not trial.tally.unverified]
-    ceiling, limit = ceiling_over(row.trials)
-    wrong = max(verified) if verified else None
-    verdict = verdict_of(row.trials, disturbed=row.disturbed)
-    return (wrong, verdict, None if ceiling is None else round(ceiling, 1), limit.value if limit else None)
+def _bounds(metric: Metric) -> Iterator[_Shown]:
+    """Return the columns of the ends of the interval of a median; only ranked rows have one."""
+
+    def bound(end: str, row: _Row) -> Cell:
+        interval = median_interval(np.array(row.figures(metric)), level=_LEVEL) if row.standing else None
+        return metric.rounded(getattr(interval, end) if interval else None)
+
+    for end, which in (("low", "lower"), ("high", "upper")):
+        description = f"{which} end of the interval of its median"
+        column = replace(metric.column, name=f"{metric.name}_{end}", label="", description=description)
+        yield column, partial(bound, end)
 
 
-def _ranks(row: _Row) -> tuple[Cell, ...]:
-    standing = row.standing
-    if standing is None or row.alone:
-        return (None,) * len(_RANKS)
-    return standing.rank, rank_note(standing), standing.best, standing.worst
-
-
-def rank_note(standing: Standing) -> str | None:
-    """Return the doubt about a rank: it may be chance, or it is provisional; None when certain."""
-    return PROVISIONAL if standing.provisional else MAY_BE_CHANCE if standing.open else None
-
-
-def _most_often(words: Iterable[str | None]) -> str | None:
-    found = Counter(word for word in words if word is not None).most_common(1)
-    return str(found[0][0]) if found else None
+def _most_frequent_word(word: Word, aspect: Aspect, row: _Row) -> str | None:
+    found = Counter(said for said in map(word, row.counting(aspect)) if said is not None).most_common(1)
+    return found[0][0] if found else None

@@ -1,9 +1,9 @@
 """Judge one trial, from its artifacts to its record: lines, verdicts, outcome, figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import BytesIO
-from typing import Any, BinaryIO, Final, Protocol
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 import polars as pl
@@ -33,7 +33,7 @@ from httpdyno.model import (
     figures_of,
     schema,
 )
-from httpdyno.stats import summarise_durations
+from httpdyno.stats import percentile
 
 _FIGURES: Final = ("status", "start_ns", "duration_ns", "body_length", "precision_ns")
 
@@ -53,9 +53,9 @@ def summarise_crawl(
     answers are unknown.
     """
     printed = samples.select(_FIGURES).filter(samples["line"].is_not_null())
-    durations = summarise_durations(printed["duration_ns"].to_numpy()) if len(printed) else None
-    if durations is None:
+    if printed.is_empty():
         return LinesSummary()
+    durations_ns = np.sort(printed["duration_ns"].to_numpy())
     status_class = printed["status"] // 100
     classes = dict(status_class.value_counts().iter_rows())
     ok = classes.get(2, 0)
@@ -67,10 +67,10 @@ def summarise_crawl(
         urls=len(printed),
         time_ns=time_ns,
         exhausted_ns=exhausted_ns,
-        mean_ns=durations.mean_ns,
-        max_ns=durations.max_ns,
-        p50_ns=durations.p50_ns,
-        p99_ns=durations.p99_ns,
+        mean_ns=float(durations_ns.mean(dtype=np.float64)),
+        max_ns=int(durations_ns[-1]),
+        p50_ns=percentile(durations_ns, 50),
+        p99_ns=percentile(durations_ns, 99),
         ok_per_s=ok * 1e9 / time_ns if time_ns else None,
         ok_share=ok / len(printed),
         mean_body_length=float(np.mean(lengths.to_numpy())) if len(lengths) else None,
@@ -163,28 +163,16 @@ class Circumstances:
 NO_CIRCUMSTANCES: Final = Circumstances()
 
 
-class Judge(Protocol):
-    """Judge of a client's trial: from its artifacts to its record."""
-
-    def __call__(
-        self,
-        plan: TrialPlan,
-        artifacts: TrialArtifacts,
-        reference: Reference,
-        circumstances: Circumstances = ...,
-        *,
-        rules: Sequence[Rule],
-    ) -> JudgedTrial:
-        """Judge one trial of a client, and its validity by these rules."""
+Judge = Callable[[TrialPlan, TrialArtifacts, Reference, Sequence[Rule], Circumstances], JudgedTrial]
+"""Judge of a client's trial, its validity by these rules: from its artifacts to its record."""
 
 
 def judge_crawl(
     plan: TrialPlan,
     artifacts: TrialArtifacts,
     reference: Reference,
-    circumstances: Circumstances = NO_CIRCUMSTANCES,
-    *,
     rules: Sequence[Rule],
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
 ) -> JudgedTrial:
     """Judge one crawl of one client."""
     counters = counters_from_report(artifacts.report)

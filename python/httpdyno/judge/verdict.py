@@ -37,7 +37,7 @@ def outlasts_plan(link: Link, *, timeout_ns: int) -> bool:
 CLOCK_SLACK_NS: Final = 2_000_000
 """Clock readings and durations in whole milliseconds: 2 ms at either end, plus the precision of the start time."""
 DONE_SLACK_NS: Final = 100_000_000
-"""The last bytes may be framing alone: a decoder that has found its own end mark need not wait for them."""
+"""The last bytes may only be framing, which a decoder that has found its end mark does not wait for."""
 
 
 def seen_within(claims: pl.DataFrame, requests: pl.DataFrame) -> BoolArray:
@@ -120,7 +120,7 @@ def judge_samples(
 ) -> Judged:
     """Judge every line of a client.
 
-    The first that applies is the verdict; what the answer says comes before when it came:
+    The first that applies is the verdict; the content of an answer comes before its time:
 
     1. ``unverified``: what the web serves is unknown.
     2. ``missed_error``: a status was reported where an error was due.
@@ -154,7 +154,9 @@ def judge_samples(
     missing = expectations.distinct["url"].gather(unprinted)
     if cut_short:
         cause = expectations.distinct["cause"].gather(unprinted)
-        samples = pl.concat([samples, _not_reached(missing, cause, samples.schema)])
+        not_reached = pl.DataFrame({"url": missing, "cause": cause}, schema_overrides={"cause": pl.String})
+        verdict = pl.lit(Verdict.NOT_REACHED.value, VERDICTS)
+        samples = pl.concat([samples, not_reached.with_columns(verdict=verdict)], how="diagonal")
     explained = pl.col("verdict").is_in(pl.Series(_WRONG, dtype=VERDICTS).implode()) & pl.col("cause").is_in(
         list(known_cases)
     ).fill_null(False)
@@ -170,7 +172,7 @@ def judge_samples(
 
 
 def _match(lines: pl.DataFrame, urls: TextIndex) -> tuple[pl.DataFrame, Int64Array, pl.DataFrame]:
-    """Lines of URLs that were given, the rows of these URLs, and the lines of others."""
+    """Return the lines of URLs that were given, the rows of these URLs, and the lines of others."""
     ids = urls.find(lines["url"])
     if (ids >= 0).all():
         return lines, ids, lines.clear()
@@ -203,7 +205,7 @@ def _with_commas_in_error(foreign: pl.DataFrame, urls: TextIndex) -> pl.DataFram
 
 
 def _surplus(ids: Int64Array, given: Int64Array) -> BoolArray:
-    """Lines beyond the number of times that their URL was given: the later ones."""
+    """Return which lines exceed the number of times that their URL was given: the later ones."""
     surplus = np.zeros(len(ids), dtype=np.bool_)
     printed = np.bincount(ids, minlength=len(given))
     suspects = np.flatnonzero(printed[ids] > given[ids]) if len(ids) else ids
@@ -218,61 +220,32 @@ def _surplus(ids: Int64Array, given: Int64Array) -> BoolArray:
 
 def _with_verdicts(matched: pl.DataFrame, ids: Int64Array, reference: Reference, *, timeout_ns: int) -> pl.DataFrame:
     expected = reference.expectations.distinct
-    due = {name: expected[name].gather(ids) for name in ("outcome", "status", "length", "cause")}
     frame = matched.with_columns(
         error=pl.when(pl.col("status").is_null()).then("code"),
-        cause=due["cause"],
-        due=due["outcome"],
-        due_status=due["status"],
-        due_length=due["length"],
         unseen=_unseen(matched, ids, reference),
+        cause=expected["cause"].gather(ids),
+        due=expected["outcome"].gather(ids),
+        served_status=expected["status"].gather(ids),
+        served_body_length=expected["length"].gather(ids),
     )
     answered = pl.col("status").is_not_null()
     compared = answered & (pl.col("due") != "error")
+    has_length = pl.col("served_body_length").is_not_null()
     unread = (pl.col("cause") == WRONG_CONTENT).fill_null(False) & (pl.col("code") != CHECK_FAILED)
-    verdict = (
-        pl.when(pl.col("due").is_null())
-        .then(_literal(Verdict.UNVERIFIED))
-        .when(answered & (pl.col("due") == "error"))
-        .then(_literal(Verdict.MISSED_ERROR))
-        .when(~answered & ((pl.col("due") == "status") | unread))
-        .then(_literal(Verdict.FALSE_ERROR))
-        .when(compared & (pl.col("status") != pl.col("due_status")))
-        .then(_literal(Verdict.WRONG_STATUS))
-        .when(compared & pl.col("due_length").is_not_null() & pl.col("body_length").ne_missing(pl.col("due_length")))
-        .then(_literal(Verdict.WRONG_LENGTH))
-        .when(pl.col("duration_ns") > timeout_ns + timeout_ns // 10 + 100_000_000)
-        .then(_literal(Verdict.LATE))
-        .when(answered & pl.col("unseen"))
-        .then(_literal(Verdict.WRONG_TIME))
-        .otherwise(_literal(Verdict.RIGHT))
-    )
-    of_content = pl.col("verdict").is_in(_OF_CONTENT.implode())
-    due_then = {"served_status": "due_status", "served_body_length": "due_length"}
-    served = {name: pl.when(of_content).then(due) for name, due in due_then.items()}
-    return (
-        frame.with_columns(verdict=verdict)
-        .with_columns(**served)
-        .select(
-            "line",
-            "url",
-            "code",
-            "status",
-            "error",
-            "start_ns",
-            "duration_ns",
-            "body_length",
-            "cause",
-            "verdict",
-            "served_status",
-            "served_body_length",
-            "precision_ns",
-        )
-    )
-
-
-def _literal(verdict: Verdict) -> pl.Expr:
-    return pl.lit(verdict.value, dtype=VERDICTS)
+    conditions = {
+        Verdict.UNVERIFIED: pl.col("due").is_null(),
+        Verdict.MISSED_ERROR: answered & (pl.col("due") == "error"),
+        Verdict.FALSE_ERROR: ~answered & ((pl.col("due") == "status") | unread),
+        Verdict.WRONG_STATUS: compared & (pl.col("status") != pl.col("served_status")),
+        Verdict.WRONG_LENGTH: compared & has_length & pl.col("body_length").ne_missing(pl.col("served_body_length")),
+        Verdict.LATE: pl.col("duration_ns") > timeout_ns + timeout_ns // 10 + 100_000_000,
+        Verdict.WRONG_TIME: answered & pl.col("unseen"),
+    }
+    first = pl.lit(Verdict.RIGHT.value, VERDICTS)
+    for verdict, condition in reversed(conditions.items()):
+        first = pl.when(condition).then(pl.lit(verdict.value, VERDICTS)).otherwise(first)
+    served = pl.when(pl.col("verdict").is_in(_OF_CONTENT.implode())).then(pl.col("served_status", "served_body_length"))
+    return frame.with_columns(verdict=first).with_columns(served).drop("due", "unseen")
 
 
 def _unseen(matched: pl.DataFrame, ids: Int64Array, reference: Reference) -> pl.Series:
@@ -296,21 +269,8 @@ def _unseen(matched: pl.DataFrame, ids: Int64Array, reference: Reference) -> pl.
     return (request >= 0) & ~pl.Series(seen_within(claims, requests))
 
 
-def _not_reached(urls: pl.Series, cause: pl.Series, schema: pl.Schema) -> pl.DataFrame:
-    known = {
-        "url": urls,
-        "cause": cause.cast(pl.String),
-        "verdict": pl.repeat(Verdict.NOT_REACHED.value, len(urls), eager=True),
-    }
-    return pl.DataFrame(
-        {name: known.get(name, pl.repeat(None, len(urls), eager=True)).cast(type_) for name, type_ in schema.items()}
-    )
-
-
 TIMED_OUT_SATURATED: Final = "timeout_when_saturated"
 """Cause of an honest answer that a saturated client gave up at its timeout; a ``known_failure`` may name it."""
-
-
 _OWN_TIMEOUT_SHARE: Final = 0.98
 
 

@@ -43,7 +43,12 @@ class Calibrator:
                 )
             opened.enter_context(self._process)
             opened.callback(self._process.kill)
-            self.url = self._read_url()
+            assert self._process.stdout is not None
+            ready, _, _ = select.select([self._process.stdout], [], [], _START_S)
+            self.url = self._process.stdout.readline().decode(errors="replace").strip() if ready else ""
+            if not self.url.startswith("http://"):
+                self._process.kill()
+                raise EngineFailed(f"calibrator: {engine_refusal(self._stderr.read_text(), self._process.wait())}")
             self._opened = opened.pop_all()
 
     def stop(self) -> ServerRecord:
@@ -64,15 +69,6 @@ class Calibrator:
     def __exit__(self, *error: object) -> None:
         self._opened.close()
 
-    def _read_url(self) -> str:
-        assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], _START_S)
-        line = self._process.stdout.readline().decode(errors="replace").strip() if ready else ""
-        if not line.startswith("http://"):
-            self._process.kill()
-            raise EngineFailed(f"calibrator: {engine_refusal(self._stderr.read_text(), self._process.wait())}")
-        return line
-
 
 def measure_overhead_ns(engine: Path, *, server_cpus: Collection[int], client_cpus: Collection[int]) -> int:
     """Measure the part of a round trip that is not the server's own time: the median, of one request at a time."""
@@ -83,20 +79,17 @@ def measure_overhead_ns(engine: Path, *, server_cpus: Collection[int], client_cp
     ):
         parts = urlsplit(calibrator.url)
         connection = HTTPConnection(parts.hostname or "", parts.port, timeout=_START_S)
+        times_ns = []
         try:
             connection.connect()
-            times_ns = [_round_trip_ns(connection) for _ in range(_ROUND_TRIPS)]
+            for _ in range(_ROUND_TRIPS):
+                begun = time.perf_counter_ns()
+                connection.sock.sendall(_REQUEST)
+                connection.sock.recv(4096)
+                times_ns.append(time.perf_counter_ns() - begun)
         except OSError as error:
             raise EngineFailed(f"calibrator: does not answer: {error}; {_AGAIN}") from error
         finally:
             connection.close()
         record = calibrator.stop()
     return max(0, round(median(times_ns)) - record.service.quantile_ns(0.5))
-
-
-def _round_trip_ns(connection: HTTPConnection) -> int:
-    """Send one request, with as little work of our own as possible."""
-    begun = time.perf_counter_ns()
-    connection.sock.sendall(_REQUEST)
-    connection.sock.recv(4096)
-    return time.perf_counter_ns() - begun

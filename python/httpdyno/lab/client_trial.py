@@ -42,10 +42,9 @@ def _execute_client(executor: LocalExecutor, plan: TrialPlan, build: Build, peer
         round_trip_ns = executor.round_trip_ns(condition) if condition.times_wire else None
         # A client that times its own calls prints at its end only.
         files = executor.room(spec, lines, answers_lines=not condition.workload.harness)
+    files.answers, files.round_trip_ns = answers, round_trip_ns
     with ExitStack() as on_error:
-        on_error.enter_context(files)
-        files.answers, files.round_trip_ns = answers, round_trip_ns
-        add_lines(files, executor.engine)
+        add_lines(on_error.enter_context(files), executor.engine)
         on_error.pop_all()
     return files
 
@@ -78,7 +77,7 @@ def _judge_client(
         artifacts = TrialArtifacts(
             files.report, read_lines(files.more[LINES].path), files.stderr.last_words(), files.round_trip_ns, output
         )
-        return judge(plan, artifacts, reference, circumstances, rules=rules)
+        return judge(plan, artifacts, reference, rules, circumstances)
 
 
 CRAWL: Final = client_trials(judge_crawl)

@@ -33,8 +33,6 @@ from httpdyno.lab.server_process import ServerProcess
 from httpdyno.model import CaseResult, Cases, Condition, Outcome, Subject, SubjectKind, Trial, TrialPlan, Workload
 from httpdyno.subjects.build import Build, BuildOutcome
 
-HANG_S: Final = 30.0
-"""Patience with a client beyond what its stalls take: the lists are short."""
 _ANSWER_S: Final = 120.0
 """Longer than any answer of a server, even on a busy machine."""
 _STALLS: Final = 15
@@ -50,19 +48,19 @@ class Room:
     build: Build
     pinning: Pinning
     interruption: Interruption
-    hang_s: float = HANG_S
-    """Patience with a client, beyond what its stalls take."""
+    hang_s: float = 30.0
+    """Patience with a client, beyond what its stalls take: the lists are short."""
 
     def crawl(self, asked: Crawl) -> Crawled:
         """Have the client crawl once."""
         output, subject = KeptOutput(), self.build.subject
-        stalls_s = _STALLS * asked.workload.timeout_s if asked.web == CONTRACT_WEB else 0
         lines = list(asked.lines)
         if asked.listed is Listed.DOCUMENTS:
             lines[:0] = find_documents(self.engine)[0]
         elif asked.listed is Listed.WEB:
             lines[:0] = urls_of(self.engine, asked.web, 10_000)
         given = replace(subject, environment={**subject.environment, **asked.environment})
+        patience_s = self.hang_s + (_STALLS * asked.workload.timeout_s if asked.web == CONTRACT_WEB else 0)
         with ScratchFile() as urls:
             urls.write(f"{line}\n".encode() for line in lines)
             condition = Condition(
@@ -70,7 +68,7 @@ class Room:
                 asked.web,
                 replace(asked.workload, urls=urls.path),
                 concurrency=asked.concurrency,
-                deadline_s=asked.deadline_s or self.hang_s + stalls_s,
+                deadline_s=asked.deadline_s or patience_s,
                 batch=asked.batch,
             )
             builds = {subject.id: BuildOutcome(given, replace(self.build, subject=given))}
@@ -89,9 +87,9 @@ class Room:
             is_ready = server.ready(self.interruption)
             if is_ready:
                 answers = [server.ask(ask, timeout_s=_ANSWER_S) for ask in asked.asks]
-        answered = [answer for answer in answers if answer is not None]
-        is_whole = is_ready and len(answered) == len(asked.asks)
-        return Answered(asked, answered if is_whole else None, trial_not_run(plan, Outcome.OK, None, ran))
+        whole = [answer for answer in answers if answer is not None]
+        is_whole = is_ready and len(whole) == len(asked.asks)
+        return Answered(asked, whole if is_whole else None, trial_not_run(plan, Outcome.OK, None, ran))
 
     def attempt(self, stimulus: Stimulus[Asked, Seen]) -> tuple[Seen, int]:
         """Give the subject a stimulus, with more time until that changes nothing; return the attempts, too."""

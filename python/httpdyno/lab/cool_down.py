@@ -72,23 +72,17 @@ class CoolDown:
     _left: bool = False
 
     def before_trial(self) -> Pause | None:
-        """Wait for the effects of the last trial to end; before the first one, learn the usual load."""
+        """Wait until the machine is as quiet as usual, or for the longest time; the first call learns what is usual."""
         if self._usual is None:
             self._usual = self._watch(self.read())[1]
-        return self._wait(self._usual) if self._left else None
-
-    def after_trial(self, *, ran: bool) -> None:
-        """Note whether the trial ran: otherwise it has no effects."""
-        self._left = ran
-
-    def _wait(self, usual: MachineUse) -> Pause:
-        """Wait until the machine is as quiet as usual, or for the longest time."""
+        if not self._left:
+            return None
         first = last = self.read()
         reason: str | None = None
         while not self.stop():
             last, use = self._watch(last)
-            disturbed = disturbance(use, usual)
-            self._usual = usual = quieter(use, usual)
+            disturbed = disturbance(use, self._usual)
+            self._usual = quieter(use, self._usual)
             if disturbed is None:
                 break
             reason = disturbed
@@ -99,6 +93,10 @@ class CoolDown:
                 break
             self.tell(disturbed)
         return Pause(last.at_ns - first.at_ns, reason)
+
+    def after_trial(self, *, ran: bool) -> None:
+        """Note whether the trial ran: otherwise it has no effects."""
+        self._left = ran
 
     def _watch(self, before: Snapshot) -> tuple[Snapshot, MachineUse]:
         self.pause(max(SHORTEST_WINDOW_S, min(WINDOW_S, self.longest_s / 10)))

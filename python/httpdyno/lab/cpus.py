@@ -2,11 +2,11 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 
 from httpdyno.lab import keep_awake
+from httpdyno.subjects.supervisor import start_script
 
 
 @contextmanager
@@ -31,14 +31,7 @@ def kept_awake(cpus: Collection[int]) -> Iterator[None]:
     with ExitStack() as processes:
         for cpu in cpus:
             with pinned({cpu}):
-                process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", keep_awake.__file__],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    # Ctrl-C in a terminal reaches the parent only.
-                    process_group=0,
-                )
+                process = start_script(keep_awake.__file__, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             # Popen closes its standard input at the end, and waits for it.
             processes.enter_context(process)
         yield

@@ -20,8 +20,11 @@ _LEAST_FREE_BYTES: Final = 4 * 1024**3
 _ENGINE: Final = "engine"
 _NEEDED_FOR_A_ROOM: Final = frozenset({_ENGINE, "user_namespaces", "network_namespaces", "process_namespaces"})
 """Facts that every room needs, by the engine's names."""
-_UNAVAILABLE: Final = "unavailable: "
-"""Start of the consequence of a missing toolchain: only some subjects cannot be measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain(Fact):
+    """A program or library that some subjects need: without it, only they cannot be measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ def conclude(facts: Sequence[Fact]) -> Conclusion:
         cures = "; ".join(dict.fromkeys(fact.cure for fact in missing if fact.cure))
         return Conclusion(False, f"cannot measure: no room can be made here ({names}); to cure it: {cures}")
     imperfect = [fact for fact in facts if fact.ok is not Fitness.YES]
-    toolchains = [fact for fact in imperfect if (fact.consequence or "").startswith(_UNAVAILABLE)]
+    toolchains = [fact for fact in imperfect if isinstance(fact, Toolchain)]
     limits = ", ".join(fact.name for fact in imperfect if fact not in toolchains)
     line = f"limited: measurements work, with limits: {limits}" if limits else "ready: measurements work here"
     if toolchains:
@@ -73,13 +76,13 @@ def _toolchains() -> list[Fact]:
             subjects = missing_by_program.setdefault(need.program, [])
             if need.program in misses:
                 subjects.append(subject.id)
-    facts = []
+    facts: list[Fact] = []
     for program, subjects in sorted(missing_by_program.items()):
         found = find_need(program)
         place = f" at {found.path}" if found and found.path else ""
         value = f"{found.version or 'of an unknown version'}{place}" if found else "not found"
-        missing = (f"{_UNAVAILABLE}{', '.join(subjects)}", install_line(program)) if subjects else ()
-        facts.append(Fact(program, value, Fitness.LIMITED if subjects else Fitness.YES, *missing))
+        missing = (f"unavailable: {', '.join(subjects)}", install_line(program)) if subjects else ()
+        facts.append(Toolchain(program, value, Fitness.LIMITED if subjects else Fitness.YES, *missing))
     return facts
 
 

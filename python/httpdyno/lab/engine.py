@@ -28,7 +28,7 @@ def engine_refusal(stderr: str, status: int) -> str:
     # A killed engine cannot give a reason: its earlier lines are about something else.
     if own and status >= 0:
         return own[-1].removeprefix(f"{ENGINE_NAME}:").strip()
-    last = [line for line in lines if line not in own][-1:] or ["it says nothing"]
+    last = [line for line in lines if line not in own][-1:] or ["it printed nothing"]
     return f"ended with exit status {status}: {last[0]}"
 
 
@@ -98,10 +98,8 @@ class Engine:
 
     def web(self, web: str, *, seed: int | None) -> WebIdentity:
         """Identify a web; without a ``seed``, with the web's own."""
-        return self._parse(
-            ["web", *_named(web, seed)],
-            lambda there: WebIdentity(there["name"], int(there["seed"]), there["digest"]),
-        )
+        asked = ["web", *_named(web, seed)]
+        return self._parse(asked, lambda there: WebIdentity(there["name"], int(there["seed"]), there["digest"]))
 
     def reach(self, against: str) -> Reached:
         """Identify the origin on another machine."""

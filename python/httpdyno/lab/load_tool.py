@@ -1,9 +1,7 @@
 """Run of a load generator to its end, on CPUs of its own."""
 
-import contextlib
 import resource
 import subprocess
-import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,10 +13,10 @@ from httpdyno.lab.cpus import kept_awake, pinned
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.machine_use import without_program_s
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.subjects import supervisor
+from httpdyno.subjects.supervisor import start_supervised
 
 _PAUSE_S: Final = 0.05
-_SAID: Final = 300
+_REASON_BYTES: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,32 +43,22 @@ def run_load_tool(
     Raises ``Interrupted`` at a signal: the command is killed at once. Raises ``NothingMeasured`` if it does not end in
     time, or fails without standard output; otherwise the output of a failed command counts.
     """
-    with ScratchFile() as printed, ScratchFile() as said:
+    with ScratchFile() as printed, ScratchFile() as messages:
         begun, idle_before_s, own_before_s = time.monotonic(), without_program_s(cpus), _children_cpu_s()
         with kept_awake(cpus):
             with pinned(cpus):
-                process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", supervisor.__file__, *argv],
-                    stdin=subprocess.PIPE,
-                    stdout=printed.file,
-                    stderr=said.file,
-                    cwd=folder,
-                    env=dict(environment),
-                    process_group=0,
+                process = start_supervised(
+                    argv, stdout=printed.file, stderr=messages.file, cwd=folder, env=dict(environment)
                 )
             try:
                 _wait(process, Path(argv[0]).name, deadline_s, interruption)
             finally:
-                assert process.stdin is not None
-                # The supervisor then kills all that still runs.
-                with contextlib.suppress(BrokenPipeError):
-                    process.stdin.close()
-                process.wait()
+                process.communicate()
         available_s = (time.monotonic() - begun) * len(cpus)
         idle_s, own_s = without_program_s(cpus) - idle_before_s, _children_cpu_s() - own_before_s
         text = printed.read_text()
         if process.returncode != 0 and not text.strip():
-            reason = " ".join(said.read_text(_SAID).split()) or "it says nothing"
+            reason = " ".join(messages.read_text(_REASON_BYTES).split()) or "it printed nothing"
             raise NothingMeasured(f"{Path(argv[0]).name} ended with exit status {process.returncode}: {reason}")
         return LoadToolRun(text, max(0.0, available_s - idle_s - own_s) / available_s)
 
@@ -90,5 +78,4 @@ def _wait(process: "subprocess.Popen[bytes]", program: str, deadline_s: float, i
 
 def _children_cpu_s() -> float:
     """Return the CPU time of all ended processes that this one started, with their descendants."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])

@@ -46,7 +46,7 @@ class Snapshot:
     ticks: Mapping[int, tuple[int, int]]
     """For each CPU: ticks that it was busy, and all of them."""
     stalled_us: Mapping[str, int] = field(default_factory=dict)
-    """For memory and disk: time in which a program waited for it; empty where the kernel does not say."""
+    """For memory and disk: time in which a program waited for it; empty on a kernel without pressure counters."""
     orphans: int | None = None
     """TCP sockets of all namespaces that are still open although their process is gone."""
 

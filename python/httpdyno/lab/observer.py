@@ -1,5 +1,6 @@
 """Observers of a running trial: its progress, a silent client, its output."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -29,13 +30,6 @@ class Progress:
     sent_bytes: int
 
     @property
-    def share(self) -> float | None:
-        """The share that is done, 0 to 1; None if unknown."""
-        if not self.requests_expected:
-            return None
-        return min(self.requests / self.requests_expected, 1.0)
-
-    @property
     def requests_per_s(self) -> float | None:
         """Requests a second since the start; None before any time has passed."""
         return self.requests / self.elapsed_ns * 1e9 if self.elapsed_ns > 0 else None
@@ -52,16 +46,8 @@ class Progress:
 _PROGRESS: Final = TypeAdapter(Progress)
 
 
-def parse_progress(line: bytes) -> Progress | None:
-    """Read one line; None for anything else, because progress must never stop a trial."""
-    try:
-        return _PROGRESS.validate_json(line)
-    except ValidationError:
-        return None
-
-
 class ProgressReader:
-    """Reader of progress that joins the pieces of a pipe to lines."""
+    """Reader of progress that joins the pieces of a pipe to lines; any other line is skipped, and stops no trial."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -70,7 +56,11 @@ class ProgressReader:
         """Add a piece; return the progress of the lines that it completes."""
         *lines, rest = (self._rest + piece).split(b"\n")
         self._rest = rest[: _LONGEST + 1]
-        return [progress for progress in map(parse_progress, lines) if progress is not None]
+        read = []
+        for line in lines:
+            with suppress(ValidationError):
+                read.append(_PROGRESS.validate_json(line))
+        return read
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +141,11 @@ class KeptOutput:
         """The output; bytes that are no UTF-8 are replaced."""
         return self.printed.decode(errors="replace")
 
-    def expected(self, expectations: Expectations) -> None:
-        """Ignore it."""
-
-    def progress(self, progress: Progress) -> None:
-        """Ignore it."""
-
     def output(self, piece: bytes) -> None:
         """Keep the piece."""
         self.printed += piece
 
-    def silent(self, silence: Silence) -> None:
-        """Ignore it: the trial has a deadline."""
+    def _ignore(self, _: object) -> None:
+        """Do nothing."""
+
+    expected = progress = silent = _ignore

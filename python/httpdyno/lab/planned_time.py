@@ -1,6 +1,6 @@
 """Time that a web plans for a list of URLs, and time of a trial with that list."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -37,6 +37,9 @@ class PlannedTime:
     late: tuple[tuple[float, float], ...] = ()
     """Exchanges that may end last, because none after them is longer: the time of all before each, and its own. If
     empty, the order of the list is unknown, and the longest exchange may be its last."""
+    slow: tuple[int, ...] = ()
+    """Places of the slowest URLs in the list, from 0: first those that only the client's timeout ends, then those whose
+    name server fails. That takes 2 s in ``top-sites``, and most clients query it twice."""
 
     @property
     def mean_ns(self) -> float | None:
@@ -95,19 +98,10 @@ def read_planned_time(expectations: Path, *, timeout_s: float) -> PlannedTime:
 
     Raises ``EngineFailed`` if the file cannot be read.
     """
-    planned_ms = read_engine_csv(expectations, {"planned_ms": pl.Float64()}, "expectations").to_series()
     timeout_ms = timeout_s * 1000
-    return planned_time(planned_ms.fill_null(timeout_ms).clip(upper_bound=timeout_ms).to_numpy() / 1000)
-
-
-def read_slow(expectations: Path, *, timeout_s: float) -> tuple[int, ...]:
-    """Return the places of the slowest URLs of a list, from 0.
-
-    First come those that only the timeout ends, then those whose name server fails: it takes 2 s in ``top-sites``, and
-    most clients ask twice. Raises ``EngineFailed`` if the file cannot be read.
-    """
     rows = read_engine_csv(expectations, {"planned_ms": pl.Float64(), "cause": pl.String()}, "expectations")
-    timed_out = (pl.col("planned_ms") >= timeout_s * 1000).fill_null(value=True)
-    failed = (pl.col("cause") == _SERVFAIL).fill_null(value=False) & ~timed_out
-    places = (rows.select(kind.arg_true()).to_series() for kind in (timed_out, failed))
-    return tuple(place for series in places for place in series)
+    planned_ms = rows["planned_ms"].fill_null(timeout_ms).clip(upper_bound=timeout_ms)
+    timed_out = planned_ms >= timeout_ms
+    failed = (rows["cause"] == _SERVFAIL).fill_null(value=False) & ~timed_out
+    slow = (*timed_out.arg_true(), *failed.arg_true())
+    return replace(planned_time(planned_ms.to_numpy() / 1000), slow=slow)

@@ -34,15 +34,14 @@ def prove_all(
     because it was not probed before with this build and this engine.
     """
     proven = dict(builds)
-    claiming = {name: outcome for name, outcome in builds.items() if outcome.build and claims_anything(outcome.subject)}
+    claiming = [outcome.build for outcome in builds.values() if outcome.build and _claims_anything(outcome.subject)]
     digest = engine.identity().sha256 if claiming else ""
-    for name, outcome in claiming.items():
-        subject = outcome.subject
-        assert outcome.build is not None
-        results = read_proof(outcome.build.place, digest)
+    for build in claiming:
+        subject, name = build.subject, build.subject.id
+        results = _read_proof(build.place, digest)
         if results is None:
             tell(subject)
-            results = results_of(prove(Room(engine, outcome.build, pinning, interruption)))
+            results = results_of(prove(Room(engine, build, pinning, interruption)))
         # A capability that works without a claim spoils no figure; the contract test reports it.
         if broken := [str(result) for result in results if result.claimed and not result.is_right]:
             error = SubjectUnavailable(
@@ -83,14 +82,14 @@ def check(room: Room) -> Iterator[Trial]:
         yield from prove(room)
 
 
-def claims_anything(subject: Subject) -> bool:
-    """Return whether a subject claims any capability; adapters for other purposes claim none."""
-    if subject.kind is SubjectKind.TOOL:
-        return False
-    return bool(subject.capabilities.endpoints) or any(case.claimed for case in claims_of(subject))
+def _claims_anything(subject: Subject) -> bool:
+    """Return whether a subject claims any capability; load tools and adapters for other purposes claim none."""
+    return subject.kind is not SubjectKind.TOOL and (
+        bool(subject.capabilities.endpoints) or any(case.claimed for case in claims_of(subject))
+    )
 
 
-def read_proof(place: BuildPlace, engine: str) -> tuple[CaseResult, ...] | None:
+def _read_proof(place: BuildPlace, engine: str) -> tuple[CaseResult, ...] | None:
     """Read the results of a probe; None if this build was not probed with this engine, or the file is unreadable."""
     try:
         values = json.loads((place.path / _FILE).read_text(encoding="utf-8"))

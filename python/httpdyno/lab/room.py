@@ -1,11 +1,10 @@
 """Specification of a room, and the engine's command line for it: a pure function from plan to argv."""
 
-import os
 import shlex
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Condition, format_cpus, format_exact, parse_cpus
@@ -30,7 +29,7 @@ class Command:
     @classmethod
     def of(cls, build: Build, settings: Mapping[str, str] | None = None) -> Self:
         """Return the command of a built subject; its own environment takes precedence over the ``settings``."""
-        environment = {"PATH": program_path(os.environ), **(settings or {}), **build.environment}
+        environment = {"PATH": program_path(), **(settings or {}), **build.environment}
         return cls(build.argv, build.folder, environment, build.trust_files)
 
 
@@ -60,20 +59,12 @@ class Pinning:
         return replace(self, subject_cpus=format_cpus(numbers[-count:]), engine_cpus=str(numbers[0]))
 
 
-@dataclass(frozen=True, slots=True)
-class RoomFiles:
-    """The files of one trial, as paths that the engine can open."""
+RoomFile = Literal["stdin", "stdout", "stderr", "report", "arrivals", "driver-output", "peer-output"]
+"""A file of a room, by the engine's option for it.
 
-    stdin: Path
-    stdout: Path
-    stderr: Path
-    report: Path
-    arrivals: Path
-    progress_descriptor: int
-    driver_output: Path
-    """Output of the driver of a server, and of the generator that it starts."""
-    peer_output: Path
-    """Output of a server that plays the peer; its last line is the reason if it does not start."""
+The driver's output has that of the generator that it starts. The last line of the output of a server that plays the
+peer is the reason if it does not start.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +80,11 @@ class RoomSpec:
     driver: tuple[str, ...] = ()
     """Command that proves a server and sends requests to it: the subject serves. Empty: the subject is a client."""
 
-    def argv(self, engine: Path, files: RoomFiles) -> list[str]:
-        """Return the command line of ``httpdyno-engine room`` that makes the room and fills the files."""
+    def argv(self, engine: Path, files: Mapping[RoomFile, Path], progress: int) -> list[str]:
+        """Return the command line of ``httpdyno-engine room`` that makes the room and fills the files.
+
+        ``progress`` is the descriptor to which the engine writes its progress.
+        """
         condition = self.condition
         argv = [str(engine), "room", *self._peer(files)]
         argv += [] if self.driver else _given("--timeout", condition.workload.timeout_s)
@@ -101,24 +95,24 @@ class RoomSpec:
         argv += _given("--engine-cpus", self.pinning.engine_cpus)
         argv += _given("--memory", condition.memory_bytes)
         if not self.driver:
-            argv += [*self._feed(), "--stdin", str(files.stdin)]
-            argv += [] if condition.live else ["--arrivals", str(files.arrivals)]
-        argv += ["--stdout", str(files.stdout), "--stderr", str(files.stderr), "--report", str(files.report)]
-        argv += ["--progress", str(files.progress_descriptor), "--clean-environment"]
+            argv += [*self._feed(), "--stdin", str(files["stdin"])]
+            argv += [] if condition.live else ["--arrivals", str(files["arrivals"])]
+        argv += ["--stdout", str(files["stdout"]), "--stderr", str(files["stderr"]), "--report", str(files["report"])]
+        argv += ["--progress", str(progress), "--clean-environment"]
         argv += _environment("--env", self.command)
         # On the real internet the machine's own certificates are trusted.
         trusted = () if self.driver or condition.live else self.command.trust_files
         argv += _repeated("--trust-file", map(str, trusted))
         return [*argv, "--directory", str(self.command.folder), "--", *self.command.argv]
 
-    def _peer(self, files: RoomFiles) -> list[str]:
+    def _peer(self, files: Mapping[RoomFile, Path]) -> list[str]:
         condition = self.condition
         if self.driver:
-            output = ["--driver-output", str(files.driver_output), "--ready-timeout", f"{_READY_S}s"]
+            output = ["--driver-output", str(files["driver-output"]), "--ready-timeout", f"{_READY_S}s"]
             return ["--driver", shlex.join(self.driver), *output]
         if self.peer:
             argv = ["--peer", shlex.join(self.peer.argv), "--peer-port", str(PEER_PORT)]
-            argv += ["--peer-directory", str(self.peer.folder), "--peer-output", str(files.peer_output)]
+            argv += ["--peer-directory", str(self.peer.folder), "--peer-output", str(files["peer-output"])]
             return argv + _environment("--peer-env", self.peer)
         if condition.live:
             return ["--network", "host"]

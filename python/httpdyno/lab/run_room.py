@@ -16,7 +16,7 @@ from httpdyno.installation import RENEW_ENGINE
 from httpdyno.lab.engine import engine_refusal, start_engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.observer import Observer, ProgressReader, SilenceWatch
-from httpdyno.lab.room import RoomFiles, RoomSpec
+from httpdyno.lab.room import RoomFile, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import format_exact
@@ -55,24 +55,15 @@ def run_room(
         report, own, peer = (dropped.enter_context(ScratchFile()) for _ in range(3))
         reading, writing = os.pipe()
         dropped.callback(os.close, reading)
-        files = RoomFiles(
-            stdin=lines.path,
-            stdout=stdout.path,
-            stderr=stderr.path,
-            report=report.path,
-            arrivals=arrivals.path,
-            progress_descriptor=writing,
-            driver_output=driver.path,
-            peer_output=peer.path,
-        )
-        inherited = [file.descriptor for file in (lines, stdout, stderr, report, arrivals, driver, peer)]
+        files: dict[RoomFile, ScratchFile] = {"stdin": lines, "stdout": stdout, "stderr": stderr, "report": report}
+        files |= {"arrivals": arrivals, "driver-output": driver, "peer-output": peer}
         try:
             process = start_engine(
-                spec.argv(engine, files),
+                spec.argv(engine, {name: file.path for name, file in files.items()}, writing),
                 stdin=subprocess.DEVNULL,
                 stdout=own.file,
                 stderr=own.file,
-                pass_fds=[*inherited, writing],
+                pass_fds=[*(file.descriptor for file in files.values()), writing],
                 # Ctrl-C in a terminal reaches this process only, which then ends the trial in order.
                 process_group=0,
             )
@@ -99,7 +90,7 @@ def run_room(
 
 
 def _read_report(report: ScratchFile, own: ScratchFile, status: int) -> dict[str, Any]:
-    """Return the engine's report; its exit status alone says nothing, since it passes on that of the subject."""
+    """Return the engine's report; its exit status alone is no sign of a failure, since it is that of the subject."""
     try:
         values = json.loads(report.read_text())
     except ValueError as error:
@@ -126,10 +117,9 @@ class _EngineWatch:
 
     def until_end(self, interruption: Interruption, preparing_s: float, running_s: float) -> str | None:
         """Wait until the engine has ended, or kill it; return the step that timed out, None if it ended itself."""
-        poll = select.poll()
-        poll.register(self.reading, select.POLLIN)
-        exit_descriptor = os.pidfd_open(self.process.pid)
-        poll.register(exit_descriptor, select.POLLIN)
+        poll, exit_descriptor = select.poll(), os.pidfd_open(self.process.pid)
+        for descriptor in (self.reading, exit_descriptor):
+            poll.register(descriptor, select.POLLIN)
         kill_at = time.monotonic() + preparing_s
         counting = stopping = False
         try:

@@ -51,7 +51,7 @@ class ServerProcess:
             self.process = subprocess.Popen(
                 [*_LEASH, *self._build.argv],
                 cwd=self._build.folder,
-                env={"PATH": program_path(os.environ), **self._build.environment, **given},
+                env={"PATH": program_path(), **self._build.environment, **given},
                 stdin=subprocess.DEVNULL,
                 stdout=self._printed.file,
                 stderr=subprocess.STDOUT,
@@ -99,8 +99,7 @@ class ServerProcess:
 
     def end(self, *, patience_s: float = _PATIENCE_S) -> int:
         """Send SIGTERM and, after the patience, SIGKILL; return its exit status, below 0 if a signal ended it."""
-        if self.process.poll() is None:
-            self.process.terminate()
+        self.process.terminate()
         return self.status(patience_s)
 
     def status(self, within_s: float) -> int:

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
 
 import polars as pl
 
@@ -15,20 +14,15 @@ from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import Subject, Trial, TrialPlan, UrlSeries
-from httpdyno.subjects.build import Build, filled
+from httpdyno.subjects.build import Build
 from httpdyno.subjects.template import Load
 
 Fill = Callable[[Subject, Load], tuple[str, ...]]
 """Fills in a template of a tool's command line: ``fill_template`` or ``fill_sequence``."""
 
 
-class JudgeTool(Protocol):
-    """Judge of a tool's trial: from its artifacts to its record."""
-
-    def __call__(
-        self, plan: TrialPlan, artifacts: ToolArtifacts, circumstances: Circumstances, *, rules: Sequence[Rule]
-    ) -> Trial:
-        """Judge one trial of a tool."""
+JudgeTool = Callable[[TrialPlan, ToolArtifacts, Sequence[Rule], Circumstances], Trial]
+"""Judge of a tool's trial, its validity by these rules: from its artifacts to its record."""
 
 
 def tool_trials(fill: Fill, judge: JudgeTool) -> TrialKind:
@@ -50,7 +44,7 @@ def _judge_tool(
     """Judge a tool by its report and by the requests that the origin counted."""
     text, stderr = files.stdout.read_text(), files.stderr.last_words()
     artifacts = ToolArtifacts(files.report, text, stderr, read_arrivals(files.arrivals.path))
-    return JudgedTrial(judge(plan, artifacts, circumstances, rules=rules), pl.DataFrame())
+    return JudgedTrial(judge(plan, artifacts, rules, circumstances), pl.DataFrame())
 
 
 def tool_command(plan: TrialPlan, build: Build, fill: Fill) -> Command:
@@ -67,5 +61,4 @@ def tool_command(plan: TrialPlan, build: Build, fill: Fill) -> Command:
         timeout_s=condition.workload.timeout_s,
         keepalive=condition.workload.keepalive,
     )
-    argv = (filled(part, folder=build.folder, target=build.place.target) for part in fill(build.subject, load))
-    return replace(Command.of(build), argv=tuple(argv))
+    return replace(Command.of(build), argv=tuple(map(build.place.filled, fill(build.subject, load))))

@@ -12,7 +12,7 @@ from httpdyno.judge import Expectations, expectations_unknown, read_expectations
 from httpdyno.judge.reference import EXPECTED
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.planned_time import PlannedTime, read_planned_time, read_slow
+from httpdyno.lab.planned_time import PlannedTime, read_planned_time
 from httpdyno.lab.room import PEER_PORT
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, UrlSeries
@@ -39,9 +39,6 @@ class Answers:
     planned: PlannedTime
     kept_as: str | None = None
     """Name under which the run keeps the truth; None if it does not."""
-    slow: tuple[int, ...] = ()
-    """Places of the slowest URLs in the list, from 0: first those that only the client's timeout ends, then those whose
-    name server fails."""
 
     def first(self, count: int) -> "Answers":
         """Return the answers to the first URLs of a series."""
@@ -49,9 +46,10 @@ class Answers:
         if count == whole:
             return self
         # The URLs of a series differ only in their number, on which no time depends.
-        planned = replace(self.planned, total_s=self.planned.total_s * count / whole, urls=count, late=())
-        slow = tuple(place for place in self.slow if place < count)
-        return Answers(self.expectations.first(count), planned, self.kept_as, slow)
+        slow = tuple(place for place in self.planned.slow if place < count)
+        total_s = self.planned.total_s * count / whole
+        planned = replace(self.planned, total_s=total_s, urls=count, late=(), slow=slow)
+        return Answers(self.expectations.first(count), planned, self.kept_as)
 
 
 @dataclass(slots=True)
@@ -80,8 +78,7 @@ class WebAnswers:
             # For millions of URLs this takes a minute: an interruption ends it at once.
             with self.interruption.at_once("the answers of the web were being computed"):
                 known = self._compute(condition, urls)
-            oldest_first = [key for key in self._known if key[-1]]
-            for old in oldest_first[: max(0, len(oldest_first) - _SERIES_KEPT + 1)]:
+            for old in [key for key in self._known if key[-1]][: -_SERIES_KEPT + 1]:
                 del self._known[old]
         self._known[key] = known
         return known.first(series.count) if series else known
@@ -115,9 +112,8 @@ def read_answers(truth: Path, condition: Condition) -> Answers:
         with truth.open("rb") as lines:
             urls = [stripped for line in lines if (stripped := line.decode(errors="replace").strip())]
         return Answers(expectations_unknown(pl.Series(urls, dtype=pl.String)), PlannedTime(0.0, 0.0, len(urls)))
-    timeout_s = condition.workload.timeout_s
-    planned, slow = read_planned_time(truth, timeout_s=timeout_s), read_slow(truth, timeout_s=timeout_s)
-    return Answers(read_expectations(truth), planned, slow=slow)
+    planned = read_planned_time(truth, timeout_s=condition.workload.timeout_s)
+    return Answers(read_expectations(truth), planned)
 
 
 def peer_expectations(series: UrlSeries) -> Expectations:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from httpdyno.model.record import FigureRecord, Recorded
+from httpdyno.model.record import FigureRecord, Recorded, measured
 
 
 class Level(StrEnum):
@@ -14,7 +14,7 @@ class Level(StrEnum):
     SHOULD = "should"
     MAY = "may"
     PRACTICE = "practice"
-    """No clause asks for it; good programs do it."""
+    """Not required by a clause, but usual in good programs."""
 
 
 class CaseOutcome(StrEnum):
@@ -22,14 +22,14 @@ class CaseOutcome(StrEnum):
 
     PASS = "pass"
     LENIENT = "lenient"
-    """The subject takes what it should refuse, and means the same."""
+    """The subject accepts what it should refuse, without a change in meaning."""
     FAIL = "fail"
     UNSUPPORTED = "unsupported"
-    """The subject does not have the capability, and does not claim it."""
+    """The subject neither has nor claims the capability."""
     HANG = "hang"
     CRASH = "crash"
     NOT_TRIED = "not tried"
-    """An earlier case failed in a way that leaves this one without a result."""
+    """An earlier failure leaves this case without a result."""
 
     @property
     def is_good(self) -> bool:
@@ -54,9 +54,7 @@ class CaseResult:
     clause: Annotated[str, Recorded("where it is written")]
     level: Annotated[Level, Recorded("how strongly the clause asks for it")]
     outcome: Annotated[CaseOutcome, Recorded("what the subject did")]
-    claimed: Annotated[
-        bool | None, Recorded("whether the subject claims this capability; null: every subject has to have it")
-    ] = None
+    claimed: bool | None = measured("whether the subject claims this capability; null: required of every subject")
     known: Annotated[str | None, Recorded("the reason of the known failure that explains the difference")] = None
     unanswered: Annotated[str, Recorded("what the subject did not answer in time; empty when nothing")] = ""
     attempts: Annotated[int, Recorded("how often it was tried", type="int32")] = 1
@@ -64,7 +62,7 @@ class CaseResult:
 
     @property
     def is_right(self) -> bool:
-        """Whether the subject does what it has to or claims to do, or a known failure explains why not."""
+        """Whether the subject behaves as required or claimed, or a known failure explains the difference."""
         return self.outcome.is_good is (self.claimed is not False) or self.known is not None
 
     @property
@@ -80,7 +78,7 @@ class CaseResult:
 
     @property
     def findings(self) -> tuple[Breach, ...]:
-        """What to print of it: at least one finding, with an empty ``change`` where nothing has to change."""
+        """Findings to print: at least one, with an empty ``change`` if nothing has to change."""
         if self.claimed is None:
             return self.breaches or (Breach("", ""),)
         claimed = "claimed" if self.claimed else "not claimed"

@@ -16,7 +16,7 @@ class Direction(StrEnum):
     HIGHER = "higher"
     LOWER = "lower"
     NEITHER = "neither"
-    """It describes and does not rank: a count of URLs, a mean length."""
+    """For descriptions without a ranking: a count of URLs, a mean length."""
 
 
 class Aspect(StrEnum):
@@ -35,15 +35,15 @@ class Metric:
     column: Column
     """Its name, kind, unit and description, as tables carry them."""
     figure: Callable[[Trial], float | None]
-    """The value in the column's unit; None where the trial has none."""
+    """Return the value of a trial in the column's unit, or None."""
     better: Direction = Direction.NEITHER
     digits: int = 0
     """Decimals that a table keeps."""
     phrase: str = ""
-    """What a sentence says after its value: ``right answers a second``; empty: its name and unit will do."""
+    """Words after its value in a sentence: ``right answers a second``; empty: its name and unit."""
     aspect: Aspect = Aspect.PACE
     endless: bool = False
-    """Whether a trial without the value, though all went well, was beyond any: it must not be the better for it."""
+    """Whether a good trial without a value counts as worse than any value."""
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class Interval:
     low: float
     high: float
     level: float
-    """Confidence that was attained, between 0 and 1: with few values it can be less than what was asked for."""
+    """Attained confidence, between 0 and 1: with few values it can be below the requested one."""
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` when the estimate is outside of the interval."""
@@ -76,9 +76,9 @@ class Interval:
 
 
 PROVISIONAL_MARK: Final = "~"
-"""Stands behind a rank that rests on disturbed trials, or on too few blocks that others share."""
+"""Follows a rank from disturbed trials, or from too few blocks in common with others."""
 OPEN_MARK: Final = "?"
-"""Stands behind a rank whose difference from the one above may be chance."""
+"""Follows a rank whose difference from the one above may be chance."""
 
 
 class Difference(StrEnum):
@@ -87,7 +87,7 @@ class Difference(StrEnum):
     BETTER = "better"
     WORSE = "worse"
     UNDECIDED = "undecided"
-    """The interval holds "no difference": a tie, or too few trials to tell."""
+    """The interval includes "no difference": a tie, or too few trials."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +98,21 @@ class Comparison:
     baseline: str
     metric: str
     ratio: Interval | None
-    """Subject over baseline, 1 is no difference; None where there are too few trials for any statement."""
+    """Subject over baseline, 1 is no difference; None with too few trials."""
     p: float | None
     """Chance of a difference as large as this between equals."""
     p_adjusted: float | None
     """Adjusted for all comparisons that were made together: by ``stats.holm``, all pairs by ``compare_all_pairs``."""
     difference: Difference
     blocks: int
-    """Values that it rests on: pairs of one block, or the trials of the smaller side."""
+    """Number of values: pairs of one block, or trials of the smaller side."""
     paired: bool
     condition: str = ""
-    """The point of the experiment's grid at which both were measured; empty when there is one."""
+    """Point of the experiment's grid; empty if it has one only."""
     subject_mean: float | None = None
-    """Geometric mean of the subject's figure over the values that the ratio rests on; None without a ratio."""
+    """Geometric mean of the subject's values behind the ratio; None without a ratio."""
     baseline_mean: float | None = None
-    """The same of the baseline: the quotient of the two is the ratio."""
+    """Geometric mean of the baseline's values: the quotient of the two is the ratio."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +125,13 @@ class Standing:
     worst: int
     """Last rank that cannot be excluded."""
     value: Interval | None
-    """Median over its trials with a distribution-free interval; None without an interval, with fewer than two."""
+    """Median over its trials with a distribution-free interval; None with fewer than two trials."""
     rank: int = 0
     """Place in the order of the medians, from 1."""
     open: bool = False
     """Whether its difference from the subject above may be chance."""
     provisional: bool = False
-    """Whether its place rests on disturbed trials, or on fewer than three blocks that others share."""
+    """Whether its trials are disturbed, or share fewer than three blocks with others."""
 
     @property
     def text(self) -> str:

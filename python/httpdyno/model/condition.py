@@ -1,4 +1,4 @@
-"""What a trial has to do: its purpose, workload and conditions, and its place in the run."""
+"""Plans of trials: purpose, workload, condition, and place in the run."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ class CeilingLimit(StrEnum):
     """What limited the fetcher on a web."""
 
     WEB = "web"
-    """The delays that the web plans, at this many requests in flight."""
+    """The planned delays of the web, at this concurrency."""
     FETCHER = "fetcher"
     """Its own CPU time."""
     ORIGIN = "origin"
@@ -36,9 +36,9 @@ class CeilingLimit(StrEnum):
     LINK = "link"
     """The link: its rate, its distance or its losses."""
     INSTRUMENT = "instrument"
-    """None of these: something in the room or the kernel that is not measured."""
+    """None of these: something unmeasured in the room or the kernel."""
     MACHINE = "machine"
-    """Other programs: then the web can give more than was measured."""
+    """Other programs: the real ceiling is higher than the measured one."""
 
 
 _Point = TypeVar("_Point", bound=FigureRecord)
@@ -46,9 +46,9 @@ LIVE: Final = "live"
 """Name of the real internet among the webs."""
 
 MOST_URLS: Final = 10_000_000
-"""Of a list that is made for a trial: what is known of each of them, and what is measured, lies in memory."""
+"""Most URLs of a generated list: the records of all of them are in memory."""
 _NO_TEXT: Final = frozenset({"Cc", "Cs"})
-"""Unicode's control characters, and bytes that are no UTF-8, which Python holds as lone surrogates."""
+"""Unicode's control characters, and lone surrogates, which stand for invalid UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +56,18 @@ class UrlSeries:
     """URLs that differ only in their number: ``http://example.org/bytes/1024?n=0`` and so on."""
 
     prefix: str
-    """What stands before the number."""
+    """Text before the number."""
     count: int
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for an empty series, or a prefix that is not a URL."""
         if self.count < 1:
-            raise InvalidValue(f"a list of {self.count} URLs leaves nothing to do")
+            raise InvalidValue(f"a list needs at least one URL, not {self.count}")
         if not self.prefix or any(character.isspace() for character in self.prefix):
-            raise InvalidValue(f"a URL has no space and is not empty: {self.prefix[:60]!r}")
+            raise InvalidValue(f"a URL must not be empty or contain spaces: {self.prefix[:60]!r}")
 
     def __iter__(self) -> Iterator[str]:
-        """Return them one after another: there may be millions."""
+        """Yield the URLs: there may be millions."""
         return (f"{self.prefix}{number}" for number in range(self.count))
 
 
@@ -76,7 +76,7 @@ class Workload:
     """Input of a client: its URLs and the settings of the client contract."""
 
     urls: tuple[str, ...] | Path | UrlSeries
-    """The URLs themselves, a file with one URL a line that all conditions share, or a list of this condition alone."""
+    """URLs, a file with one URL a line that all conditions share, or a generated list of this condition."""
     timeout_s: float = 5.0
     user_agent: str = ""
     """Empty: the client's own."""
@@ -85,15 +85,15 @@ class Workload:
     http_version: str = ""
     """Empty: the client's default."""
     harness: str = ""
-    """``timeit``: the client times its own calls; empty: it prints a line for each URL."""
+    """``timeit``: the client times its own calls; empty: it prints a line per URL."""
 
     def __post_init__(self) -> None:
-        """Raise ``InvalidValue`` for an impossible timeout, or a user agent that no header can carry."""
+        """Raise ``InvalidValue`` for an impossible timeout, or a user agent that no header can contain."""
         if not self.timeout_s > 0:
-            raise InvalidValue(f"--timeout: {self.timeout_s:g} is not a time to give a URL; write it like 5s or 800ms")
+            raise InvalidValue(f"--timeout: {self.timeout_s:g} is not a timeout; write it like 5s or 800ms")
         if any(unicodedata.category(character) in _NO_TEXT for character in self.user_agent):
             raise InvalidValue(
-                f"--user-agent: {self.user_agent[:60]!r}: no header can carry it; leave out control characters"
+                f"--user-agent: {self.user_agent[:60]!r}: no header can contain it; leave out control characters"
             )
 
     def environment(self, concurrency: int) -> dict[str, str]:
@@ -105,11 +105,8 @@ class Workload:
             "CHECK": self.check,
             "HTTP_VERSION": self.http_version,
         }
-        if self.user_agent:
-            variables["USER_AGENT"] = self.user_agent
-        if self.harness:
-            variables["HARNESS"] = self.harness
-        return variables
+        optional = {"USER_AGENT": self.user_agent, "HARNESS": self.harness}
+        return variables | {name: text for name, text in optional.items() if text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +122,7 @@ class Condition:
     """None: each subject's own."""
     link: Link = field(default_factory=Link)
     link_seed: int = 1
-    """Which packets are lost follows from it."""
+    """Seed of the packet losses."""
     against: str | None = None
     """The URL of an origin on another machine, ``http://other:8080``; None: the web is in the room."""
     deadline_s: float = 600.0
@@ -133,52 +130,50 @@ class Condition:
     rate_per_s: float | None = None
     """Open loop: URLs a second. None: closed loop."""
     grace_s: float | None = None
-    """Open loop: how long after the last URL was due the trial is ended; None: at its deadline."""
+    """Open loop: time from the last due URL to the end of the trial; None: until the deadline."""
     per_host: int = 1
-    """How many URLs of one host may be in flight on the real internet; a web of ours is not limited."""
+    """Most URLs of one host in flight on the real internet; other webs are not limited."""
     per_host_interval_s: float = 0.0
-    """The least time between two URLs of one host there."""
+    """Least time between two URLs of one host on the real internet."""
     name: str = ""
-    """Names the point among the others of its grid; empty when there is one only."""
+    """Name of the point in its grid; empty if it is the only one."""
     send_s: float | None = None
-    """How long a load tool sends; None where a client is given a list instead."""
+    """Sending time of a load tool; None for clients, which get a list."""
     foreseen_s: float | None = None
-    """How long a trial is foreseen to take; None: as long as the web has planned for its list."""
+    """Expected duration of a trial; None: the time that the web plans for its list."""
     point: FigureRecord | None = None
-    """What the experiment itself asks for at this condition; None: only the fields of a condition."""
+    """The experiment's own settings at this condition, if any."""
     peer: str | None = None
-    """The id of the server subject that plays the peer; None: our origin does."""
+    """Id of the server subject that is the peer; None: our origin."""
     batch: int | None = None
-    """How many URLs a client is handed at a time, the next when it has printed a line for each; None: all at once."""
+    """URLs that a client gets at a time, the next after a line for each; None: all at once."""
     times_wire: bool = False
-    """Whether the round trip of a packet is measured in a room of its own, for the share of the wire."""
+    """Whether a packet's round trip is measured in a separate room, for the share of the wire."""
     receive_steering: bool = False
-    """Whether packets are received on the CPUs of their receiver, so that each side pays for its own."""
+    """Whether packets are processed on the CPUs of their receiver."""
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for a deadline of 0, or an emulated link to another machine."""
-        for mistake in (*self._mistakes(), *self._conflicts()):
+        for mistake in self._mistakes():
             raise InvalidValue(mistake)
 
     def _mistakes(self) -> Iterator[str]:
         if not self.deadline_s > 0:
-            yield f"--duration: {self.deadline_s:g} is not a time to measure in; write it like 10m or 30s"
+            yield f"--duration: {self.deadline_s:g} is not a duration; write it like 10m or 30s"
         if not 0 <= self.link_seed < 2**64:
             yield f"--link-seed: a number of 64 bits, not {self.link_seed}"
         if self.batch is not None and (self.batch < 1 or self.rate_per_s is not None):
-            yield f"batches of {self.batch}: of 1 or more, and not on a schedule"
+            yield f"batches of {self.batch}: they need 1 URL or more, and no schedule"
         if self.per_host < 1 or not self.per_host_interval_s >= 0:
-            yield f"a host cannot be asked for {self.per_host} URLs every {self.per_host_interval_s} s"
-
-    def _conflicts(self) -> Iterator[str]:
+            yield f"a host cannot get {self.per_host} URLs every {self.per_host_interval_s} s"
         if self.against is None:
             return
         if not self.link.direct:
-            yield f"--link: the way to {self.against} is a real one, which nothing is added to; leave it out"
+            yield f"--link: the path to {self.against} is real and is not emulated; leave it out"
         if self.workload.http_version == "2":
-            yield f"--http-version: {self.against} is asked without TLS, where no version is agreed on; leave it out"
+            yield f"--http-version: {self.against} is used without TLS, which negotiates the version; leave it out"
         if self.live:
-            yield f"--against {self.against}: the real internet is not played there; choose another --web"
+            yield f"--against {self.against}: it cannot serve the real internet; choose another --web"
         if self.peer is not None:
             yield f"--peer {self.peer}: --against names another peer; leave one of them out"
 
@@ -205,10 +200,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class TrialPlan:
-    """A planned trial: a subject under a condition, and its place in the run.
-
-    Trials of one block share what the machine was like at that time, so that comparisons within a block are paired.
-    """
+    """A planned trial: a subject under a condition, and its place in the run; comparisons within a block are paired."""
 
     number: int
     """Counts the trials of a run from 0."""
@@ -218,10 +210,10 @@ class TrialPlan:
     subject: Subject
     condition: Condition
     why: str = ""
-    """Why it is made, where that depends on the trials before it; empty for one of a list."""
+    """Reason for it, if it depends on earlier trials; else empty."""
     purpose: Purpose = Purpose.SUBJECT
     added: bool = False
-    """Whether it comes on top of the trials that were planned before the first one."""
+    """Whether it was added to the trials that were planned before the first one."""
 
     @property
     def concurrency(self) -> int:

@@ -25,9 +25,7 @@ class PathCounters:
     lateness_p50_ns: int | None = measured("median of how late the emulator let packets go", "lateness_ns.p50")
     lateness_p99_ns: int | None = measured("99th percentile of it", "lateness_ns.p99")
     lateness_max_ns: int | None = measured("the latest", "lateness_ns.max")
-    goodput_bits_per_s: float | None = measured(
-        "content that was measured to pass before the trial", "measured.", unit="bit/s"
-    )
+    goodput_bits_per_s: float | None = measured("rate of content before the trial", "measured.", unit="bit/s")
     goodput_expected_bits_per_s: float | None = measured(
         "what of the rate is left for content", "measured.expected_bits_per_s", unit="bit/s"
     )
@@ -38,9 +36,7 @@ class LinkCounters:
     """The engine's report of the link of a trial, flat. What was not measured is None."""
 
     seed: int | None = measured("seed of the losses", type="uint64")
-    verdict: str | None = measured(
-        "whether the link was what was asked, before the trial: `held`, `missed`, `unchecked`"
-    )
+    verdict: str | None = measured("state of the link before the trial: `held`, `missed`, `unchecked`")
     rtt_p50_ns: int | None = measured("median round trip that was measured before the trial", "measured.rtt_ns.p50")
     rtt_p99_ns: int | None = measured("99th percentile of it", "measured.rtt_ns.p99")
     up: Annotated[PathCounters, Embedded("up_")] = PathCounters()
@@ -63,12 +59,10 @@ class AgainstCounters:
     rtt_min_ns: int | None = measured("the quickest exchange with it, before and after the trial", "rtt.min_ns")
     rtt_p50_ns: int | None = measured("the median of them", "rtt.p50_ns")
     connect_ns: int | None = measured("how long connecting to it took", "rtt.")
-    clock_ahead_ns: int | None = measured(
-        "how far its clock was ahead of this machine's when the trial began", "clock.ahead_ns"
-    )
+    clock_ahead_ns: int | None = measured("lead of its clock over this machine's at the start", "clock.ahead_ns")
     clock_drifted_ns: int | None = measured("by how much more when it ended", "clock.drifted_ns")
     clock_bound_ns: int | None = measured(
-        "its stamps are right to so much once they are moved to this machine's clock, either way", "clock.bound_ns"
+        "possible error of its stamps on this machine's clock, to either side", "clock.bound_ns"
     )
 
 
@@ -109,10 +103,7 @@ class CpuTime:
     busy_ns: Annotated[int, Recorded("time not idle")]
     steal_ns: Annotated[int, Recorded("time taken by the hypervisor")]
     window_ns: Annotated[int, Recorded("time watched")]
-    interrupt_ns: Annotated[
-        int | None,
-        Recorded("the part of `busy_ns` that went to interrupts, packets of the trial among them"),
-    ] = None
+    interrupt_ns: Annotated[int | None, Recorded("part of `busy_ns` in interrupts, also by the trial's packets")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +119,7 @@ class Counters:
     """The engine's report of one trial, flat. What was not measured is None."""
 
     engine_version: str | None = measured("version of the engine", "engine.version")
-    exit_code: int | None = measured(
-        "exit status of the subject; null when a signal ended it", "subject.", type="int32"
-    )
+    exit_code: int | None = measured("exit status of the subject; null after a signal", "subject.", type="int32")
     signal: int | None = measured("signal that ended the subject", "subject.", type="int32")
     started_at_ns: int | None = measured("exec of the subject, since the Unix epoch", "subject.")
     ended_at_ns: int | None = measured("end of the subject, since the Unix epoch", "subject.")
@@ -151,7 +140,7 @@ class Counters:
     engine_cpu_user_ns: int | None = measured("CPU time of the engine in user mode", "engine.cpu_user_ns")
     engine_cpu_system_ns: int | None = measured("CPU time of the engine in the kernel", "engine.cpu_system_ns")
     peer_cpu_user_ns: int | None = measured(
-        "CPU time in user mode of the server that played the peer; null: our origin did", "peer.cpu_user_ns"
+        "CPU time of a server as the peer, in user mode; null: the origin was the peer", "peer.cpu_user_ns"
     )
     peer_cpu_system_ns: int | None = measured("its CPU time in the kernel", "peer.cpu_system_ns")
     peer_ready_ns: int | None = measured("from its exec until it accepted a connection", "peer.ready_ns")
@@ -159,9 +148,7 @@ class Counters:
     cpu_pressure_us: int | None = measured("time in which something waited for a CPU", "pressure.cpu_some_us")
     memory_pressure_us: int | None = measured("time in which something waited for memory", "pressure.memory_some_us")
     io_pressure_us: int | None = measured("time in which something waited for a disk", "pressure.io_some_us")
-    throttled_ns: int | None = measured(
-        "time in which a CPU quota of the machine kept programs from their CPUs, summed over CPUs"
-    )
+    throttled_ns: int | None = measured("time lost to a CPU quota of the machine, summed over CPUs")
     web_digest: str | None = measured("digest of the web's model and seed", "web.digest")
     connections: int | None = measured("TCP connections that the origin accepted", "origin.")
     handshakes_full: int | None = measured("full TLS handshakes", "origin.")
@@ -186,16 +173,12 @@ class Counters:
     lateness_p50_ns: int | None = measured("median of how late they were", "origin.lateness_ns.p50")
     lateness_p99_ns: int | None = measured("99th percentile of how late they were", "origin.lateness_ns.p99")
     lateness_max_ns: int | None = measured("the latest", "origin.lateness_ns.max")
-    origin_waiting_ns: int | None = measured(
-        "time in which the origin had work, but something else had its CPU", "origin.waiting_ns"
-    )
+    origin_waiting_ns: int | None = measured("time in which the origin waited for its CPU", "origin.waiting_ns")
     throughput: tuple[ThroughputPoint, ...] | None = measured("answers over time")
     origin_congestion_control: str | None = measured("TCP congestion control of the origin", "transport.")
     subject_congestion_control: str | None = measured("the kernel's TCP congestion control", "transport.")
     key_exchange_groups: str | None = measured("TLS groups that the origin offers, by preference", "transport.")
-    tcp_rmem_max_bytes: int | None = measured(
-        "the kernel's limit of a receive buffer: what a TCP window cannot exceed", "transport."
-    )
+    tcp_rmem_max_bytes: int | None = measured("the kernel's limit of a receive buffer and TCP window", "transport.")
     tcp_wmem_max_bytes: int | None = measured("the kernel's limit of a send buffer", "transport.")
     link: Annotated[LinkCounters | None, Embedded("link_")] = None
     against: Annotated[AgainstCounters | None, Embedded("against_")] = None
@@ -243,7 +226,7 @@ def counters_from_report(report: Mapping[str, Any]) -> Counters:
     try:
         link = report.get("link")
         if link:
-            # What passed in each direction before the trial stands apart from what passed during it.
+            # The report has the rates of both directions before the trial in a part of their own.
             before = link.get("measured") or {}
             ways = {way: {**(link.get(way) or {}), "measured": before.get(way)} for way in ("up", "down")}
             report = {**report, "link": {**link, **ways}}

@@ -99,10 +99,10 @@ class LinkPreset:
 
     name: str
     spec: str
-    """What it stands for, in its own words of the grammar."""
+    """Its link, as ``Link.parse`` reads it."""
     about: str
     source: str
-    """Where its figures come from, and which of them are round figures of ours."""
+    """Source of its figures, and which of them are our own round ones."""
 
 
 LINK_PRESETS: Final = (
@@ -145,9 +145,9 @@ LINK_PRESETS: Final = (
 
 
 DEFAULT_MTU_BYTES: Final = 1500
-"""The largest IP packet of a link that names none: Ethernet's."""
+"""Largest IP packet of a link by default: that of Ethernet."""
 DEFAULT_QUEUE_NS: Final = 100_000_000
-"""The longest that a packet may wait for a rate that names no queue."""
+"""Longest wait of a packet for a rate without a queue of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +155,9 @@ class LinkPath:
     """One direction of a link."""
 
     delay_ns: int = 0
-    """How long every packet takes, once it was sent."""
+    """Delay of each packet."""
     rate_bits_per_s: int | None = None
-    """Bits of IP packets a second; None: as fast as the machine is."""
+    """Bits of IP packets per second; None: not limited."""
     queue_ns: int | None = None
     """Longest wait of a packet for the rate; packets that would wait longer are dropped. None without a rate."""
     loss: float = 0.0
@@ -165,14 +165,13 @@ class LinkPath:
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for an impossible path."""
-        if not 0 <= self.delay_ns <= HOUR_NS:
-            raise InvalidValue(f"link: a delay lies between 0 and an hour: {self.delay_ns} ns")
+        for name, time_ns in (("delay", self.delay_ns), ("queue", self.queue_ns or 0)):
+            if not 0 <= time_ns <= HOUR_NS:
+                raise InvalidValue(f"link: the {name} lies between 0 and an hour: {time_ns} ns")
         if self.rate_bits_per_s is not None and self.rate_bits_per_s not in RATES_BITS_PER_S:
             raise InvalidValue(f"link: a rate lies between 1 kbit/s and 1 Tbit/s: {self.rate_bits_per_s} bit/s")
         if (self.queue_ns is None) != (self.rate_bits_per_s is None):
             raise InvalidValue("link: a rate has a queue before it, and a queue a rate to wait for")
-        if self.queue_ns is not None and not 0 <= self.queue_ns <= HOUR_NS:
-            raise InvalidValue(f"link: the queue lies between 0 and an hour: {self.queue_ns} ns")
         if not (self.loss >= 0 and self.loss_billionths < BILLION):
             raise InvalidValue(f"link: the loss lies between 0 and below 1: {self.loss}")
 
@@ -227,10 +226,16 @@ class Link:
     def _read(cls, text: str) -> Self:
         first, *others = parts = [part.strip(" ") for part in text.split(",")]
         if not first:
-            raise LinkTextError(f"it is empty; write rtt=40ms,rate=1gbit, a preset ({_names()}), or direct")
+            names = ", ".join(preset.name for preset in LINK_PRESETS)
+            raise LinkTextError(f"it is empty; write rtt=40ms,rate=1gbit, a preset ({names}), or direct")
         base = cls()
         if "=" not in first:
-            base, parts = cls._preset(first), others
+            links = {"direct": "rtt=0", **{preset.name: preset.spec for preset in LINK_PRESETS}}
+            if first not in links:
+                raise LinkTextError(
+                    f"there is no preset {_quoted(first)}; known: {', '.join(links)}; otherwise write KEY=VALUE"
+                )
+            base, parts = cls._read(links[first]), others
         given: dict[str, int] = {}
         for part in parts:
             key, value = key_value(part)
@@ -248,15 +253,6 @@ class Link:
                 raise LinkTextError(f"{key}queue needs a rate to wait for; add {key}rate=100mbit, or remove the queue")
         return cls(up, down, given.get("mtu", base.mtu_bytes))
 
-    @classmethod
-    def _preset(cls, name: str) -> Self:
-        if name == "direct":
-            return cls()
-        for preset in LINK_PRESETS:
-            if preset.name == name:
-                return cls._read(preset.spec)
-        raise LinkTextError(f"there is no preset {_quoted(name)}; known: direct, {_names()}; otherwise write KEY=VALUE")
-
     @property
     def direct(self) -> bool:
         """Whether the link adds nothing."""
@@ -264,7 +260,7 @@ class Link:
 
     @property
     def round_trip_ns(self) -> int:
-        """The time of a round trip, as far as distance makes it."""
+        """Round trip without queues: the delays of both directions."""
         return self.up.delay_ns + self.down.delay_ns
 
     def __str__(self) -> str:
@@ -290,18 +286,7 @@ class Link:
 
 def _over(path: LinkPath, given: Mapping[str, int], end: str) -> LinkPath:
     """Return ``path`` with the keys of both directions, and those of this one, which take precedence."""
-    own = {key: given.get(f"{end}.{key}", given.get(key)) for key in ("delay", "rate", "queue", "loss")}
-    delay, rate, queue, loss = own.values()
-    rate = path.rate_bits_per_s if rate is None else rate
-    if queue is None:
-        queue = DEFAULT_QUEUE_NS if path.queue_ns is None else path.queue_ns
-    return LinkPath(
-        path.delay_ns if delay is None else delay,
-        rate,
-        None if rate is None else queue,
-        path.loss if loss is None else loss / BILLION,
-    )
-
-
-def _names() -> str:
-    return ", ".join(preset.name for preset in LINK_PRESETS)
+    queue = DEFAULT_QUEUE_NS if path.queue_ns is None else path.queue_ns
+    base = {"delay": path.delay_ns, "rate": path.rate_bits_per_s, "queue": queue, "loss": path.loss_billionths}
+    own = {key: given.get(f"{end}.{key}", given.get(key, value)) for key, value in base.items()}
+    return LinkPath(own["delay"] or 0, own["rate"], own["queue"] if own["rate"] else None, (own["loss"] or 0) / BILLION)

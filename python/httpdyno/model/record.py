@@ -27,10 +27,7 @@ class Recorded:
     type: _ScalarType | None = None
     """None: int64, float64, text, boolean or category, as the field's own type says."""
     at: str = ""
-    """Path of the value in the engine's report, such as ``web.digest``.
-
-    A path that is empty or ends with a dot goes on with the name of the field.
-    """
+    """Path in the engine's report, such as ``web.digest``; empty or with a dot at its end: the field's name follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +52,7 @@ def measured(description: str, at: str = "", *, unit: str = "", type: _ScalarTyp
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One column of a record.
-
-    ``members`` is not empty when the column holds a list of structures; ``type`` is then None.
-    """
+    """One column of a record; if ``type`` is None, it holds lists of structures with ``members``."""
 
     name: str
     type: _ScalarType | None
@@ -179,10 +173,7 @@ _Figures = TypeVar("_Figures", bound="FigureRecord")
 
 
 class FigureRecord:
-    """Base of a dataclass whose fields are figures, each named like its field behind ``prefix``.
-
-    Two records of one trial have different prefixes.
-    """
+    """Base of a dataclass whose fields are figures, named ``prefix`` + field; prefixes of one trial differ."""
 
     __slots__ = ()
     prefix: ClassVar[str]

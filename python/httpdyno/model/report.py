@@ -1,5 +1,6 @@
 """Tables, charts, facts and whole reports as data, before any format."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -8,7 +9,7 @@ from typing import Final
 from httpdyno.errors import InvalidValue
 
 Cell = str | int | float | bool | None
-"""What stands in one place of a table; None is "not known" or "does not apply", never -1."""
+"""Value of one cell of a table; None means "unknown" or "does not apply"."""
 
 
 class ColumnKind(StrEnum):
@@ -17,76 +18,40 @@ class ColumnKind(StrEnum):
     TEXT = "text"
     INTEGER = "integer"
     DECIMAL = "decimal"
-    """Shown with at most two digits after the point, as the seeds print shares."""
+    """Shown with at most two decimals."""
     NUMBER = "number"
-    """Of any size, shown with six significant digits: the result of a query."""
+    """Shown with six significant digits: the result of a query."""
     DURATION = "duration"
-    """Milliseconds, shown without a unit: whole ones from 100 on."""
+    """Milliseconds, shown without a unit, and without decimals from 100 on."""
     TIME = "time"
-    """Milliseconds of any size, shown with three digits that matter and the unit that suits: ``25.3 us``."""
+    """Milliseconds, shown with three significant digits and a suitable unit: ``25.3 us``."""
     SIZE = "size"
-    """Bytes; shown in KiB, MiB or GiB where people read."""
+    """Bytes, shown to people in KiB, MiB or GiB."""
     BOOLEAN = "boolean"
 
 
+def _camel_case(name: str) -> str:
+    """Return the name without its unit, as ``cpuPerCall`` for ``cpu_per_call_ms``."""
+    first, *others = re.sub("_(ms|bytes)(?![a-z])", "", name).replace("per_s", "per_sec").split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
+_RENAMED: Final = """
+    right_per_s right_per_s_low right_per_s_high in_flight_per_core cpu_per_right_ms cpu_user_ms start_cpu_ms
+    warm_up_cpu_ms p50_ms p99_ms peak_memory_bytes limited_by ceiling_per_s ceiling_limit cpu_per_document_ms
+    cpu_per_document_ms_low cpu_per_document_ms_high steady_cpu_per_document_ms cold_cpu_per_document_ms warm_up
+    json_parser cpu_per_call_ms in_process in_process_mean_ms in_process_cpu_per_call_ms client_share wire_share
+    server_share per_loop cpu_per_request_ms memory_per_open_bytes overhead_p50_ms overhead_p99_ms
+    overhead_p99_ms_low overhead_p99_ms_high overhead_p999_ms still_open early_by_ms breaks_at holds_up_to at_least
+    why_not limit_per_s limit_text baseline_value value_a value_b version_a version_b change_percent
+    change_percent_low change_percent_high p_adjusted
+"""
 FORMER_NAMES: Final[Mapping[str, str]] = {
-    "right_per_s": "rightPerSec",
-    "right_per_s_low": "rightPerSecLow",
-    "right_per_s_high": "rightPerSecHigh",
+    **{name: _camel_case(name) for name in _RENAMED.split()},
     "right_per_core_s": "perCore",
-    "in_flight_per_core": "inFlightPerCore",
-    "cpu_per_right_ms": "cpuPerRight",
-    "cpu_user_ms": "cpuUser",
     "cpu_system_ms": "cpuSys",
-    "start_cpu_ms": "startCpu",
-    "warm_up_cpu_ms": "warmUpCpu",
-    "p50_ms": "p50",
-    "p99_ms": "p99",
-    "peak_memory_bytes": "peakMemory",
     "wire_bytes": "wireBytes",
     "http2_share": "http2",
-    "limited_by": "limitedBy",
-    "ceiling_per_s": "ceilingPerSec",
-    "ceiling_limit": "ceilingLimit",
-    "cpu_per_document_ms": "cpuPerDocument",
-    "cpu_per_document_ms_low": "cpuPerDocumentLow",
-    "cpu_per_document_ms_high": "cpuPerDocumentHigh",
-    "steady_cpu_per_document_ms": "steadyCpuPerDocument",
-    "cold_cpu_per_document_ms": "coldCpuPerDocument",
-    "warm_up": "warmUp",
-    "json_parser": "jsonParser",
-    "cpu_per_call_ms": "cpuPerCall",
-    "in_process": "inProcess",
-    "in_process_mean_ms": "inProcessMean",
-    "in_process_cpu_per_call_ms": "inProcessCpuPerCall",
-    "client_share": "clientShare",
-    "wire_share": "wireShare",
-    "server_share": "serverShare",
-    "per_loop": "perLoop",
-    "cpu_per_request_ms": "cpuPerRequest",
-    "memory_per_open_bytes": "memoryPerOpen",
-    "overhead_p50_ms": "overheadP50",
-    "overhead_p99_ms": "overheadP99",
-    "overhead_p99_ms_low": "overheadP99Low",
-    "overhead_p99_ms_high": "overheadP99High",
-    "overhead_p999_ms": "overheadP999",
-    "still_open": "stillOpen",
-    "early_by_ms": "earlyBy",
-    "breaks_at": "breaksAt",
-    "holds_up_to": "holdsUpTo",
-    "at_least": "atLeast",
-    "why_not": "whyNot",
-    "limit_per_s": "limitPerSec",
-    "limit_text": "limitText",
-    "baseline_value": "baselineValue",
-    "value_a": "valueA",
-    "value_b": "valueB",
-    "version_a": "versionA",
-    "version_b": "versionB",
-    "change_percent": "changePercent",
-    "change_percent_low": "changePercentLow",
-    "change_percent_high": "changePercentHigh",
-    "p_adjusted": "pAdjusted",
 }
 """What columns were called until version 0.1: JSON carries these keys too, and options accept them, until 0.3."""
 _CURRENT: Final = {former: name for name, former in FORMER_NAMES.items()}
@@ -109,19 +74,19 @@ class Column:
     shown: bool = True
     """False: only machine-readable formats carry it (``subject``, for one)."""
     limit: float | None = None
-    """Largest number that is as it should be: a page marks what is beyond."""
+    """Largest acceptable number: a page marks larger ones."""
     toned: bool = False
-    """Whether its words say how something went: they are tinted where there are colours."""
+    """Whether its words are results, which a report with colours tints."""
     label: str = ""
     """Heading in tables for people; empty: the name."""
     spanning: bool = False
-    """Whether its text is shown across the row where the row has nothing else, and the column only where rows have."""
+    """Whether its text spans a row without other cells; the column is shown only if other rows need it."""
     dispensable: bool = False
-    """Whether it is left out, the last of them first, where a terminal is too narrow for all."""
+    """Whether a terminal that is too narrow hides it; the last such column is hidden first."""
 
     @property
     def heading(self) -> str:
-        """Return what tables for people show above the column."""
+        """Return the heading in tables for people."""
         return self.label or self.name
 
 
@@ -131,9 +96,9 @@ class Note:
 
     text: str
     row: int | None = None
-    """Index of the row that it explains (why a subject failed, which failures are known); None: the whole table."""
+    """Index of the row that it explains; None: the whole table."""
     columns: tuple[str, ...] = ()
-    """Names of the columns that it explains; empty: not certain ones."""
+    """Names of the columns that it explains; empty: none in particular."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +108,7 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     title: str = ""
-    """Above the table where people read; the first of several lines is the answer of a run."""
+    """Shown above the table to people; the first of several lines is the answer of a run."""
     notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
@@ -152,11 +117,9 @@ class Table:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise InvalidValue(f"table {self.title!r}: more than one column is called {twice[0]!r}")
-        for index, row in enumerate(self.rows):
-            if len(row) != len(self.columns):
-                raise InvalidValue(
-                    f"table {self.title!r}: row {index} has {len(row)} cells under {len(self.columns)} columns"
-                )
+        for row in self.rows:
+            if len(row) != len(names):
+                raise InvalidValue(f"table {self.title!r}: a row has {len(row)} cells under {len(names)} columns")
         for note in self.notes:
             if note.row is not None and not 0 <= note.row < len(self.rows):
                 raise InvalidValue(f"table {self.title!r}: a note explains row {note.row} of {len(self.rows)}")
@@ -169,7 +132,7 @@ class Table:
         title: str = "",
         notes: Iterable["Note"] = (),
     ) -> "Table":
-        """Make a table of rows by column name; missing cells are empty, other names are left out."""
+        """Make a table of rows by column name; missing cells are empty, other names are ignored."""
         columns = tuple(columns)
         rows = (tuple(record.get(column.name) for column in columns) for record in records)
         return cls(columns, tuple(rows), title, tuple(notes))
@@ -184,24 +147,20 @@ class Table:
         return replace(self, title="\n".join(filter(None, (sentence, self.title))))
 
     def sparing(self, names: Collection[str]) -> "Table":
-        """Return the table with columns that a narrow terminal may leave out."""
+        """Return the table with columns that a narrow terminal may hide."""
         columns = (replace(column, dispensable=column.name in names) for column in self.columns)
         return replace(self, columns=tuple(columns))
 
     def select(self, names: Iterable[str]) -> "Table":
-        """Return the same rows with these columns alone, in this order."""
+        """Return the table with only these columns, in this order."""
         places = [self._place(name) for name in names]
-        return replace(
-            self,
-            columns=tuple(self.columns[place] for place in places),
-            rows=tuple(tuple(row[place] for place in places) for row in self.rows),
-        )
+        columns = tuple(self.columns[place] for place in places)
+        return replace(self, columns=columns, rows=tuple(tuple(row[place] for place in places) for row in self.rows))
 
     def filled(self) -> tuple[str, ...]:
         """Return the names of the columns that have a value."""
-        return tuple(
-            column.name for place, column in enumerate(self.columns) if any(row[place] is not None for row in self.rows)
-        )
+        columns = zip(self.columns, zip(*self.rows, strict=True), strict=bool(self.rows))
+        return tuple(column.name for column, cells in columns if any(cell is not None for cell in cells))
 
     def values(self, name: str) -> tuple[Cell, ...]:
         """Return the cells of one column, from the first row to the last."""
@@ -216,7 +175,7 @@ class Table:
 
 
 class ChartKind(StrEnum):
-    """The shape in which the series are drawn."""
+    """How a chart draws its series."""
 
     LINES = "lines"
     """All series in one frame, each named at its end."""
@@ -225,24 +184,20 @@ class ChartKind(StrEnum):
     POINTS = "points"
     """Single points, each series named at its main one."""
     INTERVALS = "intervals"
-    """A row for each series: its estimate, its interval and the values that they come from; ``y`` runs to the right."""
+    """A row for each series: its estimate, its interval and its values; ``y`` runs to the right."""
     STACKED_BARS = "stacked_bars"
-    """A row for each ``x``: which share of it each series has, or how much where ``y`` has another unit than ``%``.
-
-    ``y`` runs to the right.
-    """
+    """A row for each ``x``: the share of each series, its amount if the unit is not ``%``; ``y`` runs to the right."""
     FITTED = "fitted"
-    """Measured points with their intervals, and the curves that were fitted to them: the series that have none."""
+    """Measured points with their intervals, and fitted curves: the series without intervals."""
     TILES = "tiles"
-    """A grid for each panel: the result at each point by colour and by word, and a line where ``held`` ends.
-    """
+    """A grid for each panel: the result at each point by colour and word, and a line at the end of ``held``."""
     STAIRS = "stairs"
-    """How far each series reaches at each ``x``: ``y``, or None where that is nothing of what was tried.
+    """The limit of each series at each ``x``: ``y``, between what surely holds (``low``) and surely fails (``high``).
 
-    What it reaches for sure is ``low``, what surely is not reached is ``high``; None where nothing that was tried is.
+    None stands for a limit below or beyond all values that were tried.
     """
     TRENDS = "trends"
-    """A frame for each panel: measured points joined by lines; those that are faint are dashed."""
+    """A frame for each panel: measured points joined by lines; faint series are dashed."""
 
 
 class Tone(StrEnum):
@@ -255,18 +210,18 @@ class Tone(StrEnum):
     PART = "part"
     LITTLE = "little"
     UNKNOWN = "unknown"
-    """Nothing that can be believed is known of it."""
+    """Without a reliable result."""
 
 
 class Scale(StrEnum):
-    """How values are spread over an axis."""
+    """Scale of an axis."""
 
     LINEAR = "linear"
     """From zero."""
     LOGARITHMIC = "logarithmic"
-    """Values of 0 and below have no place on it and are left out."""
+    """Values of 0 and below are left out."""
     PERCENTILE = "percentile"
-    """Percentiles from 0 to below 100: 90, 99 and 99.9 are as far apart as in the plots of HdrHistogram."""
+    """Percentiles from 0 to below 100, spaced as in the plots of HdrHistogram."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +235,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Points that belong together, usually those of one subject."""
+    """Points of one line or group, usually those of one subject."""
 
     name: str
     x: tuple[float | str, ...]
@@ -289,9 +244,9 @@ class Series:
     """Lower end of each point's interval; empty when there are no intervals."""
     high: tuple[float | None, ...] = ()
     faint: bool = False
-    """Whether it is drawn behind: a single trial, while the series of the same name that is not faint sums them up."""
+    """Whether it is drawn behind the others: a single trial, which another series of the same name summarises."""
     panel: str = ""
-    """The frame that it is drawn in, where a chart has several."""
+    """Name of its frame, if the chart has several."""
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for points without all coordinates."""
@@ -302,12 +257,12 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A place along ``x`` that has a name."""
+    """A named position on the ``x`` axis."""
 
     name: str
     x: float
     faint: bool = False
-    """Whether it is dashed: where something else begins, while the others are what was measured or chosen."""
+    """Whether it is dashed: a limit, while other marks are measured or chosen values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,15 +270,15 @@ class Tile:
     """A point of a grid."""
 
     panel: str
-    """The grid that it belongs to, where a chart has several."""
+    """Name of its grid, if the chart has several."""
     column: str
     row: str
-    """Rows are stacked upwards, as values are along an axis."""
+    """The first row is at the bottom."""
     tone: Tone
     text: str
-    """What stands on it: a few characters."""
+    """A few characters that the tile shows."""
     words: str
-    """Says in one line what it is."""
+    """Description in one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,30 +286,30 @@ class Chart:
     """One chart of a report."""
 
     name: str
-    """Names the file that it is saved as."""
+    """Name of its file."""
     title: str
     kind: ChartKind
     x: Axis
     y: Axis
     series: tuple[Series, ...]
     caption: str = ""
-    """How it is to be read, in a sentence or two."""
+    """How to read it, in one or two sentences."""
     section: str = ""
-    """Heading under which a page shows it together with others."""
+    """Heading of its group on a page."""
     colours: tuple[str, ...] = ()
-    """Names of series that have a colour of their own, in one order for all charts of a report."""
+    """Names of series with a colour of their own, in the same order in all charts of a report."""
     reference: float | None = None
-    """Value of ``y`` that the others are held against, such as a ratio of 1."""
+    """Value of ``y`` to compare with, such as a ratio of 1."""
     marks: tuple[Mark, ...] = ()
-    """Places along ``x`` that are marked by name; drawn in charts of kind ``FITTED``."""
+    """Drawn in charts of kind ``FITTED``."""
     reference_name: str = ""
-    """What is written at ``reference``; drawn in charts of kind ``TRENDS``."""
+    """Label of ``reference`` in charts of kind ``TRENDS``."""
     ordered: bool = False
-    """Whether the names of the series are values in their order: their colours are then steps of one scale."""
+    """Whether the names of the series are ascending values: their colours are then steps of one scale."""
     tiles: tuple[Tile, ...] = ()
-    """Of charts of kind ``TILES``, instead of series; rows, columns and panels in the order of their first ones."""
+    """Replace the series in charts of kind ``TILES``; rows, columns and panels are in order of appearance."""
     tones: tuple[tuple[Tone, str], ...] = ()
-    """What each tone says, for the legend."""
+    """Meaning of each tone, for the legend."""
 
 
 class Fitness(StrEnum):
@@ -367,11 +322,11 @@ class Fitness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact of this machine that a room or a measurement depends on."""
+    """A property of this machine that affects rooms or measurements."""
 
     name: str
     value: bool | int | float | str | list[str] | None
-    """What was found; None when the machine does not tell."""
+    """Its value; None if unknown."""
     ok: Fitness
     consequence: str | None = None
     cure: str | None = None
@@ -388,33 +343,33 @@ class Report:
 
     title: str
     question: str
-    """What the experiment answers."""
+    """The question that the experiment answers."""
     headline: str
-    """One sentence that answers it, with its doubt."""
+    """The answer in one sentence, with its uncertainty."""
     reservations: tuple[str, ...]
-    """With what reservations all of it has to be read: a run that was stopped, a first look."""
+    """Limits of the whole report: an interrupted run, a quick look."""
     facts: tuple[tuple[str, str], ...]
-    """The machine, the web, the versions, when it was made: a name and what it was."""
+    """Name and value: machine, web, versions, date."""
     command: str
-    """Repeats the run."""
+    """Command that repeats the run."""
     subjects: tuple[tuple[str, str], ...]
     """Id and name of each subject, the best first: the order of rows and colours everywhere."""
     table: Table
     """The ranking, a row a subject."""
     comparisons: Table
-    """Every pair: ratio, interval, what may be said."""
+    """A row for each pair: ratio, interval, conclusion."""
     rules: Table
-    """A row for each rule that the trials are held against: what it allows, and the worst that was found."""
+    """A row for each rule of validity: its limit, and the worst value of the trials."""
     validity: Table
-    """A row a trial: outcome, validity, the reason, and the number of each rule."""
+    """A row for each trial: outcome, validity, reason, and the value for each rule."""
     errors: Table
-    """What subjects reported that was no status: by name, and what the web had done."""
+    """Errors that subjects reported, by name, and the behaviour of the web."""
     charts: tuple[Chart, ...]
     published: Table | None = None
-    """Published figures next to the measured ones; the notes say what differs."""
+    """Published figures next to the measured ones; notes name the differences."""
     figures: str = "Medians over the trials of each subject."
-    """What the figures of the table are."""
+    """Description of the figures of the table."""
     findings: tuple[str, ...] = ()
-    """What follows from the figures, in sentences that stand below the headline."""
+    """Conclusions from the figures, in sentences below the headline."""
     evidence: tuple[Table, ...] = ()
-    """Further tables that the answer rests on, each under its title, after all figures."""
+    """Further tables that support the answer, each with its title, after all figures."""

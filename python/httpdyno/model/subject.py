@@ -23,7 +23,7 @@ REPORT_PARSERS: Final = (
     "vegeta",
     "wrk",
 )
-"""Names of the parsers that ``report.parser`` of a tool's ``subject.toml`` may have."""
+"""Values of ``report.parser`` in a tool's ``subject.toml``."""
 WITHOUT_P99: Final = frozenset({"h2load", "httperf", "rewrk"})
 """Those of tools that print no 99th percentile."""
 FAULTS: Final = (
@@ -62,13 +62,13 @@ WEB_CAUSES: Final = (
     "check_failed",
     "without_http2",
 )
-"""What else makes the engine expect an error."""
+"""Other reasons for which the engine expects an error."""
 HAZARDS: Final = ("interim_response", "goaway_after_answer")
-"""What of an honest answer some clients get wrong: a 103 taken for the final answer, an orderly end over HTTP/2."""
+"""Correct answers that some clients handle wrongly: a 103 before the final answer, an orderly end over HTTP/2."""
 JUDGED_CAUSES: Final = ("timeout_when_saturated", "timeout_over_link")
-"""Causes that only the judge can name, from what a trial left."""
+"""Causes that only the judge can find, in the files of a trial."""
 CLAIMS: Final = ("http 1.1", "http 2", "keepalive on", "keepalive off", "check json", "harness timeit")
-"""Claims of a client's ``[capabilities]`` that the probe puts to the test."""
+"""Claims of a client's ``[capabilities]`` that the probe tests."""
 SERVER_CLAIMS: Final = (
     "endpoint plain",
     "endpoint json",
@@ -79,54 +79,51 @@ SERVER_CLAIMS: Final = (
     "workers one",
     "workers any",
 )
-"""Claims of a server's, alike."""
+"""The same for a server."""
 HABITS: Final = ("memory_growth",)
-"""What shows in a long crawl and in no single answer: memory that grows with the URLs visited."""
+"""Failures that only a long crawl shows: memory that grows with the URLs visited."""
 CASES: Final = (*FAULTS, *WEB_CAUSES, *HAZARDS, *JUDGED_CAUSES, *CLAIMS, *SERVER_CLAIMS, *HABITS)
-"""All of them."""
+"""All cases that may be known failures."""
 _LISTED: Final = "docs/concepts/web.md and subjects/CONTRACT.md list those that there are"
 INSTALL_WITH: Final = "install it with"
-"""Stands before what installs a missing need, in the reason of a subject that is not available."""
+"""Precedes the command that installs a missing need, in the reason why a subject is unavailable."""
 _IDENTIFIER: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class ToolLatency:
-    """Response times by the tool's own clock; None for what it does not report.
-
-    docs/reference/tools.md tells for each tool from when to when it measures.
-    """
+    """Response times by the tool's own clock (docs/reference/tools.md); None: not reported."""
 
     mean_ns: int | None = None
     min_ns: int | None = None
     max_ns: int | None = None
     percentiles_ns: Mapping[float, int] = field(default_factory=dict)
-    """By percent: ``{50.0: 1_200_000, 99.9: ...}``; empty when the tool has none, or had no answer to measure."""
+    """By percent: ``{50.0: 1_200_000, 99.9: ...}``; empty without answers, or if the tool prints none."""
     slowest_means_ns: Mapping[float, int] = field(default_factory=dict)
-    """Means of the slowest, by the percentage that they are of all: ``{5.0: ...}`` of the slowest 5 %."""
+    """Means of the slowest answers, by their share in percent: ``{5.0: ...}`` is the mean of the slowest 5 %."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolReport:
-    """Figures of one run of a tool; None for what it does not report."""
+    """Figures of one run of a tool; None if it does not report one."""
 
     requests: int
     """Requests that were answered, whatever the status."""
     duration_ns: int
-    """How long the tool says it ran; of a tool that does not say it, what its rate makes of its requests."""
+    """Duration that the tool reports, else its requests divided by its rate."""
     stated_per_s: float | None = None
-    """The rate that the tool itself states: some count requests that failed, see ``requests_per_s``."""
+    """Rate that the tool reports; some tools count failed requests, unlike ``requests_per_s``."""
     errors: tuple[Count, ...] = ()
-    """Requests and connections that failed, by the tool's name for the kind; a kind that never happened is left out."""
+    """Failed requests and connections, by the tool's name for the kind of failure."""
     non_2xx: int | None = None
-    """Answers with another status than 200 to 299; some tools count 3xx among the good ones."""
+    """Answers with a status outside 200 to 299; some tools do not count 3xx."""
     received_bytes: int | None = None
-    """What was read, heads included where the tool counts them."""
+    """Bytes read, with heads if the tool counts them."""
     latency: ToolLatency | None = None
 
     @property
     def requests_per_s(self) -> float | None:
-        """Answers a second, counted alike for all tools; None for a run that took no time."""
+        """Answers per second, with the same definition for all tools; None for a run without duration."""
         return self.requests * 1e9 / self.duration_ns if self.duration_ns else None
 
     @property
@@ -147,13 +144,13 @@ class Loop(StrEnum):
     """When a load generator sends."""
 
     CLOSED = "closed"
-    """When an answer came."""
+    """After an answer."""
     OPEN = "open"
-    """On a schedule, whatever came."""
+    """On a schedule, independent of answers."""
 
 
 def parse_loop(text: str, *, name: str) -> Loop:
-    """Read when a load generator sends, ``open`` or ``closed``; ``name`` begins the message about anything else."""
+    """Read ``open`` or ``closed``; ``name`` begins the message about any other text."""
     try:
         return Loop(text)
     except ValueError as error:
@@ -162,23 +159,23 @@ def parse_loop(text: str, *, name: str) -> Loop:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What must be there before a subject can be built: ``go``, ``>=1.22``."""
+    """Requirement of a subject's build: ``go``, ``>=1.22``."""
 
     program: str
     """A program, or a library with its kind: ``gem:curb``, ``pkg-config:libcurl``."""
     version: str = ""
-    """A constraint such as ``>=1.22``; empty when any version will do."""
+    """A constraint such as ``>=1.22``; empty: any version."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFailure:
-    """A case that a subject is known to get wrong: shown in the table, never hidden, and not counted as wrong."""
+    """A case that a subject is known to get wrong: tables show it, and do not count it as wrong."""
 
     case: str
     """One of ``cause.CASES``: ``stall_tls``, ``keepalive off``."""
     reason: str
     issue: str = ""
-    """Where the failure is discussed; empty when nowhere."""
+    """URL of its discussion, or empty."""
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for an unknown case."""
@@ -195,13 +192,13 @@ class Capabilities:
     keepalive: tuple[bool, ...] = ()
     check: tuple[str, ...] = ()
     harness: tuple[str, ...] = ()
-    """How it can measure its own calls, in its own process: ``timeit`` or nothing."""
+    """How it can time its own calls: ``timeit`` or nothing."""
     endpoints: tuple[str, ...] = ()
-    """What a server answers: ``plain``, ``json``, ``workloads``; with ``timeout`` it gives the last up in time."""
+    """Endpoints of a server: ``plain``, ``json``, ``workloads``; ``timeout``: it stops late workloads."""
     threads: str = ""
-    """Which numbers of threads a server accepts: ``any``, ``one``, or empty for none."""
+    """Numbers of threads that a server accepts: ``any``, ``one``, or empty for none."""
     workers: str = ""
-    """Which numbers of processes, alike."""
+    """Numbers of processes that a server accepts, in the same words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,23 +219,23 @@ class Subject:
     known_failures: tuple[KnownFailure, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     unavailable: str = ""
-    """Why it is available nowhere; empty when it is available."""
+    """Reason why it is available on no machine; else empty."""
     report_parser: str = ""
-    """Which parser reads the report of a tool, one of ``REPORT_PARSERS``; empty for clients and servers."""
+    """Parser of a tool's report, one of ``REPORT_PARSERS``; empty for clients and servers."""
     content_argv: tuple[str, ...] = ()
-    """How a tool is started to send content with its requests, in a closed loop; empty when it cannot."""
+    """Command of a tool that sends content with its requests, in a closed loop; empty: not possible."""
     open_argv: tuple[str, ...] = ()
-    """How a tool is started to send at a rate, where that differs from ``run_argv``; else empty."""
+    """Command of a tool that sends at a rate, if it differs from ``run_argv``; else empty."""
     open_counts_from_due: bool = False
-    """Whether a tool then reports response times, from when a request was due; most report service times."""
+    """Whether a tool then measures from the time when a request was due; most measure from its sending."""
     sequence_argv: tuple[str, ...] = ()
-    """How a tool is started to send a number of requests one after another on one connection; empty: it cannot."""
+    """Command of a tool that sends requests one after another on one connection; empty: not possible."""
     sequence_close_argv: tuple[str, ...] = ()
-    """Likewise, each on a connection of its own."""
+    """The same, with a new connection for each request."""
     json_parser: str = ""
     """The JSON parser of a client that checks JSON: ``json (standard library)``; empty when unknown."""
     request_ms: float | None = None
-    """What a request takes it itself, where that is far beyond a library's: for the first estimate of a run's time."""
+    """Own time of a request, if far longer than that of a library: used for the first estimate of a run's time."""
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for impossible fields."""

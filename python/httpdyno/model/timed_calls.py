@@ -7,7 +7,6 @@ from httpdyno.errors import InvalidValue
 
 TIMED_RUNS: Final = 7
 """Runs that are timed, as ``%timeit`` has them."""
-_OK: Final = "ok"
 _AS_PRINTED: Final = {"extra": "forbid", "strict": True}
 """How pydantic reads these records from a line of a client."""
 
@@ -19,29 +18,29 @@ class TimedAnswer:
     __pydantic_config__: ClassVar = _AS_PRINTED
 
     code: str
-    """The code that a row would have: a status, or the name of an error."""
+    """A status, or the name of an error."""
     body_length: int
     calls: int
 
 
 @dataclass(frozen=True, slots=True)
 class TimedCalls:
-    """The runs of one client, each of so many loops."""
+    """Timed runs of one client."""
 
     __pydantic_config__: ClassVar = _AS_PRINTED
 
     outcome: str
     """``ok``, or the name of the error that ended it."""
     loops: int | None
-    """Loops of a run; None when it ended before that was chosen."""
+    """Loops of each run; None if it ended before the number was chosen."""
     calls_per_loop: int
     runs_ns: tuple[int, ...]
-    """What each run took, all its loops."""
+    """Duration of each run, with all its loops."""
     cpu_user_ns: tuple[int, ...]
-    """Of the whole process during each run, whichever thread it was."""
+    """CPU time of the whole process during each run."""
     cpu_system_ns: tuple[int, ...]
     answers: tuple[TimedAnswer, ...]
-    """Of all calls: those of the warm-up, those that chose the number of loops, those of the runs."""
+    """Answers of all calls: warm-up, choice of the number of loops, runs."""
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for timings that no harness of the contract can produce."""
@@ -54,7 +53,7 @@ class TimedCalls:
             raise InvalidValue("a time below 0")
         if self.loops is None and runs:
             raise InvalidValue("runs without a number of loops")
-        if self.loops is not None and not _is_tried(self.loops):
+        if self.loops is not None and (self.loops < 1 or str(self.loops).rstrip("0") not in {"1", "2", "5"}):
             raise InvalidValue(f"{self.loops} loops, which timeit never tries: it takes 1, 2, 5, 10, 20, 50, ...")
         if self.calls_per_loop < 1 or any(answer.calls < 1 or answer.body_length < 0 for answer in self.answers):
             raise InvalidValue("calls must be 1 or more, and a length not below 0")
@@ -66,7 +65,7 @@ class TimedCalls:
     @property
     def is_ok(self) -> bool:
         """Whether no call ended in an error."""
-        return self.outcome == _OK
+        return self.outcome == "ok"
 
     @property
     def calls(self) -> int:
@@ -83,7 +82,3 @@ class TimedCalls:
         """Mean CPU time of a call in each run."""
         calls = (self.loops or 1) * self.calls_per_loop
         return tuple((user + system) / calls for user, system in zip(self.cpu_user_ns, self.cpu_system_ns, strict=True))
-
-
-def _is_tried(loops: int) -> bool:
-    return str(loops).rstrip("0") in {"1", "2", "5"} if loops > 0 else False

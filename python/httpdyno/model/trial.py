@@ -52,15 +52,15 @@ class Outcome(StrEnum):
     INTERRUPTED = "interrupted"
     UNAVAILABLE = "unavailable"
     REFUSED = "refused"
-    """The room missed its settings (its link), so that the subject was not started."""
+    """The room or its link missed its settings; the subject was not started."""
     NEVER_LISTENED = "never_listened"
     """A server accepted no connection."""
     DIED = "died"
-    """A server ended, or stopped answering, while requests came."""
+    """A server ended or stopped answering under load."""
     WRONG_ANSWERS = "wrong_answers"
     """A server breaks its contract."""
     LEAKED = "leaked"
-    """A server opened more and more descriptors, though no more requests came at once."""
+    """A server opened more and more descriptors at constant concurrency."""
 
 
 class Validity(StrEnum):
@@ -71,7 +71,7 @@ class Validity(StrEnum):
     ORIGIN_LIMITED = "ORIGIN_LIMITED"
     LINK_LIMITED = "LINK_LIMITED"
     DISTURBED = "DISTURBED"
-    """Other programs, the hypervisor or a CPU quota took part; version 0.1 wrote ``UNSTEADY`` or ``ORIGIN_LIMITED``."""
+    """By other programs, the hypervisor or a CPU quota; version 0.1 wrote ``UNSTEADY`` or ``ORIGIN_LIMITED``."""
     UNSTEADY = "UNSTEADY"
     """Its own speed drifted."""
     INCORRECT = "INCORRECT"
@@ -80,35 +80,22 @@ class Validity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One request of a trial as its client reported it, with its verdict.
-
-    The class documents and types the columns; samples are handled by the million as columns, not as instances.
-    """
+    """Columns of one request of a trial as its client reported it, with its verdict; it has no instances."""
 
     trial: Annotated[int, Recorded("number of the trial in its run, from 0", type="int32")]
-    line: Annotated[
-        int | None, Recorded("line of the client's output, from 1; null when the URL has no line", type="int32")
-    ]
+    line: Annotated[int | None, Recorded("line of the client's output, from 1; null without one", type="int32")]
     url: Annotated[str, Recorded("the URL as given to the client")]
     code: Annotated[str | None, Recorded("the second field of the line as the client printed it")]
     status: Annotated[int | None, Recorded("status code, when the code is one", type="int16")]
     error: Annotated[str | None, Recorded("error name, when the code is not a status code")]
-    start_ns: Annotated[
-        int | None, Recorded("time at which the client claims to have taken the slot, since the Unix epoch")
-    ]
+    start_ns: Annotated[int | None, Recorded("claimed time at which the client took the slot, since the Unix epoch")]
     duration_ns: Annotated[int | None, Recorded("duration that the client claims, redirects included")]
     body_length: Annotated[int | None, Recorded("content after decoding content codings", unit="bytes")]
     cause: Annotated[str | None, Recorded("the fault of the web that decides the answer; null for an honest answer")]
     verdict: Annotated[Verdict, Recorded("verdict on the line, compared with what the web serves")]
-    served_status: Annotated[
-        int | None, Recorded("status that was due; null where neither code nor length is wrong", type="int16")
-    ]
-    served_body_length: Annotated[
-        int | None, Recorded("length that was due; null where neither code nor length is wrong", unit="bytes")
-    ]
-    explained: Annotated[
-        bool, Recorded("true when the verdict is wrong and a known failure of the subject explains it")
-    ]
+    served_status: Annotated[int | None, Recorded("status due; null unless code or length is wrong", type="int16")]
+    served_body_length: Annotated[int | None, Recorded("length due; null unless code or length is wrong", unit="bytes")]
+    explained: Annotated[bool, Recorded("whether a known failure of the subject explains a wrong verdict")]
 
 
 _Figures = TypeVar("_Figures", bound=FigureRecord)
@@ -134,21 +121,17 @@ class Tally:
     late: Annotated[int, Recorded("samples past their timeout by more than 10 % and 100 ms")] = 0
     false_error: Annotated[int, Recorded("samples with an error where a status was due")] = 0
     missed_error: Annotated[int, Recorded("samples with a status where an error was due")] = 0
-    wrong_time: Annotated[int, Recorded("samples whose stretch of time the origin did not see")] = 0
+    wrong_time: Annotated[int, Recorded("samples with a period that the origin did not see")] = 0
     not_reached: Annotated[int, Recorded("URLs that the deadline left without a line")] = 0
     unverified: Annotated[int, Recorded("samples of a web for which no truth is known")] = 0
     explained: Annotated[int, Recorded("wrong samples that a known failure of the subject explains")] = 0
     explained_cases: Annotated[tuple[ExplainedCase, ...], Recorded("the known failures that explain them")] = ()
-    surely_wrong: int | None = measured(
-        "wrong samples, not explained, that no load on the machine can make; null: not examined"
-    )
+    surely_wrong: int | None = measured("unexplained wrong samples that no load can cause; null: not examined")
 
     @property
     def wrong_in_all(self) -> int:
         """Samples at fault, explained or not."""
-        return (
-            self.wrong_status + self.wrong_length + self.late + self.false_error + self.missed_error + self.wrong_time
-        )
+        return sum(getattr(self, verdict) for verdict in Verdict if verdict.wrong)
 
     @property
     def wrong(self) -> int:
@@ -172,13 +155,9 @@ class LinesSummary(FigureRecord):
     ok_per_s: float | None = measured("answers with a status of 2xx for each second of `time_ns`", unit="1/s")
     ok_share: float | None = measured("share of lines with a status of 2xx, 0 to 1")
     mean_body_length: float | None = measured("mean length of the content of 2xx", unit="bytes")
-    right_per_s: float | None = measured(
-        "right answers until the list was exhausted, for each second; null: too short", unit="1/s"
-    )
+    right_per_s: float | None = measured("right answers per second until the list ended; null: too short", unit="1/s")
     start_cpu_ns: int | None = measured("CPU time until the first URL was started")
-    warm_up_cpu_ns: float | None = measured(
-        "CPU time of the answers before the cost of one had settled, beyond what as many cost from then on"
-    )
+    warm_up_cpu_ns: float | None = measured("CPU time of the answers of the warm-up, beyond what as many cost after it")
     cpu_per_right_ns: float | None = measured("CPU time for each right answer, once the cost of one had settled")
     planned_mean_ns: float | None = measured("mean time that the web plans for a URL of the list")
     status_2xx: Annotated[int, Recorded("lines with a status of 2xx")] = 0
@@ -218,27 +197,17 @@ class Trial:
     cool_down_ns: int | None = measured("how long was waited before the trial for the machine to be quiet")
     cool_down_reason: str | None = measured("reason for the cool-down; null when the machine was quiet at once")
     other_programs: tuple[ProgramUse, ...] | None = measured(
-        "other programs that used the most CPU time during the trial, the busiest first; null: not recorded"
+        "other programs that used the most CPU time, the busiest first; null: not recorded"
     )
     tally: Annotated[Tally | None, Embedded()] = None
     counters: Annotated[Counters, Embedded()] = field(default_factory=Counters)
-    purpose: Annotated[
-        Purpose | None, Recorded("what the trial is made for: of a `subject`, or for the `ceiling` of the web")
-    ] = Purpose.SUBJECT
-    ceiling_per_s: float | None = measured(
-        "right answers a second that the fetcher `native` got from this web", unit="1/s"
-    )
+    purpose: Annotated[Purpose | None, Recorded("measures a `subject`, or the `ceiling` of the web")] = Purpose.SUBJECT
+    ceiling_per_s: float | None = measured("right answers per second of the fetcher `native` from this web", unit="1/s")
     ceiling_limit: CeilingLimit | None = measured("what kept it from getting more")
-    peer: Annotated[str | None, Recorded("whom the subject talked to: `origin`, or the name of a server's folder")] = (
-        "origin"
-    )
+    peer: Annotated[str | None, Recorded("peer of the subject: `origin`, or a server's folder")] = "origin"
     batch: int | None = measured("URLs that were handed over at a time; null when not limited", type="int32")
-    harness: Annotated[
-        str | None, Recorded("`timeit` when the client timed its own calls; empty when it printed a line a URL")
-    ] = ""
-    receive_steering: Annotated[
-        bool | None, Recorded("whether each side was set to receive its packets on its own CPUs")
-    ] = False
+    harness: Annotated[str | None, Recorded("`timeit` if the client timed its own calls, else empty")] = ""
+    receive_steering: Annotated[bool | None, Recorded("whether each side receives packets on its own CPUs")] = False
 
     figures: Annotated[Mapping[str, Figure], StoredApart()] = field(default_factory=dict)
     """Settings and figures of its experiment, by name; ``get`` and ``[]`` read those of one record."""

@@ -59,16 +59,16 @@ def parse_size_bytes(text: str, *, name: str = "size") -> int:
 
 def parse_rate_bits_per_s(text: str, *, name: str = "rate") -> int:
     """Read the rate of a link in bits a second, such as ``1gbit``, ``100Mbit/s`` or ``2.5gbit``: powers of ten."""
-    # Bits are never written with a capital elsewhere, so that no letter is given another meaning.
+    # Capitals have no meaning of their own in rates.
     plain = text.strip().lower().removesuffix("/s")
     value = _parse(plain, units=_BITS_PER_S, bare_unit="-", name=name, examples="1gbit, 100mbit or 2.5gbit")
     if value <= 0:
-        raise InvalidValue(f"{name}: {text[:60]!r} lets nothing through; write it like 1gbit, 100mbit or 2.5gbit")
+        raise InvalidValue(f"{name}: {text[:60]!r} is not above 0; write it like 1gbit, 100mbit or 2.5gbit")
     return value
 
 
 def format_rate(bits_per_s: int) -> str:
-    """Write the rate of a link as people read it, with all its digits: ``1 Gbit/s``, ``2.5 Gbit/s``, ``640 kbit/s``."""
+    """Write the rate of a link with all digits: ``1 Gbit/s``, ``2.5 Gbit/s``, ``640 kbit/s``."""
     if bits_per_s <= 0:
         raise InvalidValue(f"a rate must be more than 0: {bits_per_s} bit/s")
     for unit, factor in (("Gbit/s", 10**9), ("Mbit/s", 10**6), ("kbit/s", 10**3)):
@@ -78,32 +78,32 @@ def format_rate(bits_per_s: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """Write how many there are of something: ``1 trial``, ``1,200 trials``."""
+    """Write a number with its noun: ``1 trial``, ``1,200 trials``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def format_exact(number: float) -> str:
-    """Write a number with all its digits and without an exponent, as other programs read it: ``5``, ``0.0000025``."""
+    """Write a number with all digits and without an exponent: ``5``, ``0.0000025``."""
     if not math.isfinite(number):
         raise InvalidValue(f"{number} cannot be written as a number")
     return _plain(Decimal(repr(number)))
 
 
 def format_size(size_bytes: int | float) -> str:
-    """Write a size as people read it, in powers of two: ``512 B``, ``4.0 KiB``, ``1.3 GiB``."""
+    """Write a size in powers of two: ``512 B``, ``4.0 KiB``, ``1.3 GiB``."""
     if size_bytes < 0:
         raise InvalidValue(f"a size cannot be negative: {size_bytes}")
     for unit, factor in _BINARY_SIZES:
-        # 1023.95 KiB would be printed as "1024.0 KiB": the next unit up takes over from where rounding would carry.
+        # 1023.95 KiB would round to "1024.0 KiB": the next unit is used from there on.
         if size_bytes >= factor - factor / 20480:
             return f"{size_bytes / factor:.1f} {unit}"
     return f"{size_bytes:.0f} B"
 
 
 def format_span(seconds: float) -> str:
-    """Write a stretch of time as people speak of it, no finer than can be foreseen: ``40 s``, ``7 min``, ``2.5 h``."""
+    """Write an estimated duration, rounded: ``40 s``, ``7 min``, ``2.5 h``."""
     if not 0 <= seconds < math.inf:
-        raise InvalidValue(f"{seconds} s is no stretch of time")
+        raise InvalidValue(f"{seconds} s is not a duration")
     if seconds < _SECONDS_UP_TO:
         return f"{max(1, round(seconds))} s" if seconds < 10 else f"{5 * round(seconds / 5)} s"
     if seconds < _MINUTES_UP_TO:
@@ -112,10 +112,10 @@ def format_span(seconds: float) -> str:
 
 
 def format_time(nanoseconds: float) -> str:
-    """Write a measured time with three digits that matter and a unit that suits: ``250 ns``, ``1.02 ms``, ``12 s``."""
+    """Write a measured time with three significant digits: ``250 ns``, ``1.02 ms``, ``12 s``."""
     if not math.isfinite(nanoseconds):
         raise InvalidValue(f"{nanoseconds} ns is not a time")
-    # 999.6 us would be printed as "1000 us": the next unit up takes over from where rounding would carry.
+    # 999.6 us would round to "1000 us": the next unit is used from there on.
     fitting = (one for one in _TIME_UNITS if abs(nanoseconds) >= one[1] * 0.9995)
     unit, factor = next(fitting, _TIME_UNITS[-1])
     value = nanoseconds / factor

@@ -18,12 +18,12 @@ class Pair:
     name: str
     """For people: ``Go net/http``."""
     named: Row
-    """The cells that identify it: subject, identity and condition."""
+    """Cells that identify it: subject, identity and condition."""
     condition: tuple[Cell, ...]
     published: Row
-    """By column; empty when nothing was published."""
+    """Cells by column; empty if not published."""
     measured: Row
-    """By column; empty when nothing was measured."""
+    """Cells by column; empty if not measured."""
 
 
 def join(measured: Sequence[Row], published: PublishedTable) -> tuple[Pair, ...]:
@@ -54,18 +54,16 @@ def join(measured: Sequence[Row], published: PublishedTable) -> tuple[Pair, ...]
 
 
 def figures_ratio(pair: Pair, column: PublishedColumn) -> float | None:
-    """Return measured over published, per unit of the column that the figure grows with; None without both."""
-    ratio = _quotient(pair.measured.get(column.name), pair.published.get(column.name))
-    if ratio is None or not column.per:
-        return ratio
-    scale = _quotient(pair.published.get(column.per), pair.measured.get(column.per))
-    return None if scale is None else ratio * scale
-
-
-def _quotient(above: Cell, below: Cell) -> float | None:
-    if not isinstance(above, int | float) or not isinstance(below, int | float) or not below:
-        return None
-    return above / below
+    """Return measured over published, per unit of the column that the figure grows with; None unless both exist."""
+    ratio = 1.0
+    sides = (pair.measured, pair.published)
+    for name, (above, below) in ((column.name, sides), (column.per, sides[::-1])):
+        if name:
+            one, other = above.get(name), below.get(name)
+            if not isinstance(one, int | float) or not isinstance(other, int | float) or not other:
+                return None
+            ratio *= one / other
+    return ratio
 
 
 def _notes(joined: Sequence[Pair], published: PublishedTable, here: Circumstances) -> Iterator[str]:
@@ -149,8 +147,8 @@ _DOUBT: Final = ("rank", "wrong", "verdict")
 def side_by_side(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
     """Put published and measured figures into one row for each subject: the form for programs.
 
-    For each figure of the published table there are three columns: measured under its own name, ``..._published`` and
-    ``..._ratio``, measured over published; for each setting the first two. All else of the measured table follows.
+    Each published figure has three columns: measured under its own name, ``..._published`` and ``..._ratio`` (measured
+    over published). Each setting has the first two. All other measured columns follow.
     """
     joined = join(measured.records(), published)
     columns: list[Column] = [SUBJECT]
@@ -174,14 +172,11 @@ def side_by_side(measured: Table, published: PublishedTable, here: Circumstances
 
 
 def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
-    """Put published figures into lines below the measured ones, under the published columns: the form for people.
-
-    A subject has the lines ``measured``, ``published`` and ``ratio`` (measured over published), as far as they exist.
-    """
+    """Put measured figures, published ones and their ratios into lines under the published columns, for people."""
     joined = join(measured.records(), published)
     rows: list[Row] = []
     for pair in joined:
-        # Written as text, so that a ratio is not taken for a figure of its column.
+        # As text, so that a ratio does not look like a figure of its column.
         ratios = {name: f"{r:.2f}x" if r >= 0.1 else f"{r:.2g}x" for name, r in _ratios(pair, published).items()}
         lines = {"measured": pair.measured, "published": pair.published, "ratio": ratios}
         rows += [{**cells, **pair.named, "figures": name} for name, cells in lines.items() if cells]
@@ -196,8 +191,8 @@ def stacked(measured: Table, published: PublishedTable, here: Circumstances) -> 
 def in_published_form(measured: Table, published: PublishedTable, absent: Mapping[str, str]) -> Table:
     """Put measured figures under the published columns only; unmeasured ones are empty.
 
-    Subjects of the publication that could not be measured (``absent`` has the reasons) keep a row without figures.
-    Notes on the whole measured table are left out, since they describe columns that are not shown.
+    Unmeasured subjects of the publication (``absent`` has the reasons) keep a row without figures. Notes on the whole
+    measured table are left out, since they describe columns that are not shown.
     """
     rows = measured.records()
     notes = [note for note in measured.notes if note.row is not None]
@@ -214,12 +209,8 @@ def _table(
     columns: Sequence[Column], rows: Sequence[Row], measured: Table, published: PublishedTable, notes: Iterable[str]
 ) -> Table:
     """Make the table with its notes and those of the measured table, except notes on columns that are not shown."""
-    gone = {column.name for column in measured.columns} - {column.name for column in columns if column.shown}
-    kept = (
-        note
-        for note in measured.notes
-        if note.row is None and not {name.strip() for name in note.text.partition(":")[0].split(",")} & gone
-    )
+    shown = {column.name for column in columns if column.shown}
+    kept = (note for note in measured.notes if note.row is None and shown.issuperset(note.columns))
     title = f"measured and published: {published.title}"
     return Table.of_records(columns, rows, title, (*kept, *map(Note, notes)))
 
@@ -231,5 +222,5 @@ def _rest(measured: Table, published: PublishedTable) -> list[Column]:
 
 
 def _ratios(pair: Pair, published: PublishedTable) -> dict[str, float]:
-    ratios = {column.name: figures_ratio(pair, column) for column in published.of_role(Role.FIGURE)}
-    return {name: ratio for name, ratio in ratios.items() if ratio is not None}
+    figures = published.of_role(Role.FIGURE)
+    return {one.name: ratio for one in figures if (ratio := figures_ratio(pair, one)) is not None}

@@ -17,7 +17,7 @@ from httpdyno.errors import InvalidValue, UnknownName, suggestion
 from httpdyno.model import Cell, Column, ColumnKind, Note, Subject, Table
 
 SUBJECT: Final = Column("subject", description="name of the subject's folder", shown=False)
-_SHARE: Final = re.compile(r"[0-9]{1,9}(/[0-9]{1,9})?|[0-9]{0,9}\.[0-9]{1,9}")
+_SHARE: Final = re.compile(r"[0-9]{1,9}(/0{0,8}[1-9][0-9]{0,8})?|[0-9]{0,9}\.[0-9]{1,9}")
 
 
 class Role(StrEnum):
@@ -26,36 +26,36 @@ class Role(StrEnum):
     IDENTITY = "identity"
     """Names the measured subject."""
     CONDITION = "condition"
-    """Names a point of the experiment's grid: figures are compared at the same one only."""
+    """Names a point of the experiment's grid: only figures of the same point are compared."""
     SETTING = "setting"
-    """Was chosen, not measured: both are shown, without a ratio."""
+    """Was chosen: both values are shown, without a ratio."""
     FIGURE = "figure"
     """Was measured."""
 
 
 NAMES: Final = frozenset({Role.IDENTITY, Role.CONDITION})
-"""Roles of the columns that say which row it is."""
+"""Roles of the columns that identify a row."""
 
 Row = Mapping[str, Cell]
-"""By column; under ``subject`` the client, tool or server that it is here, None when it is none."""
+"""Cells by column; ``subject`` is the id of our client, tool or server, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedColumn(Column):
-    """One column, under the name that it was printed with."""
+    """One column, with its published name."""
 
     role: Role = Role.FIGURE
     per: str = ""
-    """The column that the figure grows with: ``time`` is compared per URL when the lists differ in length."""
+    """The column that the figure grows with: ``time`` is compared per URL if the lists differ in length."""
     ours: tuple[str, ...] = ()
-    """Fields of our records that say the same where no column of ours has its name: the first that has a value."""
+    """Equivalent fields of our records, if none of our columns has its name: the first with a value."""
     scaled: bool = False
-    """Whether ``--scale`` takes a share of it, in an experiment whose points depend on that."""
+    """Whether ``--scale`` reduces it, in an experiment whose points depend on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Source of published figures; None for what it does not say."""
+    """Source of published figures; None if unknown."""
 
     title: str
     url: str | None = None
@@ -73,7 +73,7 @@ class Circumstances:
     machine: str = ""
     web: str = ""
     web_names: tuple[str, ...] = ()
-    """Those of ours, by the name of their model; none in a publication."""
+    """Names of the models of our webs; empty in a publication."""
     timeout_s: float | None = None
     deadline_s: float | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
@@ -92,27 +92,27 @@ class PublishedTable:
     columns: tuple[PublishedColumn, ...]
     rows: tuple[Row, ...]
     preset: str = ""
-    """What ``--preset`` of the experiment is given to measure the same again; empty when it cannot be."""
+    """Value of ``--preset`` that measures the same again; empty: there is none."""
     urls: int | None = None
-    """How many each subject was given; None when that was not published."""
+    """URLs for each subject; None if not published."""
     asked: Mapping[str, Any] = field(default_factory=dict)
-    """What else a run of the preset asks for, in the words of its experiment."""
+    """Further settings of a run of the preset, in the words of its experiment."""
     ordered_by: str = ""
-    """The figure whose order among the subjects is what the publication says; empty when it says none."""
+    """Figure by which the publication orders the subjects; empty without an order."""
     versions_from: str = ""
-    """Where the versions were found; empty when none is known."""
+    """Source of the versions; empty if none is known."""
     unpublished: tuple[Mapping[str, str], ...] = ()
     """Subjects that the publication describes without figures: ``subject``, ``name`` and ``reason``."""
     remarks: tuple[str, ...] = ()
-    """What a reader of the figures has to know: what they are, and where the publication is not consistent."""
+    """Explanations of the figures, and inconsistencies of the publication."""
     fitted: Mapping[str, str] = field(default_factory=dict)
-    """What of a web of ours, by its name, was fitted to this table and agrees by design."""
+    """By the name of a web of ours: its properties that were fitted to this table, and agree by design."""
     scaled_remark: str = ""
-    """What a reader has to know, too, when fewer URLs were measured than published."""
+    """A further remark if fewer URLs were measured than published."""
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """The subjects that have figures, in the published order; not all of them need to exist."""
+        """Ids of the subjects with figures, in the published order; some may not exist."""
         return tuple(dict.fromkeys(str(row["subject"]) for row in self.rows if row["subject"]))
 
     def rows_at(self, **cells: Cell) -> tuple[Row, ...]:
@@ -124,39 +124,34 @@ class PublishedTable:
         return tuple(column for column in self.columns if column.role is role)
 
     def scaled_urls(self, scale: Fraction) -> int | None:
-        """Return that share of the published number of URLs, at least one; None when the number is unknown."""
+        """Return that share of the published number of URLs, at least one; None if the number is unknown."""
         return None if self.urls is None else max(1, round(self.urls * scale))
 
     def with_concurrency(self, subjects: Iterable[Subject]) -> tuple[Subject, ...]:
-        """Set the concurrency of subjects to the published one; without one they keep their own."""
+        """Set the concurrency of subjects to the published one, if there is one."""
         known = {row["subject"]: row.get("concurrency") for row in self.rows}
         given = ((subject, known.get(subject.id)) for subject in subjects)
         return tuple(replace(one, concurrency=count) if isinstance(count, int) else one for one, count in given)
 
     def as_table(self) -> Table:
         """Return the published table, with its source and circumstances in the notes."""
-        columns = (replace(SUBJECT, description="the subject that it is here"), *self.columns)
-        rows = tuple(tuple(row[column.name] for column in columns) for row in self.rows)
+        columns = (replace(SUBJECT, description="id of our subject"), *self.columns)
         here = self.circumstances
+        versions = ", ".join(f"{subject} {version}" for subject, version in here.versions.items())
         given = {"source": str(self.source), "machine": here.machine, "web": here.web}
+        given["versions"] = f"{versions} ({self.versions_from})" if versions else ""
         lines = [f"{name}: {text}" for name, text in given.items() if text]
-        if here.versions:
-            listed = ", ".join(f"{subject} {version}" for subject, version in here.versions.items())
-            lines.append(f"versions: {listed} ({self.versions_from})")
         lines += [f"{absent['name']}: {absent['reason']}" for absent in self.unpublished]
-        return Table(columns, rows, title=self.title, notes=tuple(map(Note, (*lines, *self.remarks))))
+        return Table.of_records(columns, self.rows, self.title, map(Note, (*lines, *self.remarks)))
 
 
 def parse_scale(text: str) -> Fraction:
     """Read the share of a preset to measure, above 0 and at most 1: ``1/10``, ``0.1`` or ``1``."""
-    try:
-        # Fraction reads 1e999999999, too, and would still be computing it tomorrow.
-        scale = Fraction(text.strip()) if _SHARE.fullmatch(text.strip()) else Fraction(0)
-    except ZeroDivisionError:
-        scale = Fraction(0)
+    # Fraction also reads 1e999999999, which would take days.
+    scale = Fraction(text.strip()) if _SHARE.fullmatch(text.strip()) else 0
     if not 0 < scale <= 1:
         raise InvalidValue(f"--scale: {text!r} is not a share; write it like 1/10, above 0 and at most 1")
-    return scale
+    return Fraction(scale)
 
 
 _LISTING: Final = (

@@ -20,7 +20,7 @@ _WHOLE_FROM: Final = 100
 _MILLION: Final = 1_000_000
 # C0, DEL and C1 steer a terminal; the others turn the direction of a line or break it.
 CONTROLS: Final = r"\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff"
-"""Characters that no output may contain, as a class of a regular expression."""
+"""Characters that no output may contain, as a character class of a regular expression."""
 _CONTROL: Final = re.compile(f"[{CONTROLS}]")
 
 
@@ -39,7 +39,7 @@ def _escape(match: re.Match[str]) -> str:
 
 
 def cell_text(cell: Cell, column: Column, *, absent: str = "") -> str:
-    """Write a cell for people: sizes with their unit, milliseconds with a decimal below 100, shares as the seeds do."""
+    """Write a cell for people: sizes with their unit, milliseconds with a decimal below 100, shares with two."""
     if cell is None:
         return absent
     if isinstance(cell, bool):

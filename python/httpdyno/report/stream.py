@@ -14,7 +14,7 @@ from httpdyno.model import Cell, Column, ColumnKind, Note, Table
 from httpdyno.report.cell import CONTROLS, without_controls
 
 STREAMED: Final = ("csv", "json")
-"""The formats that can be written piece by piece: they need to know no width before the first line."""
+"""The formats that can be written piece by piece: their first line does not depend on later rows."""
 
 _ROWS_AT_ONCE: Final = 1000
 
@@ -32,7 +32,7 @@ def stream(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame], 
 def _csv(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame]) -> Iterator[str]:
     head = io.StringIO(newline="")
     csv.writer(head, lineterminator="\n").writerow([without_controls(name) for name in columns])
-    # With the first rows: to make them may fail, and then there is nothing to read.
+    # The names are written with the first rows: if reading these fails, nothing was written.
     before = head.getvalue()
     for batch in batches:
         rows = batch.select(_csv_column(column) for column in batch.iter_columns())
@@ -43,14 +43,14 @@ def _csv(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame]) ->
 
 
 def _csv_column(column: pl.Series) -> pl.Series:
-    write: Callable[[object], str] = str
+    write: Callable[[Any], str] = str
     if column.dtype.is_nested():
         write = _json_text
     elif isinstance(column.dtype, pl.Enum | pl.Categorical | pl.String):
         column = column.cast(pl.String)
         if not column.str.contains(f"[{CONTROLS}]").any():
             return column
-        write = without_controls  # type: ignore[assignment]  # texts only
+        write = without_controls
     elif not isinstance(column.dtype, pl.Binary | pl.Duration | pl.Object):
         return column
     texts = [None if value is None else write(value) for value in column.to_list()]
@@ -82,7 +82,7 @@ def _finite(value: object) -> object:
     return {key: _finite(entry) for key, entry in value.items()} if isinstance(value, dict) else value
 
 
-def _plain(value: Any) -> str:  # noqa: ANN401  # whatever JSON has no form of its own for
+def _plain(value: Any) -> str:  # noqa: ANN401  # any type without a form in JSON
     return value.isoformat() if isinstance(value, datetime | date | time) else str(value)
 
 
@@ -96,17 +96,14 @@ LONGEST_TEXT: Final = 60
 
 def frame_table(frame: pl.DataFrame, notes: tuple[str, ...] = ()) -> Table:
     """Put the rows of a frame into a table: numbers in all their digits, lists and structures as shortened JSON."""
-    columns = tuple(Column(name, _kind(type_)) for name, type_ in frame.schema.items())
-    rows = tuple(tuple(_cell(value) for value in row) for row in frame.iter_rows())
-    return Table(columns, rows, notes=tuple(Note(note) for note in notes))
 
+    def kind(type_: pl.DataType) -> ColumnKind:
+        if isinstance(type_, pl.Boolean):
+            return ColumnKind.BOOLEAN
+        return ColumnKind.INTEGER if type_.is_integer() else ColumnKind.NUMBER if type_.is_float() else ColumnKind.TEXT
 
-def _kind(type_: pl.DataType) -> ColumnKind:
-    if isinstance(type_, pl.Boolean):
-        return ColumnKind.BOOLEAN
-    if type_.is_integer():
-        return ColumnKind.INTEGER
-    return ColumnKind.NUMBER if type_.is_float() else ColumnKind.TEXT
+    columns = tuple(Column(name, kind(type_)) for name, type_ in frame.schema.items())
+    return Table(columns, tuple(tuple(map(_cell, row)) for row in frame.iter_rows()), notes=tuple(map(Note, notes)))
 
 
 def _cell(value: object) -> Cell:

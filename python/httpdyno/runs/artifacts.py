@@ -1,6 +1,5 @@
 """Artifacts of a run: keep them during the run, and judge them again later."""
 
-import gzip
 import hashlib
 import json
 import zipfile
@@ -11,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Final, TypeVar
+from typing import IO, Any, BinaryIO, Final
 
 import polars as pl
 from pydantic import TypeAdapter
@@ -41,7 +40,7 @@ from httpdyno.model import (
 )
 from httpdyno.model.record import read_figures
 from httpdyno.store import Run
-from httpdyno.store.files import compressed, storing, write_whole
+from httpdyno.store.files import compressed, storing, unpack, write_whole
 from httpdyno.store.folder import ARTIFACTS, artifacts_of
 from httpdyno.store.writer import replace_records
 
@@ -55,7 +54,6 @@ _PACKED: Final = 8
 _PLAN, _VALUES, _REPORT = "plan.json", "values.json", "report.json"
 _STREAMS: Final = ("stdout", "stderr", "arrivals", "driver_output")
 _NAMES: Final = ("version", "parser", "round_trip_ns", "said")
-_Stored = TypeVar("_Stored")
 
 
 def check_artifacts(kept: str) -> None:
@@ -65,7 +63,7 @@ def check_artifacts(kept: str) -> None:
 
 
 @cache
-def _adapter(kind: type[_Stored]) -> TypeAdapter[_Stored]:
+def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
@@ -272,14 +270,7 @@ def _answers(folder: Path, plan: TrialPlan, name: str | None) -> Answers:
     with ScratchFile() as truth:
         if name is not None:
             path = folder / ARTIFACTS / name
-            try:
-                with gzip.open(path) as kept:
-                    while piece := kept.read(_PIECE):
-                        truth.write((piece,))
-            except (OSError, EOFError, zlib.error) as error:
-                raise UnreadableRun(
-                    f"{path}: the truth of the run is damaged: {error}; remove {path.parent}"
-                ) from error
+            truth.write(unpack(path, "the truth of the run", f"remove {path.parent}"))
         answers = read_answers(truth.path, plan.condition)
     urls = plan.condition.workload.urls
     return answers.first(urls.count) if isinstance(urls, UrlSeries) else answers

@@ -1,32 +1,32 @@
 """Comparison of two runs of the same experiment, and of the subjects of one run."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Final
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.registry import definition_of
-from httpdyno.judge import compare_runs, rank, trial_notes
+from httpdyno.judge import compare_runs, rank_conditions, trial_notes
 from httpdyno.judge.comparison import Threshold, compare_with_baseline
 from httpdyno.judge.rankable import Group, grouped
 from httpdyno.judge.wording import some_of
 from httpdyno.model import Column, Comparison, Metric, Trial
 from httpdyno.report.sections.headline import bound_notes
 from httpdyno.report.sections.reservation import reservations
-from httpdyno.runs.comparison_table import Compared, ComparedRow, Side, broken_by, compared
+from httpdyno.runs.comparison_table import Compared, ComparedRow, Side, compared
 from httpdyno.store import Difference, Manifest, Run, differences
 
-_CONDITIONS: Final = {
-    "concurrency": "concurrency",
-    "urls_given": "URLs",
-    "timeout_ns": "timeout",
-    "link": "link",
-    "keepalive": "keepalive",
-    "check": "check",
-    "http_version": "HTTP version",
+_CONDITIONS: Final[dict[str, tuple[str, Callable[[Any], object]]]] = {
+    "concurrency": ("concurrency", str),
+    "urls_given": ("URLs", "{:,}".format),
+    "timeout_ns": ("timeout", lambda nanoseconds: f"{nanoseconds / 1e9:g} s"),
+    "link": ("link", str),
+    "keepalive": ("keepalive", str),
+    "check": ("check", str),
+    "http_version": ("HTTP version", str),
 }
-"""Conditions of a trial, with their printed names. Every record has them, also one older than their settings."""
+"""Conditions of a trial, with their printed names and the texts of their values; every record has them."""
 _SETTINGS_OF_CONDITIONS: Final = frozenset({*_CONDITIONS, "timeout_s", "against"})
 _COLUMNS: Final = (
     Column("subject", description="name of the subject's folder"),
@@ -59,11 +59,6 @@ def run_differences(a: Manifest, b: Manifest, trials_a: Sequence[Trial], trials_
     return tuple(difference.side_by_side for found in (of_runs, of_trials) for difference in found)
 
 
-def instrument_differences(a: Manifest, b: Manifest) -> tuple[str, ...]:
-    """Describe the differences of the instrument: an update of httpdyno can move figures."""
-    return tuple(change.side_by_side for change in differences(a, b) if change.part == "instrument")
-
-
 def _condition_differences(
     trials_a: Sequence[Trial], trials_b: Sequence[Trial], *, counted: bool
 ) -> Iterator[Difference]:
@@ -71,7 +66,7 @@ def _condition_differences(
     # Those of the first trial of each subject: a plan changes none from block to block.
     first, second = ({group: own[0] for group, own in grouped(trials).items()} for trials in (trials_a, trials_b))
     common = [group for group in first if group in second]
-    for field, name in _CONDITIONS.items():
+    for field, (name, text) in _CONDITIONS.items():
         if field == "urls_given" and not counted:
             continue
         found: dict[tuple[object, object], list[str]] = defaultdict(list)
@@ -80,13 +75,9 @@ def _condition_differences(
         for (one, other), subjects in found.items():
             if one != other:
                 whose = "" if len(subjects) == len(common) else f" of {some_of(subjects)}"
-                yield Difference("trials", name + whose, _shown(field, one), _shown(field, other))
-
-
-def _shown(field: str, value: object) -> object:
-    if field == "timeout_ns" and isinstance(value, int):
-        return f"{value / 1e9:g} s"
-    return f"{value:,}" if field == "urls_given" else value
+                yield Difference(
+                    "trials", name + whose, *(None if value is None else text(value) for value in (one, other))
+                )
 
 
 def compare_two_runs(
@@ -110,45 +101,41 @@ def compare_two_runs(
     changes = run_differences(a.manifest, b.manifest, trials_a, trials_b)
     if changes and not anyway:
         raise UsageError(f"runs A and B are not comparable: {'; '.join(changes)}; compare them anyway with --anyway")
-    sides = grouped(trials_a), grouped(trials_b)
-    rows = [
-        row for metric in metrics for row in _rows(metric, *sides, compare_runs(trials_a, trials_b, metric), thresholds)
-    ]
+    rows = [row for metric in metrics for row in _rows(metric, trials_a, trials_b)]
     notes = [
         *(
             "; ".join([f"{name}: {_named(run)}", *(note.text for note in reservations(run.manifest, trials))])
             for name, run, trials in (("A", a, trials_a), ("B", b, trials_b))
         ),
         *(f"A and B differ in more than the subjects, which may explain a change: {change}" for change in changes),
-        *(f"the instrument changed: {difference}" for difference in instrument_differences(a.manifest, b.manifest)),
+        *(
+            f"the instrument changed: {difference.side_by_side}"
+            for difference in differences(a.manifest, b.manifest)
+            if difference.part == "instrument"
+        ),
     ]
-    return compared(_COLUMNS, ("value_a", "value_b"), _noted_once(rows, metrics), notes, thresholds)
+    return compared(_COLUMNS, ("value_a", "value_b"), rows, notes, thresholds)
 
 
-def _noted_once(rows: Sequence[ComparedRow], metrics: Sequence[Metric]) -> list[ComparedRow]:
-    """Keep the notes on trials in the rows of the first metric only."""
-    return [row if row.metric is metrics[0] else replace(row, notes=()) for row in rows]
-
-
-def _rows(
-    metric: Metric,
-    before: Mapping[Group, Sequence[Trial]],
-    after: Mapping[Group, Sequence[Trial]],
-    comparisons: Sequence[Comparison],
-    thresholds: Sequence[Threshold],
-) -> Iterator[ComparedRow]:
+def _rows(metric: Metric, trials_a: Sequence[Trial], trials_b: Sequence[Trial]) -> Iterator[ComparedRow]:
     """Return a row for each subject and condition, unpaired rows last."""
-    found = {(comparison.condition, comparison.subject): comparison for comparison in comparisons}
+    before, after = grouped(trials_a), grouped(trials_b)
+    found = {(one.condition, one.subject): one for one in compare_runs(trials_a, trials_b, metric)}
     for group in sorted({**after, **before}, key=lambda group: group not in found):
         a, b = Side("A", before.get(group, ())), Side("B", after.get(group, ()))
         condition, subject = group
-        names = (subject, condition, _versions(a.trials), _versions(b.trials))
         label = f"{subject} ({condition})" if condition else subject
-        row = ComparedRow(label, names, metric, a, b, reason=f"only in {'A' if a.trials else 'B'}", notes=_notes(a, b))
-        if comparison := found.get(group):
-            broken, sides = broken_by(comparison, thresholds), (f"{label} in B", "in A")
-            row = replace(row, comparison=comparison, broken=broken, sides=sides)
-        yield row
+        yield ComparedRow(
+            label,
+            (subject, condition, _versions(a.trials), _versions(b.trials)),
+            metric,
+            a,
+            b,
+            found.get(group),
+            reason=f"only in {'A' if a.trials else 'B'}",
+            notes=_notes(a, b),
+            sides=(f"{label} in B", "in A"),
+        )
 
 
 def _versions(trials: Sequence[Trial]) -> str | None:
@@ -175,42 +162,25 @@ def compare_within_run(
     """
     trials = run.records()
     names = {trial.subject: trial.subject for trial in trials}
-    groups = grouped(trials)
     if thresholds and baseline is None:
-        subjects = ", ".join(dict.fromkeys(subject for _, subject in groups))
+        subjects = ", ".join(dict.fromkeys(subject for _, subject in grouped(trials)))
         raise UsageError(f"--fail-if inside one run needs --baseline, one of its subjects: {subjects}")
-    rows = [
-        row
-        for metric in metrics
-        for row in _pair_rows(metric, groups, _comparisons(trials, metric, baseline), thresholds, baseline)
-    ]
+    rows = [row for metric in metrics for row in _pair_rows(metric, trials, baseline)]
     notes = [f"run: {_named(run)}; its trials are paired by block"]
     ranks = definition_of(run.manifest.experiment).presentation.tabulate is None
     bounds = [note for metric in metrics for note in bound_notes(trials, metric, names)] if ranks else []
     notes += [note.text for note in (*bounds, *reservations(run.manifest, trials))]
-    return compared(_PAIR_COLUMNS, ("baseline_value", "value"), _noted_once(rows, metrics), notes, thresholds)
+    return compared(_PAIR_COLUMNS, ("baseline_value", "value"), rows, notes, thresholds)
 
 
-def _comparisons(trials: Sequence[Trial], metric: Metric, baseline: str | None) -> tuple[Comparison, ...]:
-    if baseline is not None:
-        return compare_with_baseline(trials, baseline, metric)
-    conditions = dict.fromkeys(trial.condition for trial in trials)
-    return tuple(
-        comparison
-        for condition in conditions
-        for comparison in rank([trial for trial in trials if trial.condition == condition], metric).comparisons
-    )
-
-
-def _pair_rows(
-    metric: Metric,
-    groups: Mapping[Group, Sequence[Trial]],
-    comparisons: Sequence[Comparison],
-    thresholds: Sequence[Threshold],
-    baseline: str | None,
-) -> Iterator[ComparedRow]:
+def _pair_rows(metric: Metric, trials: Sequence[Trial], baseline: str | None) -> Iterator[ComparedRow]:
     """Return a row for each comparison and for each subject without one; the notes of a subject once."""
-    noted: set[Group] = set()
+    groups, noted = grouped(trials), set[Group]()
+    comparisons: Iterable[Comparison] = (
+        chain.from_iterable(ranking.comparisons for ranking in rank_conditions(trials, metric).values())
+        if baseline is None
+        else compare_with_baseline(trials, baseline, metric)
+    )
     for comparison in comparisons:
         condition = comparison.condition
         pair = ((condition, comparison.subject), (condition, comparison.baseline))
@@ -225,13 +195,12 @@ def _pair_rows(
             other,
             subject,
             comparison,
-            broken=broken_by(comparison, thresholds),
             notes=[f"{group[1]}: {note}" for group in new for note in trial_notes(groups.get(group, ()))],
             sides=(subject.name, other.name + at),
         )
-    for group, trials in groups.items():
+    for group, own in groups.items():
         if group not in noted and group[1] != baseline:
-            side = Side(group[1], trials)
+            side = Side(group[1], own)
             reason = f"not judged, {side.caveat}" if side.caveat else "nothing to compare with"
-            alone, notes = (group[1], None, group[0]), trial_notes(trials)
+            alone, notes = (group[1], None, group[0]), trial_notes(own)
             yield ComparedRow(side.name, alone, metric, None, side, reason=reason, notes=notes)

@@ -69,7 +69,7 @@ class ComparedRow:
     """None without a baseline."""
     reason: str = ""
     """Verdict without a comparison."""
-    broken: tuple[Threshold, ...] = ()
+    broken: Sequence[Threshold] = ()
     notes: Sequence[str] = ()
     sides: tuple[str, str] = ("", "")
     """Names of subject and baseline in a sentence; empty without a baseline."""
@@ -109,11 +109,6 @@ class ComparedRow:
             return f"{self.label}: {self.metric.name} {self.verdict}"
         return comparison_text(self.comparison, self.metric, *self.sides, interval=interval)
 
-    @property
-    def failures(self) -> tuple[str, ...]:
-        """The broken thresholds, each in one line with the change."""
-        return tuple(f"{self.sentence()}, beyond {threshold.text!r}" for threshold in self.broken)
-
     def cells(self, digits: int) -> tuple[Cell, ...]:
         """Return the row of the table; values have so many significant digits."""
         comparison, ratio = self.comparison, self.comparison.ratio if self.comparison else None
@@ -152,12 +147,6 @@ class Compared:
     """The answer in words: the first printed line."""
 
 
-def broken_by(comparison: Comparison, thresholds: Sequence[Threshold]) -> tuple[Threshold, ...]:
-    """Return the thresholds of the comparison's metric that it breaks."""
-    of_metric = (threshold for threshold in thresholds if threshold.metric.name == comparison.metric)
-    return tuple(threshold for threshold in of_metric if threshold.passed_by(comparison))
-
-
 def compared(
     names: Sequence[Column],
     values: tuple[str, str],
@@ -168,9 +157,22 @@ def compared(
     """Put comparisons into a table, and give the verdict on them.
 
     ``names`` are the columns of the names of each row, ``values`` the names of the columns of baseline and subject;
-    ``notes`` are of all rows.
+    ``notes`` are of all rows. The notes on trials stay in the rows of the first metric only.
     """
-    verdict = _verdict_on_all(rows, thresholds)
+    rows = [
+        replace(
+            row,
+            notes=row.notes if row.metric is rows[0].metric else (),
+            broken=[
+                threshold
+                for threshold in thresholds
+                if row.comparison and threshold.metric.name == row.metric.name and threshold.passed_by(row.comparison)
+            ],
+        )
+        for row in rows
+    ]
+    failures = [f"{row.sentence()}, beyond {threshold.text!r}" for row in rows for threshold in row.broken]
+    verdict = _joined(failures) if failures else _verdict_on_all(rows, thresholds)
     metrics = dict.fromkeys(row.metric.name for row in rows)
     of_metrics = [[row for row in rows if row.metric.name == metric] for metric in metrics] or [[]]
     of_all = (*notes, *_level_notes(rows))
@@ -181,18 +183,15 @@ def compared(
         _table(names, values, rows, of_all, _DIGITS_KEPT),
         views=(replace(views[0], title=verdict), *views[1:]),
         judged=frozenset(row.metric.name for row in rows if row.judged),
-        failures=tuple(failure for row in rows for failure in row.failures),
+        failures=tuple(failures),
         unjudged=tuple(row.sentence() for row in rows if not row.judged),
         verdict=verdict,
     )
 
 
 def _verdict_on_all(rows: Sequence[ComparedRow], thresholds: Sequence[Threshold]) -> str:
-    """Summarise the comparisons in one line: broken thresholds, else differences, else no difference."""
+    """Summarise the comparisons, which break no threshold, in one line: the differences, or that there is none."""
     judged = [row for row in rows if row.judged]
-    failures = [failure for row in rows for failure in row.failures]
-    if failures:
-        return _joined(failures)
     if not judged:
         return f"nothing can be judged: {_joined([row.sentence() for row in rows])}" if rows else "nothing to compare"
     kept = f"; no threshold is broken ({some_of([repr(one.text) for one in thresholds])})" if thresholds else ""

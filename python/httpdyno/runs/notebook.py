@@ -1,7 +1,6 @@
 """A run for notebooks: its records as frames, and the table, ranking and comparisons of the commands."""
 
 from dataclasses import dataclass, replace
-from os import PathLike
 from pathlib import Path
 from typing import Final
 
@@ -9,12 +8,12 @@ import polars as pl
 
 from httpdyno.experiments.definition import Presentation
 from httpdyno.experiments.registry import definition_of
-from httpdyno.judge import rank, rank_note
+from httpdyno.judge import rank_conditions, rank_note
 from httpdyno.judge.comparison import find_rankable
 from httpdyno.model import ColumnKind, Metric, Table, Trial
 from httpdyno.report.sections.reservation import table_reservations
 from httpdyno.runs.comparison import compare_two_runs, compare_within_run
-from httpdyno.store import Manifest, Run, find_run, open_run
+from httpdyno.store import Manifest, Run
 
 _NUMBER, _INTEGER, _TEXT = pl.Float64(), pl.Int64(), pl.String()
 _TYPES: Final[dict[ColumnKind, pl.DataType]] = {
@@ -122,9 +121,9 @@ class LoadedRun:
         InvalidValue
             If it has no direction.
         """
-        by, records, rows = self._metric(metric), self.records, []
-        for condition in dict.fromkeys(trial.condition for trial in records):
-            for standing in rank([trial for trial in records if trial.condition == condition], by).standings:
+        rows = []
+        for condition, ranking in rank_conditions(self.records, self._metric(metric)).items():
+            for standing in ranking.standings:
                 value = standing.value
                 interval = (value.estimate, value.low, value.high, value.level) if value else (None,) * 4
                 names = (standing.rank, rank_note(standing), standing.subject)
@@ -202,12 +201,6 @@ class LoadedRun:
     def _metric(self, name: str | None) -> Metric:
         presentation = self._presentation
         return presentation.ranking_metric if name is None else find_rankable(presentation.metrics, name)
-
-
-def load_run(run: str | PathLike[str], *, runs: str | PathLike[str] = "runs") -> LoadedRun:
-    """Read a run; ``httpdyno.load_run`` is this function, and documents it."""
-    opened = open_run(find_run(str(Path(run)), Path(runs)))
-    return LoadedRun(opened.folder, opened.manifest, opened.trials, opened.ceilings)
 
 
 def _frame(table: Table) -> pl.DataFrame:

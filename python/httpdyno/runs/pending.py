@@ -15,7 +15,6 @@ from httpdyno.experiments.experiment import Experiment
 from httpdyno.experiments.plan import Plan
 from httpdyno.judge import JudgedTrial
 from httpdyno.lab.place import Place
-from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Outcome, Purpose, Subject, Trial
 from httpdyno.store import (
     Manifest,
@@ -40,7 +39,7 @@ class PendingRun:
     plan: Plan
     """All trials, finished ones included."""
     subjects: Sequence[Subject]
-    urls: ScratchFile | None
+    urls: UrlFile | None
     """List of every subject; None: each condition has a list of its own."""
     place: Place
     writer: RunWriter | None
@@ -53,12 +52,7 @@ class PendingRun:
     """Whether the folder of the run was printed: then it stays in any case."""
     write_if_stopped: Callable[[], RunWriter] | None = None
     """Makes the folder of a run that is not kept, if it is stopped within a trial."""
-    _open: bool = field(init=False)
     _builds: Mapping[str, BuildOutcome] = field(default_factory=dict, init=False)
-
-    def __post_init__(self) -> None:
-        """Begin the writing."""
-        self._open = self.writer is not None
 
     @property
     def live(self) -> bool:
@@ -109,7 +103,7 @@ class PendingRun:
             self.ceiling = judged.trial
         stopped = judged.trial.outcome is Outcome.INTERRUPTED and judged.trial.summary
         if self.write_if_stopped and stopped and stopped.urls:
-            self.writer, self._open = self.write_if_stopped(), True
+            self.writer = self.write_if_stopped()
             self.settle(self._builds)
         if self.writer:
             self.writer.add(judged.trial, judged.samples if judged.samples.width else None)
@@ -121,29 +115,25 @@ class PendingRun:
         self.keep(JudgedTrial(own, pl.DataFrame()))
         self.trials.append(own)
 
-    def made(self) -> Run | None:
-        """Return the run with its finished trials, from memory; None if it is not kept."""
-        if self.writer is None:
-            return None
-        trials = sorted(self.trials, key=lambda trial: trial.trial)
-        return Run.of(self.writer.folder, self.writer.manifest, [*trials, *([self.ceiling] if self.ceiling else ())])
+    def close(self, *, whole: bool) -> Run | None:
+        """End the writing; return the run with its finished trials, from memory, or None if it is not kept.
 
-    def close(self, *, whole: bool) -> None:
-        """End the writing; a run that is not ``whole``, with all trials that were planned, can be resumed.
+        A run that is not ``whole``, with all trials that were planned, can be resumed.
 
         If it cannot be written, it stays ``partial``, with all of its trials.
         """
-        if self.writer and self._open:
-            self._open = False
-            # A search may end before it has used up its trials, and repeats come on top of a list.
-            coming = 0 if whole else len(self.plan.left(self.trials))
-            self.writer.manifest = replace(self.writer.manifest, trials_planned=len(self.trials) + coming)
-            self.writer.close(complete=whole, ended_at=datetime.now(UTC))
+        if self.writer is None or not self.writer.lock.held:
+            return None
+        # A search may end before it has used up its trials, and repeats come on top of a list.
+        coming = 0 if whole else len(self.plan.left(self.trials))
+        self.writer.manifest = replace(self.writer.manifest, trials_planned=len(self.trials) + coming)
+        self.writer.close(complete=whole, ended_at=datetime.now(UTC))
+        trials = sorted(self.trials, key=lambda trial: trial.trial)
+        return Run.of(self.writer.folder, self.writer.manifest, [*trials, *([self.ceiling] if self.ceiling else ())])
 
     def hand_over(self, process: int) -> None:
         """Leave the run to a process that was started with its lock."""
         if self.writer:
-            self._open = False
             self.writer.lock.name_holder(process)
             self.writer.lock.release()
 
@@ -151,9 +141,8 @@ class PendingRun:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self.writer and self._open and not self.settled and not self.announced:
+        if self.writer and self.writer.lock.held and not self.settled and not self.announced:
             # Only its options are lost, and the command line has them.
-            self._open = False
             self.writer.discard()
         self.close(whole=False)
 
@@ -208,7 +197,7 @@ def begin_run(
         experiment,
         plan,
         subjects,
-        urls.file if urls else None,
+        urls,
         place,
         write(place.runs) if place.runs else None,
         write_if_stopped=partial(write, runs_if_stopped) if runs_if_stopped else None,

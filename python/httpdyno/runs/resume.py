@@ -5,7 +5,6 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 import httpdyno
 from httpdyno.errors import NotResumable
@@ -26,19 +25,11 @@ from httpdyno.store import (
     web_differences,
 )
 from httpdyno.subjects.catalogue import read_subject
-from httpdyno.urls.source import UrlFile, urls_of_run
+from httpdyno.urls.source import urls_of_run
 
 
-class Resumed(NamedTuple):
-    """A resumed run."""
-
-    run: PendingRun
-    urls: UrlFile | None
-    """To be closed when the run has ended; None: each condition has a list of its own."""
-
-
-def resume_run(folder: Path, place: Place, *, inherited: int | None = None) -> Resumed:
-    """Reopen a ``partial`` run, and restore its settings.
+def resume_run(folder: Path, place: Place, *, inherited: int | None = None) -> PendingRun:
+    """Reopen a ``partial`` run, and restore its settings; the caller closes its list of URLs.
 
     The CPUs and the folder of runs are the run's own, whatever ``place`` says; ``inherited`` is a descriptor of its
     lock with which this process may have been started. Raises ``NotResumable`` if it is complete or still running, or
@@ -54,21 +45,21 @@ def resume_run(folder: Path, place: Place, *, inherited: int | None = None) -> R
         urls = None
         if manifest.urls is not None:
             urls = failed.enter_context(urls_of_run(writer.folder, place.engine, manifest.webs[0], manifest.urls))
-        file = urls.file if urls else None
-        experiment = restore_experiment(manifest.experiment, settings, manifest.webs, file.path if file else None)
+        path = urls.file.path if urls else None
+        experiment = restore_experiment(manifest.experiment, settings, manifest.webs, path)
         pinning = Pinning(_text(settings.get("subject_cpus")), _text(settings.get("engine_cpus")))
         kept = _text(settings.get("artifacts")) or "none"
         place = replace(place, pinning=pinning, runs=writer.folder.parent, command=manifest.command, artifacts=kept)
         # A trial that was stopped in the middle is run again.
         finished = [trial for trial in there.records() if trial.outcome is not Outcome.INTERRUPTED]
         plan, ceiling = experiment.plan(subjects), there.ceiling()
-        run = PendingRun(experiment, plan, subjects, file, place, writer, finished, ceiling=ceiling, announced=True)
+        run = PendingRun(experiment, plan, subjects, urls, place, writer, finished, ceiling=ceiling, announced=True)
         if run.settled and not writer.lock.inherited:
             # Otherwise the process that handed the run over to this one has begun or reopened it.
             resumed_at = (*manifest.resumed_at, datetime.now(UTC))
             writer.describe(replace(manifest, resumed_at=resumed_at, ended_at=None))
         failed.pop_all()
-    return Resumed(run, urls)
+    return run
 
 
 def _check_surroundings(folder: Path, manifest: Manifest, engine: Engine) -> None:

@@ -54,10 +54,10 @@ def ceiling_plan(fetcher: Subject, condition: Condition, subjects: Iterable[Subj
     return TrialPlan(CEILING_TRIAL, CEILING_TRIAL, 0, fetcher, asked, purpose=Purpose.CEILING)
 
 
-def not_speaking(subjects: Iterable[Subject], conditions: Iterable[Condition]) -> dict[str, BuildOutcome]:
+def clients_without_version(subjects: Iterable[Subject], conditions: Iterable[Condition]) -> dict[str, BuildOutcome]:
     """Return the clients without the HTTP version of a condition, each with the reason; they need not be built.
 
-    With that setting they would end at once, or speak another version. The outcomes are by id, in the order of
+    With that setting they would end at once, or use another version. The outcomes are by id, in the order of
     ``subjects``, each without a build.
     """
     asked = sorted({condition.workload.http_version for condition in conditions} - {""})
@@ -153,7 +153,15 @@ def measure(
     built_companions = build_subjects(companions, place.cache, tell=observer.build, stop=lambda: stop.requested)
     keeper = None if run.folder is None else ArtifactKeeper(run.folder, place.artifacts)
     executor = LocalExecutor(
-        *(place.engine, place.pinning, stop, observer, {**asking, **builds}, built_companions, run.urls),
+        *(
+            place.engine,
+            place.pinning,
+            stop,
+            observer,
+            {**asking, **builds},
+            built_companions,
+            run.urls.file if run.urls else None,
+        ),
         keep_stopped=run.write_if_stopped is not None,
         keep_truth=keeper.truth if keeper else lambda _: None,
     )
@@ -188,9 +196,9 @@ def measure(
         )
         for plan, there in ((ListedPlan(first), []), (run.plan, run.trials))
     )
-    run.close(whole=whole)
+    kept = run.close(whole=whole)
     trials = tuple(sorted(run.trials, key=lambda trial: trial.trial))
-    return Measured(run.experiment.name, trials, whole, run.made())
+    return Measured(run.experiment.name, trials, whole, kept)
 
 
 @dataclass(slots=True)
@@ -234,7 +242,7 @@ class TrialRunner:
 
 def foreseen_s(run: PendingRun, stop: Interruption) -> float | None:
     """Return the seconds that the trials of a run will take if all subjects can be built; None if unknown."""
-    executor = LocalExecutor(run.place.engine, run.place.pinning, stop, urls=run.urls)
+    executor = LocalExecutor(run.place.engine, run.place.pinning, stop, urls=run.urls.file if run.urls else None)
     return run.plan.left_s(run.trials, _forecast(run, executor, time.monotonic).expected_s)
 
 
@@ -281,7 +289,7 @@ def _blocks_of_several(plan: Plan) -> int | None:
 def _proven_builds(run: PendingRun, observer: RunObserver, stop: Interruption) -> dict[str, BuildOutcome]:
     """Build the subjects that support the conditions, and probe their claims; give the others a reason instead."""
     place = run.place
-    refused = not_speaking(run.subjects, run.experiment.conditions())
+    refused = clients_without_version(run.subjects, run.experiment.conditions())
     asked = [subject for subject in run.subjects if subject.id not in refused]
     built = build_subjects(asked, place.cache, tell=observer.build, stop=lambda: stop.requested)
     proven = prove_all(built, place.engine, place.pinning, stop, tell=observer.probing)

@@ -14,7 +14,7 @@ from httpdyno.storage import storage_errors
 from httpdyno.store import holder_of, open_run, run_folders
 from httpdyno.store.folder import PINNED, RunLock, foreign_folders, started_at
 
-RUN_COLUMNS: Final = (
+_COLUMNS: Final = (
     Column("run", description="name of the run's folder"),
     Column("experiment"),
     Column("state", description="running, complete, or partial: stopped, and can be resumed"),
@@ -43,22 +43,20 @@ def runs_table(folder: Path) -> tuple[Table, tuple[str, ...]]:
         except UnreadableRun as error:
             complaints.append(error.line)
             continue
-        manifest = run.manifest
-        # A run that has just ended may still hold its lock.
-        holder = None if manifest.state == "complete" else holder_of(run.folder)
+        manifest, process = run.manifest, run.process
         rows.append(
             (
                 run.folder.name,
                 manifest.experiment,
-                manifest.state if holder is None else "running",
+                manifest.state if process is None else "running",
                 len(run.trials),
                 manifest.trials_planned,
                 True if (run.folder / PINNED).exists() else None,
-                None if holder is None else holder.process,
+                process or None,
                 shlex.join(manifest.command),
             )
         )
-    return Table(RUN_COLUMNS, tuple(rows)), tuple(complaints)
+    return Table(_COLUMNS, tuple(rows)), tuple(complaints)
 
 
 @dataclass(frozen=True, slots=True)

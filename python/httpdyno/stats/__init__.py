@@ -14,5 +14,4 @@ from httpdyno.stats.summary import (
     median_interval,
     nearest_rank,
     percentile,
-    summarise_durations,
 )

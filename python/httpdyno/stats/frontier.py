@@ -1,28 +1,28 @@
-"""The search for a frontier: the highest load that holds in each of several columns, each harder than the last."""
+"""Search for a frontier: the highest load that holds in each of several columns, from the easiest to the hardest."""
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from httpdyno.errors import InvalidValue
-from httpdyno.stats.boundary import Check, holding_chances, likelihood
+from httpdyno.stats.boundary import Check
 from httpdyno.stats.summary import FloatArray
 
 _PLACES: Final = 4
-"""Places between two loads at which the boundary may lie; next to a load, trials may go either way."""
+"""Possible places of the boundary between two loads; trials next to it may hold or fail."""
 _END: Final = 0.1
 """Chance that everything holds in a column without trials, and chance that nothing does."""
 _STAYS: Final = (0.1, 0.5, 0.9, 0.99)
 """Chances that the boundary stays in the next column; unknown, so all are equally likely at first."""
 _WIDTHS: Final = (0.003, 0.03)
-"""Possible widths of the stretch in which trials go either way: standard deviations of the logarithm."""
+"""Possible widths of the transition: standard deviations of the logarithm of the load."""
 _WIDTH_CHANCES: Final = (0.95, 0.05)
 _LAPSE: Final = 0.005
-"""Chance that a trial without doubt goes the wrong way; disturbed trials have doubt."""
+"""Chance that an undisturbed trial has the wrong result; disturbed trials have their own chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,35 @@ class ColumnCheck:
     check: Check
 
 
+def holding_chances(places: FloatArray, load: float) -> FloatArray:
+    """Return the chance that a criterion holds at a load: shape (widths, places).
+
+    It is the cumulative normal distribution of the distance from the boundary: nothing else lets a trial fail.
+    ``places`` are the logarithms of loads where the boundary may lie.
+    """
+    from scipy.special import ndtr
+
+    distance = places - math.log(load)
+    return np.asarray(ndtr(distance / np.asarray(_WIDTHS)[:, np.newaxis]), dtype=np.float64)
+
+
+def likelihood(places: FloatArray, checks: Iterable[Check]) -> FloatArray:
+    """Return the likelihood of all checks together: shape (widths, places), 1 everywhere without a check.
+
+    References
+    ----------
+    Kontsevich and Tyler, Bayesian adaptive estimation of psychometric slope and threshold, Vision Research 39 (1999).
+    """
+    likely = np.ones((len(_WIDTHS), len(places)))
+    for check in checks:
+        wrong = max(_LAPSE, check.error_chance)
+        holds = wrong + (1 - 2 * wrong) * holding_chances(places, check.load)
+        likely *= holds if check.held else 1 - holds
+    return likely
+
+
 def _places(loads: Sequence[float]) -> FloatArray:
-    """Return where the boundary may lie, as logarithms: as many places below and above all loads as between two."""
+    """Return logarithms of possible boundaries: as many below and above all loads as between two."""
     logs = np.log(np.asarray(loads))
     first, last = (logs[1] - logs[0], logs[-1] - logs[-2]) if len(logs) > 1 else (math.log(2), math.log(2))
     edges = np.concatenate(([logs[0] - first], logs, [logs[-1] + last]))
@@ -48,16 +75,15 @@ def _chances(places: FloatArray, columns: int, rise: float, seen: Sequence[Colum
     """Return the chance of each width and place in each column: shape (columns, widths, places), 1 in each column.
 
     A hidden Markov chain over the columns, from the easiest to the hardest; its state is the place of the boundary.
-    From one column to the next the boundary stays where it is, or falls to any lower place; that it rises has a small
-    chance (``rise``), so that trials can say it. How often it stays and how sharp the boundary is are the same for all
-    columns and learned with it.
+    From one column to the next the boundary stays, falls to any lower place, or rises with a small chance (``rise``),
+    so that trials can show it. Its chance to stay and its width are the same for all columns, and estimated with it.
 
     References
     ----------
     Rabiner, A tutorial on hidden Markov models, Proceedings of the IEEE 77 (1989), section III: forward and backward.
     """
-    checks = ([one.check for one in seen if one.column == column] for column in range(columns))
-    likely = np.stack([likelihood(places, of, widths=_WIDTHS, lapse=_LAPSE) for of in checks])
+    checks = ((one.check for one in seen if one.column == column) for column in range(columns))
+    likely = np.stack([likelihood(places, of) for of in checks])
     count = len(places)
     # Transition weights from each place: to the same one, to each lower and to each higher one.
     stays = np.asarray(_STAYS)[:, np.newaxis, np.newaxis]
@@ -131,18 +157,18 @@ class ColumnBoundary:
     """Boundary of a criterion in one column."""
 
     held: float | None
-    """The highest load that holds, more likely than any other; None: none does."""
+    """The load that is most likely the highest that holds; None: no load holds."""
     holds_up_to: float | None
-    """The highest load that surely holds; None: of none that is sure."""
+    """The highest load that surely holds; None: there is none."""
     fails_from: float | None
-    """The lowest load that surely fails; None: of none that is sure."""
+    """The lowest load that surely fails; None: there is none."""
     doubtful: bool
-    """Whether a load lies between those that certainly hold and those that certainly fail."""
+    """Whether there are loads between those that surely hold and those that surely fail."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A load that failed although one as high held in a harder column; repeats of both agreed."""
+    """A load that repeatedly failed, although one at least as high repeatedly held in a harder column."""
 
     failed: FrontierStep
     held: FrontierStep
@@ -152,11 +178,10 @@ class Contradiction:
 class FrontierSearch:
     """Search for the highest load that holds in each column, with trials that are random near the boundary.
 
-    What held in a harder column holds in an easier one, and what failed in an easier one fails in a harder one. A walk
-    along the staircase, from the lowest load in the hardest column, makes a trial on either side of each of its steps.
-    Then all answers together are weighed: those in doubt, and those that contradict each other, leave columns of which
-    the boundary is not sure, and the trial that tells most of it (the largest mutual information of its answer and the
-    boundary) is made until it is.
+    A load that holds in a column holds in easier ones, and one that fails fails in harder ones. A walk along the
+    staircase, from the lowest load in the hardest column, makes a trial on both sides of each step. Then all results
+    are weighed together. While doubtful or contradictory results leave the boundary of a column uncertain, the trial
+    with the largest mutual information of its result and the boundary is next.
 
     Raises
     ------
@@ -177,7 +202,7 @@ class FrontierSearch:
     budget: int
     """Trials at most."""
     trusted: bool = True
-    """Whether the order of the columns is beyond doubt; if not, a column is not judged by its neighbours alone."""
+    """Whether the order of the columns is certain; if not, results of its neighbours do not decide a column."""
     known: tuple[ColumnCheck, ...] = ()
     """Results that need no trial; they do not count in the budget."""
 
@@ -190,7 +215,7 @@ class FrontierSearch:
             )
 
     def next(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
-        """Return the next trial; None when every column is certain, or no trial would tell more."""
+        """Return the next trial; None if every column is certain, or no trial has enough information."""
         if len(seen) >= self.budget:
             return None
         seen = self._with_known(seen)
@@ -220,10 +245,7 @@ class FrontierSearch:
         return len(seen) >= self.budget and replace(self, budget=len(seen) + 1).next(seen) is not None
 
     def contradictions(self, seen: Sequence[ColumnCheck]) -> tuple[Contradiction, ...]:
-        """Return repeated contradictions of the order of the columns; empty for a staircase.
-
-        Of each pair of columns only the loads that are the furthest apart.
-        """
+        """Return repeated contradictions of the order of the columns, for each pair the most distant loads."""
         votes = _votes(self._with_known(seen))
         return _contradictions({step: majority for step, majority in votes.items() if abs(majority) >= _CONFIRMED})
 
@@ -237,11 +259,11 @@ class FrontierSearch:
     def _information(self, chances: FloatArray) -> FloatArray:
         """Return the expected information of a trial at each point, in nats; shape (columns, loads)."""
         places = _places(self.loads)
-        held = np.stack([holding_chances(places, load, widths=_WIDTHS) for load in self.loads], axis=1)
+        held = np.stack([holding_chances(places, load) for load in self.loads], axis=1)
         holding = _LAPSE + (1 - 2 * _LAPSE) * held
         expected = np.einsum("cwp,wlp->cl", chances, holding)
         gain = _entropy(expected) - np.einsum("cwp,wlp->cl", chances, _entropy(holding))
-        # Rounded, so that equals are equal on every machine: the first of them is taken.
+        # Rounded, so that equal values are equal on every machine: the first one is chosen.
         return np.asarray(np.round(gain, 9), dtype=np.float64)
 
     def _dispute(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
@@ -255,7 +277,7 @@ class FrontierSearch:
         return min(unsure, key=lambda step: trials[step], default=None)
 
     def _walk(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
-        """Return the next point along the staircase; None when each point was tried or follows from one that was."""
+        """Return the next point along the staircase; None if each point was tried or follows from another."""
         open_ = np.ones((self.columns, len(self.loads)), dtype=np.bool_)
         trials = _trials(seen)
         for one in seen:
@@ -270,9 +292,8 @@ class FrontierSearch:
             return None
         column = int(np.flatnonzero(open_.any(axis=1))[-1])
         load = int(np.flatnonzero(open_[column])[0])
-        # Where there are many more loads than columns, the boundary climbs several of them from one column to the next:
-        # the loads that are left in a column are divided by the columns that have yet to share them. Likewise the other
-        # way.
+        # With many more loads than columns, the boundary climbs several loads from one column to the next: the open
+        # loads of a column are divided by the open columns that share them. The same applies the other way.
         loads, columns = np.flatnonzero(open_[column]), np.flatnonzero(open_[:, load])
         up = (len(loads) - 1) // (int(open_[: column + 1, loads[-1]].sum()) + 1)
         along = (len(columns) - 1) // (int(open_[columns[0], load:].sum()) + 1)

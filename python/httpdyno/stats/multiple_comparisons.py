@@ -11,7 +11,7 @@ from httpdyno.stats.ratio import FEWEST_BLOCKS
 from httpdyno.stats.summary import FloatArray, Int64Array, two_sided_p
 
 _FEWEST_SUBJECTS: Final = 5
-"""With fewer subjects the others say too little about a block: the pair's own test needs a smaller difference."""
+"""With fewer subjects the others do not measure a block well: the pair's own test is more sensitive."""
 _CAUTION: Final = 0.15
 """Share of a pair's degrees of freedom beyond those of one subject that is left out.
 
@@ -20,7 +20,7 @@ this, 5.3 % of runs of three blocks have a false alarm, with five subjects of wh
 scatter so.
 """
 _NO_SPREAD: Final = 1e-24
-"""A variance of logarithms that arithmetic alone leaves between equal values."""
+"""Variance of logarithms of equal values, by arithmetic alone."""
 _SWEEPS: Final = 8
 """Alternations between the means of subjects and the medians of blocks; only missing trials need more than one."""
 
@@ -47,17 +47,19 @@ def compare_all_pairs(logs: FloatArray, own_p: FloatArray) -> FloatArray:
     """
     if own_p.size == 0:
         return own_p.copy()
-    p_values = all_pairs_p(logs, own_p)
-    return np.maximum(adjust_all_pairs(p_values, _order(logs)), own_p)
+    families = all_pairs_p(logs, own_p).reshape(-1, own_p.shape[-1])
+    orders = _order(logs).reshape(-1, logs.shape[-2])
+    adjusted = [adjust_all_pairs(family, order) for family, order in zip(families, orders, strict=True)]
+    return np.maximum(np.reshape(adjusted, own_p.shape), own_p)
 
 
 def all_pairs_p(logs: FloatArray, own_p: FloatArray) -> FloatArray:
     """Test each pair with the spreads of its two subjects, estimated from the whole run.
 
-    The median of all other subjects measures what a block was like. What is left of a subject's values gives its
-    variance with n - 1 degrees of freedom. A pair has those of both (Welch, slightly reduced), up to 1.85 times as many
-    as its n differences have. The variance of these differences is used instead where it is larger: some subjects may
-    react to a block in another way than the rest.
+    The median of all other subjects measures the level of a block. The rest of a subject's values gives its variance,
+    with n - 1 degrees of freedom. A pair has the degrees of both (Welch, slightly reduced), up to 1.85 times as many as
+    its n differences. If the variance of these differences is larger, it is used instead: some subjects may react to a
+    block differently.
 
     The pair's own p is kept with fewer than five subjects, and where one of its spreads is zero.
 
@@ -113,9 +115,9 @@ def adjust_all_pairs(p_values: FloatArray, order: Int64Array) -> FloatArray:
 
     Parameters
     ----------
-    p_values : shape (..., k (k - 1) / 2)
-        In the order of ``itertools.combinations``, k at least 2; the last axis is one family. NaN is not a part of it.
-    order : shape (..., k)
+    p_values : shape (k (k - 1) / 2,)
+        One family, in the order of ``itertools.combinations``, k at least 2. NaN is not a part of it.
+    order : shape (k,)
         The numbers of the subjects, from one end to the other.
 
     Returns
@@ -128,14 +130,6 @@ def adjust_all_pairs(p_values: FloatArray, order: Int64Array) -> FloatArray:
     Shaffer, Modified sequentially rejective multiple test procedures, Journal of the American Statistical Association
     81 (1986), procedure S2.
     """
-    families = p_values.reshape(-1, p_values.shape[-1])
-    orders = order.reshape(-1, order.shape[-1])
-    adjusted = [_adjust(family, subjects) for family, subjects in zip(families, orders, strict=True)]
-    return np.array(adjusted, dtype=np.float64).reshape(p_values.shape)
-
-
-def _adjust(p_values: FloatArray, order: Int64Array) -> FloatArray:
-    """Adjust the p values of one family."""
     count = len(order)
     places = np.argsort(order)[np.stack(np.triu_indices(count, 1))]
     low, high = places.min(axis=0).tolist(), places.max(axis=0).tolist()
@@ -202,7 +196,7 @@ def _median_of_others(values: FloatArray) -> FloatArray:
     others = np.isfinite(values).sum(axis=-2, keepdims=True) - 1
     ranks = np.argsort(np.argsort(values, axis=-2), axis=-2)
     low, high = np.maximum(others - 1, 0) // 2, np.maximum(others, 0) // 2
-    # One's own value is skipped: those from its rank on move up by one.
+    # The subject's own value is skipped: later ranks move up by one.
     low, high = low + (ranks <= low), high + (ranks <= high)
     median = _middle(np.sort(values, axis=-2), np.minimum(low, last), np.minimum(high, last))
     return np.asarray(np.where(others > 0, median, np.nan), dtype=np.float64)
@@ -214,7 +208,7 @@ def _middle(ordered: FloatArray, low: Int64Array, high: Int64Array) -> FloatArra
 
 
 def _order(logs: FloatArray) -> Int64Array:
-    """Order the subjects by their values without block levels; those without values stand last."""
+    """Order the subjects by their values without block levels; those without values are last."""
     known = np.where(np.isfinite(logs), logs, np.nan)
     means = _mean(known - _block_levels(known))
     return np.argsort(np.where(np.isfinite(known).any(axis=-1), means, np.inf), axis=-1, kind="stable")
@@ -228,18 +222,18 @@ def _mean(values: FloatArray) -> FloatArray:
 def holm(p_values: npt.ArrayLike) -> FloatArray:
     """Adjust the p values of comparisons that are made together.
 
-    To call different what has an adjusted p of at most 5 % calls any equal pair of the family different in at most
-    5 % of all runs, whichever pairs are equal and however their comparisons depend on each other.
+    If pairs with an adjusted p of at most 5 % are called different, at most 5 % of all runs have a false difference,
+    whichever pairs are equal and however their comparisons depend on each other.
 
     Parameters
     ----------
     p_values : shape (..., m)
-        In any order; the last axis is one family. A family of none stays one of none.
+        In any order; the last axis is one family, which may be empty.
 
     Returns
     -------
     FloatArray
-        Shape (..., m), in the order given: never smaller than what was given, at most 1.
+        Shape (..., m), in the given order: never below the given values, at most 1.
 
     References
     ----------

@@ -1,8 +1,4 @@
-"""The search for the load with the highest throughput: which load to try next, and what the trials conclude.
-
-Nothing here runs a trial. A search is a value; ``next`` looks at all observations and names the load of the next trial,
-or says that it has seen enough.
-"""
+"""Search for the load with the highest throughput: the load of the next trial, and the conclusion from all trials."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -19,38 +15,36 @@ from httpdyno.stats.summary import FloatArray, two_sided_quantile
 
 @dataclass(frozen=True, slots=True)
 class ConcaveCurve:
-    """A curve of straight pieces, none of them steeper than the one before it."""
+    """A piecewise linear curve, with no piece steeper than the one before it."""
 
     x: FloatArray
-    """Its corners, shape (m,), ascending."""
+    """Places of its corners, shape (m,), ascending."""
     y: FloatArray
-    """Its height at each of them, shape (m,)."""
+    """Heights of its corners, shape (m,)."""
     residual: float
-    """Sum of the weighted squares by which the values miss it."""
+    """Weighted sum of squared differences from the values."""
     pieces: int
-    """Straight pieces of different slope: 0 for a single corner."""
+    """Number of pieces with different slopes: 0 for a single corner."""
 
     def at(self, x: float) -> float:
-        """Return the height at a place, interpolated between the corners; beyond them that of the nearest one."""
+        """Return the height at a place, by linear interpolation; beyond the corners that of the nearest one."""
         return float(np.interp(x, self.x, self.y))
 
 
 def fit_concave(
     x: FloatArray, y: FloatArray, weights: FloatArray | None = None, *, steepest: float = np.inf
 ) -> ConcaveCurve:
-    """Fit the concave curve that is nearest to the values, by least squares.
-
-    It is a first slope and a bend down at each value of ``x`` between the ends: linear in both, with bounds.
+    """Fit a concave curve by least squares: a first slope, and a bend down at each inner value of ``x``.
 
     Parameters
     ----------
     x, y : shape (n,), n >= 1
         In any order; ``x`` may repeat.
     weights : shape (n,), optional
-        How much each value counts, above 0; None: all the same.
+        Weight of each value, above 0; None: all equal.
     steepest : float
-        The largest slope that the first piece may have. Of throughput over concurrency, both as logarithms, it is 1:
-        twice the requests in flight give at most twice the answers.
+        Largest slope of the first piece. It is 1 for logarithms of throughput over concurrency: twice the requests in
+        flight give at most twice the answers.
 
     Raises
     ------
@@ -91,11 +85,11 @@ def _design(x: FloatArray, corners: FloatArray) -> FloatArray:
 
 
 _TIE_AT_MOST: Final = 0.10
-"""A larger loss is no tie, however much the values vary."""
+"""Largest loss of a tie, however much the values vary."""
 _SUPPOSED_SPREAD: Final = 0.03
-"""What a spread is taken for before there are repeats."""
+"""Prior of the spread, before there are repeats."""
 _SUPPOSED_FREEDOM: Final = 2
-"""How many degrees of freedom that opinion is worth."""
+"""Degrees of freedom of that prior."""
 _LEVEL: Final = 0.95
 _RAISED_P: Final = 0.001
 _RAISED_SHARE: Final = 0.001
@@ -113,17 +107,17 @@ class Observation:
 
     load: int
     value: float
-    """The figure that is to be as large as can be, 0 or more."""
+    """Figure to maximise, 0 or more."""
     answers: int = 0
     faults: int = 0
-    """How many of the answers were errors or late."""
+    """Answers that were errors or late."""
     failed: bool = False
-    """Whether the trial as a whole broke down: such a load is not to be had, whatever it brought."""
+    """Whether the trial as a whole failed: such a load is not an option."""
     weight: float = 1.0
-    """Weight among the others, above 0: smaller for a disturbed trial."""
+    """Above 0, and smaller for a disturbed trial."""
 
     def __post_init__(self) -> None:
-        """Refuse what no trial can show."""
+        """Raise ``InvalidValue`` for an impossible observation."""
         if self.load < 1 or not self.value >= 0 or not self.weight > 0:
             raise InvalidValue(f"observation: load {self.load}, value {self.value}, weight {self.weight}")
 
@@ -136,8 +130,8 @@ class Observation:
 def faults_raised(faults: int, answers: int, baseline_faults: int, baseline_answers: int) -> bool:
     """Return whether a load has a larger share of faults than lower loads have, beyond chance.
 
-    Fisher's exact test, one-sided, at 0.1 %; and at least one answer in 1,000 more, or a large sample would make much
-    of nothing. Where nothing is known of lower loads, nothing was raised.
+    Fisher's exact test, one-sided, at 0.1 %, and a difference of at least one answer in 1,000, so that a large sample
+    does not make a tiny difference significant. Without answers at lower loads the result is False.
 
     References
     ----------
@@ -156,8 +150,8 @@ def faults_raised(faults: int, answers: int, baseline_faults: int, baseline_answ
 class _Observed:
     """Observations by load; the curve, the best load and the chosen one need at least one working load.
 
-    The values of loads that work are read through a concave curve on logarithmic scales, which takes much of the noise
-    off: throughput over concurrency rises, bends and may fall, but does not rise again.
+    A concave curve on logarithmic scales smooths the values of working loads: throughput over concurrency rises, bends
+    and may fall, but does not rise again.
     """
 
     def __init__(self, seen: Iterable[Observation], least_tie: float) -> None:
@@ -178,7 +172,7 @@ class _Observed:
                 continue
             self.working.append(load)
             faults, answers = faults + more, answers + of
-        # A load that fails while higher ones do not was disturbed: it does not work, but does not bound the others.
+        # A load that fails below working ones was disturbed: it does not limit the others.
         above = [load for load in bounds if self.working and load > self.working[-1]]
         self.ceiling = min(above, default=None)
         if self.working:
@@ -210,10 +204,9 @@ class _Observed:
         return (self.heights[above] - self.heights[below]) / math.log(above / below)
 
     def interval(self, load: int) -> Interval | None:
-        """Return the interval of the geometric mean of a load's values; None where nothing was repeated.
+        """Return Student's interval of the geometric mean of a load's values; None without any repeats.
 
-        The spread is that of all repeats together, which supposes that it is the same share at every load; Student's t
-        makes the interval as much wider as it takes to know it from that many of them.
+        Its spread is estimated from the repeats of all loads, as the same share at every load.
         """
         logs = {
             load: np.log([one.value for one in here])
@@ -253,13 +246,13 @@ class _Observed:
 _LADDER: Final = 4
 """Factor from one load to the next while the search climbs."""
 _BELOW_START: Final = _LADDER**2
-"""How far below the load that is known to work the search begins."""
+"""Ratio of the load that is known to work to the first one."""
 _GAP: Final = 1.5
-"""Loads whose ratio is no larger are close enough: there is no third one between them worth a trial."""
+"""Largest ratio of two loads without a trial between them."""
 _LITTLE_GAIN: Final = 0.05
-"""A step of the ladder that brings no more than this is the last: on a concave curve the next one brings less."""
+"""Largest gain of the last step of the ladder: on a concave curve the next step gains less."""
 _REPEATS: Final = 3
-"""Trials of the load that is chosen; its neighbours get one less."""
+"""Trials of the chosen load; its neighbours get one less."""
 
 
 class Reason(StrEnum):
@@ -299,9 +292,9 @@ class Point:
     load: int
     trials: int
     value: float
-    """The geometric mean of its values; 0 when one of them is."""
+    """Geometric mean of its values; 0 if one of them is 0."""
     interval: Interval | None
-    """Of that mean, by the spread of all repeats together; None where nothing was repeated, or the load is broken."""
+    """Interval of that mean, by the spread of all repeats; None without repeats, or if the load is broken."""
     answers: int
     faults: int
     standing: Standing
@@ -314,7 +307,7 @@ class Conclusion:
     points: tuple[Point, ...]
     """In the order of their loads."""
     chosen: int | None
-    """None when there is no load that works."""
+    """None if no load works."""
 
     @property
     def best(self) -> Point | None:
@@ -351,14 +344,14 @@ class OptimumSearch:
     tie: float = 0.03
 
     def __post_init__(self) -> None:
-        """Refuse a range in which nothing can be searched."""
+        """Raise ``InvalidValue`` for a range that cannot be searched."""
         if not 1 <= self.low <= self.start <= self.high or self.budget < 1:
             raise InvalidValue(
                 f"search: from {self.low} over {self.start} to {self.high} in {self.budget} trials cannot be searched"
             )
 
     def next(self, seen: Sequence[Observation]) -> Step | None:
-        """Return the next trial; None when the result is certain enough, or the budget is used up."""
+        """Return the next trial; None if the result is certain enough, or the budget is used up."""
         if len(seen) >= self.budget:
             return None
         if not seen:
@@ -389,7 +382,7 @@ class OptimumSearch:
             return None
         highest = known.loads[-1]
         if known.ceiling is not None:
-            # One trial that failed by chance would hide everything above it.
+            # A single failure by chance would hide all higher loads.
             once = known.ceiling == highest and known.trials(highest) == 1
             return Step(highest, Reason.CHANCE) if once else None
         return Step(self._above(highest), Reason.HIGHER) if highest < self.high else None
@@ -397,7 +390,7 @@ class OptimumSearch:
     def _narrow(self, known: _Observed) -> Step | None:
         below, above = known.neighbours(known.chosen)
         sides = [(below, known.chosen)] if below else []
-        # Continued with its slope at the chosen load, the curve must rise clearly half-way to the next.
+        # With its slope at the chosen load, the curve must rise clearly half-way to the next load.
         if above and (
             below not in known.working
             or known.slope(below, known.chosen) * math.log(above / known.chosen) / 2 > self.tie
@@ -425,7 +418,7 @@ class OptimumSearch:
         return max(self.low, min(load - 1, round(load / _LADDER)))
 
     def _above(self, load: int) -> int:
-        """Return the next rung: rungs are the start times powers of four, so that the start itself is one of them."""
+        """Return the next rung: rungs are the start times powers of four."""
         rung = self.start / _BELOW_START
         while rung <= load * _GAP:
             rung *= _LADDER

@@ -12,12 +12,12 @@ from httpdyno.model import Interval
 from httpdyno.stats.summary import FloatArray, two_sided_p, two_sided_quantile
 
 FEWEST_BLOCKS: Final = 3
-"""Two values have no spread worth the name: from here on something can be said."""
+"""Fewest blocks of a comparison: the spread of two values is not reliable."""
 
 _DECIMALS: Final = 12
-"""Logarithms are compared to so many decimals: what differs beyond them was made by arithmetic, not measured."""
+"""Decimals to which logarithms are compared: later ones differ by arithmetic."""
 _LARGEST_LOG: Final = 700.0
-"""A ratio of 1e304: no float goes much further."""
+"""Logarithm of 1e304, near the largest float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +37,19 @@ class LogRatio:
     def paired(cls, log_ratios: FloatArray) -> "LogRatio":
         """Estimate the ratio a / b of two subjects from paired blocks.
 
-        Without any spread the p value is twice ``constant_p``: a ratio is also the same in all blocks when both
-        subjects vary alike over several values, and that can double the chance at most.
+        Without any spread the p value is twice ``constant_p``: the ratio is also constant over blocks if both subjects
+        vary together over several values, which at most doubles the chance.
 
         Parameters
         ----------
         log_ratios : shape (..., n), n >= 3
-            log(a / b), one value a block: requests of one process are not independent, trials of one block share its
-            noise.
+            log(a / b), one value per block: requests of one process are not independent, and trials of one block share
+            its noise.
 
         Raises
         ------
         TooFewBlocks
-            If n < 3: two values have no spread worth the name.
+            If n < 3: the spread of two values is not reliable.
         ValueError
             If a logarithm is not finite: a value was 0.
 
@@ -111,8 +111,8 @@ class LogRatio:
 def constant_p(first: int, second: int) -> float:
     """Bound the chance that equals show one value in all trials of one side, and another one in all of the other.
 
-    A spread of zero is below the resolution of the figure, and its size is not known: a t test would divide by it.
-    However often each of the two values comes up, the chance of both is at most 2 q^n (1 - q)^m, which is largest for
+    A spread of zero is below the resolution of the figure, and its size is unknown: a t test would divide by it.
+    Whatever the frequencies of the two values are, the chance of both is at most 2 q^n (1 - q)^m, which is largest for
     q = n / (n + m): 2 / 4^n for n of each.
 
     Parameters
@@ -133,7 +133,7 @@ def _moments(logs: FloatArray) -> tuple[FloatArray, FloatArray, int]:
     if not np.isfinite(settled).all():
         raise ValueError("the logarithm of a value is not finite: only values above 0 have a ratio")
     constant = (settled == settled[..., :1]).all(axis=-1)
-    # The spread of equal numbers, and the mean of numbers that cancel, come out of floating point as nearly zero.
+    # In floating point the spread of equal numbers, and the mean of numbers that cancel, are only nearly zero.
     of_constant = np.where(settled[..., 0] == 0, 0.0, logs[..., 0])
     return (
         np.where(constant, of_constant, logs.mean(axis=-1)),
@@ -147,26 +147,25 @@ class Effect:
     """Effect between two sets of values."""
 
     ratio: Interval | None
-    """First over second; None where there is none: too few values, or a value of 0."""
+    """First over second; None with too few values, or a value of 0."""
     p: float | None
-    """Two-sided, before any correction; None where nothing can be said."""
+    """Two-sided, before any correction; None without a result."""
     sign: int
-    """1 when the first is larger, -1 when it is smaller, 0 when neither, or when nothing can be said."""
+    """1 if the first is larger, -1 if it is smaller, 0 for a tie or without a result."""
     means: tuple[float, float] | None = None
-    """Geometric means of first and second over the values that the ratio rests on: their quotient is the ratio."""
+    """Geometric means of first and second: their quotient is the ratio."""
 
 
 def paired_effect(first: FloatArray, second: FloatArray, *, level: float = 0.95) -> Effect:
     """Compare two subjects by their common blocks.
 
-    A value of 0 has no logarithm. To put a small number in its place would let that number decide, so no ratio is
-    given where there is one; the direction is, where it needs no ratio: one subject is 0 in every block and the other
-    in none. Zeros in some of the blocks say nothing that could be held against noise.
+    A value of 0 has no logarithm, and a small number in its place would decide the ratio: with a 0 there is no ratio.
+    There is a direction if one subject is 0 in every block and the other in none. Zeros in some blocks may be noise.
 
     Parameters
     ----------
     first, second : shape (n,)
-        The values of either, in the same order of blocks. If n < 3, nothing is said.
+        Values in the same order of blocks. There is no result if n < 3.
     level : float
         Confidence of the interval.
     """
@@ -174,16 +173,9 @@ def paired_effect(first: FloatArray, second: FloatArray, *, level: float = 0.95)
 
 
 def unpaired_effect(first: FloatArray, second: FloatArray, *, level: float = 0.95) -> Effect:
-    """Compare two sets of trials that share no blocks: those of one subject in two runs.
+    """Compare two sets of trials without common blocks, of shapes (n,) and (m,): those of one subject in two runs.
 
-    Values of 0 are treated as in ``paired_effect``.
-
-    Parameters
-    ----------
-    first, second : shape (n,) and (m,)
-        If either has fewer than 3 values, nothing is said.
-    level : float
-        Confidence of the interval.
+    Zeros, fewer than 3 values and ``level`` are treated as in ``paired_effect``.
     """
     return _effect(first, second, LogRatio.unpaired, level)
 
@@ -193,18 +185,15 @@ def _effect(
 ) -> Effect:
     if min(len(first), len(second)) < FEWEST_BLOCKS:
         return Effect(None, None, 0)
-    positive = (first > 0).all(), (second > 0).all()
-    zero = (first == 0).all(), (second == 0).all()
-    if all(positive):
-        log_first, log_second = np.log(first), np.log(second)
-        ratio = compare(log_first, log_second)
+    signs = [set(np.sign(values)) for values in (first, second)]
+    if signs == [{1}, {1}]:
+        logs = np.log(first), np.log(second)
+        ratio = compare(*logs)
         interval = ratio.interval(level=level)
         sign = (interval.estimate > 1) - (interval.estimate < 1)
-        return Effect(
-            interval, float(ratio.p()), sign, (float(np.exp(log_first.mean())), float(np.exp(log_second.mean())))
-        )
-    if all(zero):
+        return Effect(interval, float(ratio.p()), sign, (float(np.exp(logs[0].mean())), float(np.exp(logs[1].mean()))))
+    if signs == [{0}, {0}]:
         return Effect(None, 1.0, 0)
-    if (positive[0] and zero[1]) or (zero[0] and positive[1]):
-        return Effect(None, constant_p(len(first), len(second)), 1 if positive[0] else -1)
+    if signs in ([{1}, {0}], [{0}, {1}]):
+        return Effect(None, constant_p(len(first), len(second)), 1 if signs == [{1}, {0}] else -1)
     return Effect(None, None, 0)

@@ -10,11 +10,11 @@ import numpy as np
 from httpdyno.stats.summary import FloatArray
 
 FEWEST_POINTS: Final = 4
-"""Three numbers pass through any three points: from the fourth on they can be wrong."""
+"""Three parameters fit any three points exactly: a fourth point can contradict them."""
 _NO_LOSS: Final = 1e-4
-"""A number is taken for zero when the squares grow by no more than this share without it."""
+"""A parameter is 0 if the sum of squares without it is larger by at most this share."""
 _STARTS: Final = ((0.0, 0.0), (0.01, 1e-5), (0.1, 1e-4), (0.5, 1e-3))
-"""Contention and coherency from which the search sets out: the best of what it finds is taken."""
+"""Initial contention and coherency of the searches: the best result counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,9 @@ class NotEnoughPoints:
 
     points: int
     """Different concurrencies with a throughput above 0."""
-    needed: int = FEWEST_POINTS
 
     def __str__(self) -> str:
-        return f"not enough points for a law: {self.points} different concurrencies, it takes {self.needed}"
+        return f"not enough points for a law: {self.points} different concurrencies, it takes {FEWEST_POINTS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +33,13 @@ class ScalabilityLaw:
     """X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)), where N requests are in flight."""
 
     rate: float
-    """Lambda: what one request in flight brings, in the unit of the throughput."""
+    """Lambda: the throughput of one request in flight."""
     contention: float
-    """Sigma, 0 to 1: the share of the work that waits for its turn."""
+    """Sigma, 0 to 1: the serial share of the work."""
     coherency: float
-    """Kappa, 0 or more: what each pair costs to keep in agreement; 0: throughput never falls again."""
+    """Kappa, 0 or more: the cost of coherency for each pair; 0: throughput never falls."""
     residual: float
-    """Root of the mean square by which the logarithms of the throughput miss the law: 0.05 is about 5 %."""
+    """Root mean square of the differences between logarithms of throughput and law: 0.05 is about 5 %."""
 
     def throughput(self, concurrency: float) -> float:
         """Return X(N)."""
@@ -56,20 +55,16 @@ class ScalabilityLaw:
 
     @property
     def half_gain(self) -> float | None:
-        """The N from which one more in flight adds less than half of what the first one added.
-
-        That is where dX/dN = lambda / 2; None when it never comes (sigma = kappa = 0).
-        """
+        """The N at which dX/dN = lambda / 2: one more adds half as much as the first; None if sigma = kappa = 0."""
         if self.contention == 0 and self.coherency == 0:
             return None
         if self._gain(1.0) <= 1 / 2:
             return 1.0
-        high = 2.0
-        while self._gain(high) > 1 / 2:
-            high *= 2
         from scipy.optimize import brentq
 
-        return float(brentq(lambda n: self._gain(n) - 1 / 2, high / 2, high, xtol=1e-12))
+        # The gain is 0 at the peak, and less than 1/4 at 1 + 1 / sigma where there is none.
+        high = self.peak or 1 + 1 / self.contention
+        return float(brentq(lambda n: self._gain(n) - 1 / 2, 1.0, high, xtol=1e-12))
 
     def _gain(self, concurrency: float) -> float:
         """dX/dN as a share of lambda."""
@@ -80,13 +75,13 @@ class ScalabilityLaw:
 def fit_scalability(concurrency: Sequence[float], throughput: Sequence[float]) -> ScalabilityLaw | NotEnoughPoints:
     """Fit the law to measured throughput, by bounded nonlinear least squares of the logarithms.
 
-    What disturbs a trial multiplies, so that a miss of 5 % counts the same at every throughput. Sigma and kappa are
-    exactly 0 where the values speak for nothing else.
+    Disturbances multiply the throughput, so that a difference of 5 % counts the same everywhere. Sigma and kappa are
+    exactly 0 unless the values require more.
 
     Parameters
     ----------
     concurrency, throughput : shape (n,)
-        One value a trial, in any order; those with a throughput of 0 or less have no logarithm and are left out.
+        One value per trial, in any order; trials with a throughput of 0 or less are left out.
 
     Returns
     -------
@@ -104,7 +99,7 @@ def fit_scalability(concurrency: Sequence[float], throughput: Sequence[float]) -
         return NotEnoughPoints(different)
     n, x = (np.array(values, dtype=np.float64) for values in zip(*known, strict=True))
     fits = [_fit(n, x, free) for free in ((True, True), (True, False), (False, True), (False, False))]
-    # The simplest of those that miss the values no more than the richest one does.
+    # The simplest fit that is as good as the one with all parameters.
     bound = fits[0][1] * (1 + _NO_LOSS) + len(n) * 1e-12
     (rate, sigma, kappa), squares = next(fit for fit in reversed(fits) if fit[1] <= bound)
     return ScalabilityLaw(rate, sigma, kappa, math.sqrt(squares / len(n)))
@@ -114,9 +109,9 @@ def _fit(n: FloatArray, x: FloatArray, free: tuple[bool, bool]) -> tuple[tuple[f
     """Fit lambda and those of sigma and kappa that are free; return all three and the sum of squares."""
     from scipy.optimize import least_squares
 
-    # For any sigma and kappa the best lambda is known: the geometric mean of what they leave of the throughput.
+    # The best lambda for given sigma and kappa is a geometric mean.
     logs, places = np.log(x / n), np.flatnonzero(free)
-    # Kappa is a thousand times smaller than sigma where both matter as much.
+    # At equal importance kappa is a thousand times smaller than sigma.
     terms, upper = np.array([n - 1, n * (n - 1) / 1000])[places], np.array([1.0, np.inf])[places]
     starts = np.array([(sigma, kappa * 1000) for sigma, kappa in _STARTS])[:, places]
 
@@ -127,12 +122,9 @@ def _fit(n: FloatArray, x: FloatArray, free: tuple[bool, bool]) -> tuple[tuple[f
     def squares(values: FloatArray) -> float:
         return float(np.sum(misses(values) ** 2))
 
-    def search(start: FloatArray) -> FloatArray:
-        first = np.clip(start, 1e-9, upper)
-        return least_squares(misses, first, bounds=(0, upper), xtol=1e-12, ftol=1e-12).x
-
-    found = map(search, starts) if len(places) else [np.zeros(0)]
-    best = min(found, key=squares)
+    firsts = np.clip(starts, 1e-9, upper) if len(places) else []
+    found = [least_squares(misses, one, bounds=(0, upper), xtol=1e-12, ftol=1e-12).x for one in firsts]
+    best = min(found, key=squares, default=np.zeros(0))
     sigma, kappa = np.bincount(places, best, minlength=2)
     rate = math.exp(float((logs + np.log1p(best @ terms)).mean()))
     return (rate, float(sigma), float(kappa) / 1000), squares(best)

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
@@ -15,46 +14,10 @@ FloatArray = npt.NDArray[np.float64]
 Int64Array = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class DurationSummary:
-    """Durations of one trial, all in nanoseconds."""
-
-    count: int
-    mean_ns: float
-    max_ns: int
-    p50_ns: int
-    p99_ns: int
-
-
-def summarise_durations(durations_ns: Int64Array) -> DurationSummary | None:
-    """Summarise the durations of one trial.
-
-    Parameters
-    ----------
-    durations_ns : shape (n,)
-        In any order.
-
-    Returns
-    -------
-    DurationSummary | None
-        None if n = 0: nothing was measured. If n = 1, all figures are that value.
-    """
-    if len(durations_ns) == 0:
-        return None
-    ordered = np.sort(durations_ns)
-    return DurationSummary(
-        count=len(ordered),
-        mean_ns=float(ordered.mean(dtype=np.float64)),
-        max_ns=int(ordered[-1]),
-        p50_ns=percentile(ordered, 50),
-        p99_ns=percentile(ordered, 99),
-    )
-
-
 def percentile(ordered: Int64Array, rank: float) -> int:
     """Find the smallest value that at least ``rank`` percent of the values do not exceed (nearest rank).
 
-    The result is a value that was measured, as with HdrHistogram, and not one between two.
+    The result is a measured value, as with HdrHistogram, without interpolation.
 
     Parameters
     ----------
@@ -92,10 +55,7 @@ def nearest_rank(count: int, rank: float) -> int:
 
 
 def median(values: Iterable[float | None]) -> float | None:
-    """Median of one figure over trials; the mean of the middle two when their number is even.
-
-    Values that are None (not measured in that trial) are left out; None when nothing is left.
-    """
+    """Return the median of the values that are not None (not measured); None without any."""
     known = [value for value in values if value is not None]
     return float(np.median(known)) if known else None
 
@@ -116,9 +76,8 @@ def median_interval(values: FloatArray, *, level: float = 0.95) -> Interval | No
     Returns
     -------
     Interval or None
-        The narrowest pair that attains the level; its own, attained level is usually more. With few values not even
-        the smallest and the largest attain it: they are given with what they do attain, 93.75 % if n = 5. None if
-        n < 2.
+        The narrowest pair that attains the level, with its own level, which is usually higher. With few values it is
+        the smallest and the largest with the lower level that they attain, 93.75 % if n = 5. None if n < 2.
 
     References
     ----------
@@ -140,11 +99,11 @@ def _depth(count: int, level: float) -> tuple[int, float]:
     return depth, attained[depth - 1]
 
 
-# scipy is imported where it is used: it takes longer to load than the commands that need no statistics may take in all.
+# scipy is imported where it is used: it loads too slowly for commands without statistics.
 
 
 def two_sided_quantile(level: float, freedom: float) -> float:
-    """Return the t that a mean stays within with a given confidence.
+    """Return the t within which a mean lies with a given confidence.
 
     Parameters
     ----------
@@ -159,7 +118,7 @@ def two_sided_quantile(level: float, freedom: float) -> float:
 
 
 def two_sided_p(t: FloatArray, freedom: FloatArray | float) -> FloatArray:
-    """Return the chance that noise alone makes a t at least as far from 0.
+    """Return the chance of a t at least as far from 0 by noise alone.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Runs on disk: written completely or marked partial, and read back."""
 
-from httpdyno.store.files import has_list, keep_list, restore_list
-from httpdyno.store.folder import RELATIVE_NAMES, Holder, find_run, holder_of, run_folders
+from httpdyno.store.files import keep_list, kept_list
+from httpdyno.store.folder import RELATIVE_NAMES, find_run, holder_of, run_folders
 from httpdyno.store.manifest import (
     Difference,
     EngineIdentity,
@@ -15,9 +15,10 @@ from httpdyno.store.manifest import (
     describe_machine,
     differences,
     lockfile_digests,
+    read_manifest,
     subject_differences,
     web_differences,
 )
-from httpdyno.store.reader import RecordMaker, Run, open_run, polars_schema, polars_types, read_manifest
+from httpdyno.store.reader import RecordMaker, Run, open_run, polars_schema, polars_types
 from httpdyno.store.tuned import NotTuned, Tuned, TunedFor, find_tuned, keep_tuned
 from httpdyno.store.writer import RunWriter

@@ -5,7 +5,7 @@ import os
 import secrets
 import shutil
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -24,9 +24,9 @@ def storing(path: Path) -> AbstractContextManager[None]:
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Write a file and give it its name only when it is complete; replaces an earlier one.
+    """Write a file, which gets its name only when it is complete; replace an earlier one.
 
-    Until then it has no name, where the file system can do that: a kill leaves nothing behind.
+    Until then it has no name, if the file system supports that: SIGKILL leaves no file behind.
     """
     named = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -52,7 +52,7 @@ def _open_unnamed(folder: Path) -> int | None:
     try:
         return os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o644)
     except OSError:
-        # Network and some overlay file systems cannot; a folder that cannot be written to fails again under a name.
+        # Network and some overlay file systems lack it; in a folder without write access the named file fails, too.
         return None
 
 
@@ -81,22 +81,18 @@ def keep_list(folder: Path, urls: Path) -> None:
         write_whole(folder / URLS, compressed(urls))
 
 
-def has_list(folder: Path) -> bool:
-    """Return whether a list is kept in the folder of a run."""
-    return (folder / URLS).is_file()
-
-
-def restore_list(folder: Path, into: IO[bytes]) -> None:
-    """Write the list that is kept in the folder of a run."""
-    path = folder / URLS
+def unpack(path: Path, what: str, cure: str) -> Iterator[bytes]:
+    """Yield the content of a compressed file in pieces; raise ``UnreadableRun`` if it is missing or damaged."""
     try:
         with gzip.open(path, "rb") as kept:
             while piece := kept.read(1 << 20):
-                with storage_errors("preparing the list of URLs: cannot write"):
-                    into.write(piece)
+                yield piece
     except (OSError, EOFError, zlib.error) as error:
         if isinstance(error, OSError) and error.strerror:
-            raise UnreadableRun(f"{path}: the list of URLs cannot be read: {error.strerror}") from error
-        raise UnreadableRun(f"{path}: the list of URLs is damaged; the run cannot be resumed") from error
-    with storage_errors("preparing the list of URLs: cannot write"):
-        into.flush()
+            raise UnreadableRun(f"{path}: {what} cannot be read: {error.strerror}") from error
+        raise UnreadableRun(f"{path}: {what} is damaged; {cure}") from error
+
+
+def kept_list(folder: Path) -> Iterator[bytes]:
+    """Yield the list that is kept in the folder of a run, in pieces."""
+    return unpack(folder / URLS, "the list of URLs", "the run cannot be resumed")

@@ -9,7 +9,6 @@ import secrets
 import shutil
 import time
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -21,19 +20,19 @@ TRIALS: Final = "trials.parquet"
 FIGURES: Final = "figures.parquet"
 SAMPLES: Final = "samples.parquet"
 REPORT: Final = "report.html"
-"""What the run says, as a page."""
+"""Page with the results of the run."""
 PARTS: Final = "parts"
 """Folder with three files for each finished trial, until the run is complete."""
 ARTIFACTS: Final = "trials"
 """Folder with an archive for each trial, of what the engine and the subject wrote, and with the truth."""
 PINNED: Final = "pinned"
-"""There when no pruning may remove the run."""
+"""This file excludes the run from pruning."""
 URLS: Final = "urls.gz"
-"""The list of URLs, one a line, until the run is complete; not there when a web made it."""
+"""The list of URLs, one a line, until the run is complete; absent if a web made the list."""
 LOCK: Final = "lock"
-"""Held by the process that is making the run; names that process."""
+"""Lock of the process that makes the run, with the number of that process."""
 OUTPUT: Final = "output.txt"
-"""What a run in the background printed."""
+"""Output of a run in the background."""
 
 
 RECORD_FILES: Final = (SAMPLES, FIGURES, TRIALS)
@@ -52,20 +51,12 @@ def artifacts_of(number: int) -> str:
 
 
 _PATIENCE_S: Final = 0.5
-"""``holder_of`` holds the lock for a moment, too: that is no reason to give up."""
+"""Time to wait for the lock: ``holder_of`` holds it for a moment, too."""
 _PAUSE_S: Final = 0.005
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """The process that is making a run."""
-
-    process: int | None
-    """Its number; None when it has not written it down yet."""
-
-
 class RunLock:
-    """Holds the lock of one run, until ``release`` or the death of the process.
+    """Lock of one run, held until ``release`` or the end of the process.
 
     A process that is started with its ``descriptor`` holds it as well, and has ``inherited`` it. A caller that renames
     the ``folder`` of the run updates it.
@@ -97,14 +88,14 @@ class RunLock:
 
     @classmethod
     def inherit(cls, folder: Path, descriptor: int) -> "RunLock | None":
-        """Adopt a lock with which this process was started; None when the descriptor is of something else.
+        """Adopt the lock that this process has inherited as a descriptor; None if the descriptor is not of that lock.
 
-        From then on the descriptor leads nowhere: a process that is started with it must not hold the lock.
+        Afterwards the descriptor refers to ``/dev/null``, so that no child process holds the lock.
         """
         try:
             same = os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat())
             writable = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
-            # Locking what is held with this very descriptor changes nothing; what is not held is taken.
+            # Locking again with the descriptor that holds the lock changes nothing.
             if not (same and writable and _lock(descriptor)):
                 return None
         except OSError:
@@ -120,9 +111,14 @@ class RunLock:
         os.pwrite(self.descriptor, f"{process}\n".encode(), 0)
         os.ftruncate(self.descriptor, len(f"{process}\n"))
 
+    @property
+    def held(self) -> bool:
+        """Whether the lock was not released yet."""
+        return self.descriptor >= 0
+
     def release(self, *, remove: bool = False) -> None:
         """Release the lock; with ``remove``, delete its file as well."""
-        if self.descriptor < 0:
+        if not self.held:
             return
         if remove:
             (self.folder / LOCK).unlink(missing_ok=True)
@@ -130,8 +126,11 @@ class RunLock:
         self.descriptor = -1
 
 
-def holder_of(folder: Path) -> Holder | None:
-    """Return the process that is making the run in a folder; None when there is none."""
+def holder_of(folder: Path) -> int | None:
+    """Return the number of the process that is making the run in a folder; None when there is none.
+
+    It is 0 until that process has written its number into the lock file.
+    """
     try:
         descriptor = os.open(folder / LOCK, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -140,7 +139,7 @@ def holder_of(folder: Path) -> Holder | None:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         written = os.pread(descriptor, 32, 0)
-        return Holder(int(written) if written.strip().isdigit() else None)
+        return int(written) if written.strip().isdigit() else 0
     except OSError:
         return None
     finally:
@@ -194,14 +193,6 @@ def publish(staging: Path, wanted: Path) -> Path:
     raise StorageFailed(f"{wanted}: too many runs within one second; move some of them away")
 
 
-def discard_run(folder: Path) -> None:
-    """Remove the folder of a run; leave it complete, with its manifest, when it cannot be renamed."""
-    staging = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")
-    with suppress(OSError):
-        folder.rename(staging)
-        shutil.rmtree(staging, ignore_errors=True)
-
-
 RELATIVE_NAMES: Final = ("latest", "previous")
 """The run that was started last, and the one before it."""
 
@@ -211,8 +202,8 @@ _NAMED_AT_MOST: Final = 5
 def find_run(name: str, runs: Path) -> Path:
     """Find the folder of a run.
 
-    The name is ``latest`` or ``previous``; else the path of a folder; else the name of a folder below ``runs``. What
-    begins with ``./`` is always a path. Whether it can be read is another question: that is answered by ``open_run``.
+    The name is ``latest`` or ``previous``; else the path of a folder; else the name of a folder below ``runs``. A name
+    that begins with ``./`` is always a path. ``open_run`` checks whether the folder can be read.
     """
     folders = run_folders(runs)
     if name in RELATIVE_NAMES:
@@ -261,7 +252,7 @@ def started_at(folder: Path) -> datetime:
     """Return when a run was started: by its manifest, since people rename folders, or else by its name."""
 
     def from_manifest() -> str:
-        # The time alone, without the whole manifest's validation: also one of a newer version has it.
+        # Without validation, since manifests of newer versions have this time, too.
         return str(json.loads((folder / MANIFEST).read_bytes())["started_at"])
 
     for read in (from_manifest, lambda: folder.name.partition("-")[0]):

@@ -15,10 +15,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from httpdyno.errors import UnreadableRun
 from httpdyno.model import RECORD_VERSION, format_size
+from httpdyno.store.folder import MANIFEST
 
 RunState = Literal["partial", "complete"]
 CURE: Final = "measure again, or remove the folder"
-"""What is to be done about a run that is damaged."""
+"""Advice for a damaged run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class GitState:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """The machine that the run was made on; what cannot be read is None or absent."""
+    """The machine of a run; properties that cannot be read are None or absent."""
 
     system: str
     kernel: str
@@ -48,7 +49,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class EngineIdentity:
-    """The engine that made the rooms: the same digest is the same program."""
+    """The engine of a run: the same digest means the same program."""
 
     version: str
     sha256: str
@@ -56,18 +57,18 @@ class EngineIdentity:
 
 @dataclass(frozen=True, slots=True)
 class UrlList:
-    """The list that every subject was given."""
+    """The list of URLs of every subject."""
 
     source: str | None
-    """The file that it came from, ``-`` for standard input; None: the web itself."""
+    """File of the list, ``-`` for standard input; None: the web made the list."""
     count: int
     sha256: str
-    """Of the URLs, one a line."""
+    """Digest of the URLs, one a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebIdentity:
-    """Which web was crawled: the same digest is the same web."""
+    """The crawled web: the same digest means the same web."""
 
     name: str
     seed: int
@@ -77,7 +78,7 @@ class WebIdentity:
 
 @dataclass(frozen=True, slots=True)
 class SubjectVersion:
-    """Which version of a subject was measured."""
+    """The measured version of a subject."""
 
     id: str
     language: str
@@ -86,15 +87,15 @@ class SubjectVersion:
     lockfiles: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of each lockfile in its folder, by file name."""
     unavailable: str | None = None
-    """Why it could not be measured; None when it could."""
+    """Reason why it could not be measured; None: it could."""
     concurrency: int | None = None
-    """What it is measured with unless the condition says otherwise."""
+    """Requests in flight, unless the condition sets them."""
     folder: str | None = None
-    """Where it lay."""
+    """Path of its folder."""
     http: tuple[str, ...] = ()
-    """Versions of HTTP that it claims to speak when asked to; empty in older runs."""
+    """Versions of HTTP that it claims to support; empty in older runs."""
     fingerprint: str | None = None
-    """Hash of its files and of the programs that it was built with; None until that is known."""
+    """Hash of its files and of the programs that built it; None before the build."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +119,9 @@ class Manifest:
     """The options of the command, with their defaults."""
     engine: EngineIdentity | None = None
     urls: UrlList | None = None
-    """None in runs that cannot be resumed: those of versions that could not, and those without a list."""
+    """None in runs without a list, and in runs of versions that could not resume runs."""
     resumed_at: tuple[datetime, ...] = ()
-    """When it was continued, each time."""
+    """Times at which the run was resumed."""
 
 
 @cache
@@ -133,24 +134,32 @@ def manifest_to_json(manifest: Manifest) -> bytes:
     return _adapter().dump_json(manifest, indent=2) + b"\n"
 
 
-def manifest_from_json(text: bytes, *, where: str) -> Manifest:
-    """Read a manifest; ``where`` is what a message calls the run."""
+def read_manifest(folder: Path) -> Manifest:
+    """Read the manifest of a run, and none of its trials.
+
+    Raises ``UnreadableRun`` if the folder is not a run, is damaged, or was written by a newer version.
+    """
     try:
-        values = TypeAdapter(dict[str, object]).validate_json(text)
+        text = (folder / MANIFEST).read_bytes()
+        version = TypeAdapter(dict[str, object]).validate_json(text).get("record_version")
+    except FileNotFoundError as error:
+        what = "is not a run of httpdyno: it has no manifest.json" if folder.is_dir() else "does not exist"
+        raise UnreadableRun(f"{folder} {what}") from error
+    except OSError as error:
+        raise UnreadableRun(f"{folder}: manifest.json cannot be read: {error.strerror}") from error
     except ValidationError as error:
-        raise UnreadableRun(f"{where}: manifest.json is damaged; {CURE}") from error
-    version = values.get("record_version")
+        raise UnreadableRun(f"{folder}: manifest.json is damaged; {CURE}") from error
     if not isinstance(version, int):
-        raise UnreadableRun(f"{where}: manifest.json has no record_version; this is not a run of httpdyno")
+        raise UnreadableRun(f"{folder}: manifest.json has no record_version; this is not a run of httpdyno")
     if version > RECORD_VERSION:
         newer = f"records of version {version}, this one reads up to {RECORD_VERSION}"
-        raise UnreadableRun(f"{where}: written by a newer httpdyno ({newer}); update httpdyno")
+        raise UnreadableRun(f"{folder}: written by a newer httpdyno ({newer}); update httpdyno")
     try:
         return _adapter().validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "its shape"
-        raise UnreadableRun(f"{where}: manifest.json is damaged at {place}: {first['msg']}; {CURE}") from error
+        raise UnreadableRun(f"{folder}: manifest.json is damaged at {place}: {first['msg']}; {CURE}") from error
 
 
 _SYSCTLS: Final = (
@@ -186,9 +195,9 @@ _GIT_TIMEOUT_S: Final = 10
 
 
 def describe_machine() -> Machine:
-    """Describe the machine from what the kernel shows; never fails, what cannot be read is None."""
+    """Describe the machine by files of the kernel; properties that cannot be read are None."""
     lines = (_text(Path("/proc/cpuinfo")) or "").splitlines()
-    # Of the first CPU: later lines of one name are those of the others.
+    # The first CPU counts: reversed, its lines overwrite those of the others.
     cpuinfo = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in reversed(lines))}
     sysctls = {name: _text(Path("/proc/sys", *name.split("."))) for name in _SYSCTLS}
     return Machine(
@@ -206,21 +215,21 @@ def describe_machine() -> Machine:
 
 
 def describe_git(folder: Path) -> GitState | None:
-    """Describe the checkout that a folder lies in; None when it lies in none, or there is no git."""
+    """Describe the checkout that contains a folder; None outside of a checkout, or without git."""
     commit = _git(folder, "rev-parse", "HEAD")
     status = _git(folder, "status", "--porcelain", "--untracked-files=no")
     return None if commit is None or status is None else GitState(commit.strip(), bool(status.strip()))
 
 
 def lockfile_digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of the lockfiles that stand in a subject's folder, by file name."""
+    """Return the SHA-256 of each lockfile in a subject's folder, by file name."""
     files = [folder / name for name in _LOCKFILES]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()}
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
     try:
-        # Without optional locks, looking at a checkout cannot get in the way of a commit at the same time.
+        # Without optional locks, a commit at the same time does not fail.
         argv = ["git", "--no-optional-locks", *arguments]
         done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -236,14 +245,14 @@ def _text(path: Path) -> str | None:
 
 
 _SAME_MEMORY: Final = 0.01
-"""Share by which the memory of one machine may differ from boot to boot: a kernel keeps some for itself."""
+"""Largest relative difference in memory between two boots of one machine: the kernel reserves a varying part."""
 _HARMLESS_SETTINGS: Final = frozenset({"repeat", "quick", "preset", "time_budget_s"})
-"""They say how much was measured, or are a name for other settings: nothing that moves a figure by itself."""
+"""Settings that change the amount of measurements or are a name for other settings, and so move no figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that differs."""
+    """A difference of two runs or of two versions of a subject."""
 
     part: Literal["instrument", "machine", "webs", "list", "settings", "trials", "subject"]
     name: str
@@ -251,9 +260,9 @@ class Difference:
     now: object = None
     _: KW_ONLY
     sentence: str = ""
-    """Says it where the values say nothing to people, as hashes do."""
+    """Text of the difference where its values are hashes, which mean nothing to people."""
     one_sided: bool = False
-    """Whether only one of the two tells of it at all: a run may be older than a setting."""
+    """Whether only one of the two has the value: a run may be older than a setting."""
 
     @property
     def changed(self) -> str:
@@ -269,7 +278,7 @@ class Difference:
 
     @property
     def _described(self) -> tuple[str, str, str]:
-        # Names of files and of settings of the kernel are not ours to change.
+        # Names of files and of kernel settings keep their underscores.
         what = self.name.replace("_", " ") if self.name.isidentifier() else self.name
         absent = "unset" if self.part in {"settings", "trials"} else "not known"
         then, now = (

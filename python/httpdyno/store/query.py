@@ -5,7 +5,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -15,44 +15,82 @@ import polars as pl
 
 from httpdyno.errors import InvalidValue, UnknownName, UnreadableRun, suggestion
 from httpdyno.model import CaseResult, Cases, Sample, Trial, flatten
-from httpdyno.store.folder import holder_of
-from httpdyno.store.manifest import CURE
+from httpdyno.store.manifest import CURE, Machine
 from httpdyno.store.reader import Run, open_run, polars_schema
 
 SETTING: Final = "setting_"
-"""Begins the name of a column that holds an option of the command: ``setting_timeout_s``."""
+"""Prefix of the columns of options: ``setting_timeout_s``."""
 
-_TEXT: Final = pl.String()
-_TIME: Final = pl.Datetime("us")
-RUN_COLUMNS: Final[dict[str, pl.DataType]] = {
-    "run": _TEXT,
-    "experiment": _TEXT,
-    "state": _TEXT,
-    "started_at": _TIME,
-    "ended_at": _TIME,
-    "command": _TEXT,
-    "version": _TEXT,
-    "engine_version": _TEXT,
-    "record_version": pl.Int64(),
-    "trials_planned": pl.Int64(),
-    "trials_finished": pl.Int64(),
-    "git_commit": _TEXT,
-    "git_modified": pl.Boolean(),
-    "system": _TEXT,
-    "kernel": _TEXT,
-    "architecture": _TEXT,
-    "cpu": _TEXT,
-    "cpus": pl.Int64(),
-    "memory_bytes": pl.Int64(),
-    "virtualisation": _TEXT,
-    "governor": _TEXT,
-    "clock_source": _TEXT,
-    "urls_source": _TEXT,
-    "urls": pl.Int64(),
-    "sysctls": pl.List(pl.Struct({"name": _TEXT, "value": _TEXT})),
-    "webs": pl.List(pl.Struct({"name": _TEXT, "seed": pl.UInt64(), "digest": _TEXT})),
-    "subjects": pl.List(
-        pl.Struct({"id": _TEXT, "language": _TEXT, "method": _TEXT, "version": _TEXT, "unavailable": _TEXT})
+_TEXT, _INTEGER, _TIME = pl.String(), pl.Int64(), pl.Datetime("us")
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    return time.astimezone(UTC).replace(tzinfo=None) if time and time.tzinfo else time
+
+
+def _structs(*names: str, **types: pl.DataType) -> pl.DataType:
+    return pl.List(pl.Struct({name: types.get(name, _TEXT) for name in names}))
+
+
+@dataclass(frozen=True, slots=True)
+class RunColumn:
+    """A column of the table ``runs``."""
+
+    type: pl.DataType
+    meaning: str
+    read: Callable[[Run], Any]
+
+
+def _of_manifest(path: str, meaning: str, type_: pl.DataType = _TEXT) -> RunColumn:
+    """Return the column of one value of the manifest, ``engine.version``; null where a part of the path is None."""
+
+    def read(run: Run) -> object:
+        value: Any = run.manifest
+        for name in path.split("."):
+            value = None if value is None else getattr(value, name)
+        return value
+
+    return RunColumn(type_, meaning, read)
+
+
+_SUBJECT: Final = ("id", "language", "method", "version", "unavailable")
+RUN_COLUMNS: Final[dict[str, RunColumn]] = {
+    "run": RunColumn(_TEXT, "name of the run's folder", lambda run: run.folder.name),
+    "experiment": _of_manifest("experiment", "such as bench"),
+    "state": RunColumn(
+        _TEXT,
+        "running, complete or partial",
+        lambda run: run.manifest.state if run.process is None else "running",
+    ),
+    "started_at": RunColumn(_TIME, "in UTC", lambda run: _utc(run.manifest.started_at)),
+    "ended_at": RunColumn(_TIME, "in UTC", lambda run: _utc(run.manifest.ended_at)),
+    "command": RunColumn(_TEXT, "how it was started", lambda run: shlex.join(run.manifest.command)),
+    "version": _of_manifest("version", "of httpdyno"),
+    "engine_version": _of_manifest("engine.version", "of the engine"),
+    "record_version": _of_manifest("record_version", "of the records", _INTEGER),
+    "trials_planned": _of_manifest("trials_planned", "number of planned trials", _INTEGER),
+    "trials_finished": RunColumn(_INTEGER, "number of finished trials", lambda run: len(run.trials)),
+    "git_commit": _of_manifest("git.commit", "commit of the httpdyno checkout"),
+    "git_modified": _of_manifest("git.modified", "whether that checkout had changes", pl.Boolean()),
+    **{
+        name: _of_manifest(f"machine.{name}", "of the machine", _INTEGER if name in {"cpus", "memory_bytes"} else _TEXT)
+        for name in (one.name for one in fields(Machine))
+        if name != "sysctls"
+    },
+    "urls_source": _of_manifest("urls.source", "file of the list; null when a web made it"),
+    "urls": _of_manifest("urls.count", "number of URLs in the list", _INTEGER),
+    "sysctls": RunColumn(
+        _structs("name", "value"),
+        "settings of the kernel: name, value",
+        lambda run: [{"name": name, "value": value} for name, value in run.manifest.machine.sysctls.items()],
+    ),
+    "webs": RunColumn(
+        _structs("name", "seed", "digest", seed=pl.UInt64()),
+        "name, seed, digest",
+        lambda run: list(map(asdict, run.manifest.webs)),
+    ),
+    "subjects": RunColumn(
+        _structs(*_SUBJECT), ", ".join(_SUBJECT), lambda run: list(map(asdict, run.manifest.subjects))
     ),
 }
 """The columns that every run has. Times are UTC without a zone, so that they compare with a literal as it is typed."""
@@ -61,44 +99,17 @@ RUN_COLUMNS: Final[dict[str, pl.DataType]] = {
 def runs_frame(runs: Mapping[str, Run]) -> pl.DataFrame:
     """Put the manifests of runs into one row each, in their order.
 
-    Behind ``RUN_COLUMNS`` stands one column for each setting that any of the runs has; a run that lacks it has null. A
+    After ``RUN_COLUMNS`` comes one column for each setting that any of the runs has; a run without it has null. A
     setting is a number, or true or false, where all runs agree that it is, else text. The column ``run`` has the keys
     of ``runs``.
     """
     settings = [run.manifest.settings for run in runs.values()]
-    fixed = [_row(name, run) for name, run in runs.items()]
-    frame = pl.DataFrame(fixed, schema=RUN_COLUMNS, orient="row")
+    rows = [
+        {**{name: column.read(run) for name, column in RUN_COLUMNS.items()}, "run": key} for key, run in runs.items()
+    ]
+    frame = pl.DataFrame(rows, schema={name: column.type for name, column in RUN_COLUMNS.items()}, orient="row")
     names = dict.fromkeys(name for values in settings for name in values)
     return frame.with_columns(_series(SETTING + name, [values.get(name) for values in settings]) for name in names)
-
-
-def _row(name: str, run: Run) -> dict[str, Any]:
-    manifest = run.manifest
-    # A run that has just ended may not have let go of its lock yet.
-    running = manifest.state != "complete" and holder_of(run.folder) is not None
-    own = (manifest, manifest.machine)
-    fields = ("id", "language", "method", "version", "unavailable")
-    return {
-        **{column: getattr(of, column) for of in own for column in RUN_COLUMNS if hasattr(of, column)},
-        "run": name,
-        "state": "running" if running else manifest.state,
-        "started_at": _utc(manifest.started_at),
-        "ended_at": _utc(manifest.ended_at),
-        "command": shlex.join(manifest.command),
-        "engine_version": manifest.engine.version if manifest.engine else None,
-        "trials_finished": len(run.trials),
-        "git_commit": manifest.git.commit if manifest.git else None,
-        "git_modified": manifest.git.modified if manifest.git else None,
-        "urls_source": manifest.urls.source if manifest.urls else None,
-        "urls": manifest.urls.count if manifest.urls else None,
-        "sysctls": [{"name": key, "value": value} for key, value in manifest.machine.sysctls.items()],
-        "webs": [asdict(web) for web in manifest.webs],
-        "subjects": [{field: getattr(subject, field) for field in fields} for subject in manifest.subjects],
-    }
-
-
-def _utc(time: datetime | None) -> datetime | None:
-    return time.astimezone(UTC).replace(tzinfo=None) if time and time.tzinfo else time
 
 
 def _series(name: str, values: Sequence[Any]) -> pl.Series:
@@ -143,9 +154,9 @@ _NO_COLUMN: Final = re.compile(r'unable to find column "(?P<name>.*?)"; valid co
 _NO_COLUMN_IN: Final = re.compile(r"no column named '(?P<name>.*?)' found in table")
 _LIKE: Final = "write it like: select subject, right_per_s from trials"
 _NAMED: Final = 20
-"""Of more columns only so many are named: trials have hundreds."""
+"""Most columns that a message names: trials have hundreds."""
 _TRIALS_ONLY: Final = "block"
-"""A column that trials have and no other table."""
+"""A column that only trials have."""
 _NO_SQL: Final = "sql parser error: "
 _NO_TABLE: Final = re.compile(r"relation '(?P<name>.*?)' was not found")
 
@@ -170,7 +181,7 @@ def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None])
     for folder in folders:
         try:
             run = open_run(folder)
-            run.samples()  # what its files hold is looked at; they are not read
+            run.samples()  # checks the columns of the files, without reading their rows
         except UnreadableRun as error:
             refused(error)
         else:
@@ -183,7 +194,7 @@ def table_columns(runs: Mapping[str, Run], figures: Figures) -> dict[str, list[s
     """List the columns of each table; ``figures`` as for ``ask``."""
     trials = ["run", *polars_schema(Trial), *figures]
     return {
-        "runs": runs_frame(runs).columns if runs else list(RUN_COLUMNS),
+        "runs": runs_frame(runs).columns,
         "trials": list(dict.fromkeys([*trials, *(name for run in runs.values() for name in run.trials.columns)])),
         "ceilings": list(dict.fromkeys([*trials, *(name for run in runs.values() for name in run.ceilings.columns)])),
         "samples": ["run", *polars_schema(Sample)],
@@ -206,7 +217,7 @@ def ask(
     match = _FIRST_WORD.match(text)
     word = match["word"] if match else ""
     if word.lower() not in _READING:
-        what = f"{word[:30]!r} begins no query" if word else "there is no query"
+        what = f"a query cannot begin with {word[:30]!r}" if word else "there is no query"
         raise InvalidValue(f"query: {what}; {_LIKE}")
     known = {**figures, **(computed.types if computed else {})}
     tables: dict[str, Callable[[], pl.LazyFrame]] = {
@@ -278,7 +289,7 @@ def _batches(answer: pl.LazyFrame, runs: Mapping[str, Run], figures: Figures) ->
         with _refusals(runs, figures):
             yield from answer.collect_batches(lazy=True)
     except InvalidValue:
-        # A file that was damaged in its middle is noticed when that is read, and polars does not say which one it is.
+        # Polars does not name the damaged file.
         for run in runs.values():
             try:
                 run.samples().select(pl.all().null_count()).collect(engine="streaming")
@@ -293,22 +304,20 @@ def _refusals(runs: Mapping[str, Run], figures: Figures) -> Iterator[None]:
     try:
         yield
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        raise _refusal(str(error), runs, figures) from error
-
-
-def _refusal(message: str, runs: Mapping[str, Run], figures: Figures) -> InvalidValue | UnknownName:
-    if match := _NO_TABLE.search(message):
-        return _unknown("table", match["name"], TABLES)
-    if match := _NO_COLUMN.search(message):
-        columns = re.findall(r'"(.*?)"', match["known"])
-        # Figures that the query does not mention are no columns yet.
-        return _unknown("column", match["name"], [*columns, *(figures if _TRIALS_ONLY in columns else ())])
-    if match := _NO_COLUMN_IN.search(message):
-        known = dict.fromkeys(name for columns in table_columns(runs, figures).values() for name in columns)
-        return _unknown("column", match["name"], list(known))
-    line = _first_line(message).rstrip(".")
-    hint = f"; {_LIKE}" if line.startswith(_NO_SQL) else ""
-    return InvalidValue(f"query: {line.removeprefix(_NO_SQL)}{hint}")
+        message = str(error)
+        if match := _NO_TABLE.search(message):
+            raise _unknown("table", match["name"], TABLES) from error
+        if match := _NO_COLUMN.search(message):
+            columns = re.findall(r'"(.*?)"', match["known"])
+            # Figures are computed only if the query mentions them.
+            known = [*columns, *(figures if _TRIALS_ONLY in columns else ())]
+            raise _unknown("column", match["name"], known) from error
+        if match := _NO_COLUMN_IN.search(message):
+            names = dict.fromkeys(name for columns in table_columns(runs, figures).values() for name in columns)
+            raise _unknown("column", match["name"], list(names)) from error
+        line = _first_line(message).rstrip(".")
+        hint = f"; {_LIKE}" if line.startswith(_NO_SQL) else ""
+        raise InvalidValue(f"query: {line.removeprefix(_NO_SQL)}{hint}") from error
 
 
 def _unknown(what: str, name: str, known: Sequence[str]) -> UnknownName:

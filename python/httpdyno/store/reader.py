@@ -15,7 +15,6 @@ from httpdyno.model import Field, Figure, Purpose, Sample, Trial, flatten, resto
 from httpdyno.store.files import storing, write_whole
 from httpdyno.store.folder import (
     FIGURES,
-    MANIFEST,
     PARTS,
     RECORD_FILES,
     SAMPLES,
@@ -23,7 +22,7 @@ from httpdyno.store.folder import (
     holder_of,
     part_of,
 )
-from httpdyno.store.manifest import CURE, Manifest, manifest_from_json
+from httpdyno.store.manifest import CURE, Manifest, read_manifest
 
 _SCALARS: Final[dict[str, pl.DataType]] = {
     "boolean": pl.Boolean(),
@@ -46,7 +45,7 @@ FIGURES_SCHEMA: Final[dict[str, pl.DataType]] = {
 }
 """One row for each figure of a trial; one of the last five has its value, a series as JSON."""
 _FIGURES_APART: Final = 2
-"""The version of the records from which on figures lie in a file of their own."""
+"""First version of the records with a file of figures."""
 
 
 def polars_schema(record: type[Any]) -> dict[str, pl.DataType]:
@@ -67,11 +66,12 @@ def _type(field: Field) -> pl.DataType:
     return _SCALARS[str(field.type)]
 
 
-def figure_rows(trial: int, figures: Mapping[str, Figure]) -> pl.DataFrame:
-    """Write the figures of a trial as rows."""
+def figure_rows(figures: Mapping[int, Mapping[str, Figure]]) -> pl.DataFrame:
+    """Write the figures of trials, by their numbers, as rows."""
     rows = [
         {"trial": trial, "figure": name, _KINDS[type(value)]: json.dumps(value) if isinstance(value, list) else value}
-        for name, value in figures.items()
+        for trial, of_trial in figures.items()
+        for name, value in of_trial.items()
     ]
     return pl.DataFrame(rows, schema=FIGURES_SCHEMA)
 
@@ -95,9 +95,8 @@ def with_figures(trials: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
 def record_frames(trials: Iterable[Trial]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return trials as rows, and their figures as rows with ``FIGURES_SCHEMA``."""
     records = list(trials)
-    figures = (figure_rows(one.trial, one.figures) for one in records)
     rows = pl.DataFrame([flatten(one) for one in records], schema=polars_schema(Trial), orient="row")
-    return rows, pl.concat([pl.DataFrame(schema=FIGURES_SCHEMA), *figures])
+    return rows, figure_rows({one.trial: one.figures for one in records})
 
 
 def write_records(
@@ -129,9 +128,9 @@ class Run:
 
     folder: Path
     manifest: Manifest
-    """What was run; its ``state`` is ``complete`` or ``partial``."""
+    """Its ``state`` is ``complete`` or ``partial``."""
     trials: pl.DataFrame
-    """Those of subjects, with the columns of ``model.Trial`` and one for each figure that one of them has."""
+    """Trials of subjects, with the columns of ``model.Trial`` and one for each figure that one of them has."""
     ceilings: pl.DataFrame
     """The trial that measured the web's ceiling: none, or one."""
 
@@ -139,6 +138,12 @@ class Run:
     def of(cls, folder: Path, manifest: Manifest, trials: Iterable[Trial]) -> Self:
         """Return a run of given trials, the same as reading its folder would return."""
         return cls(folder, manifest, *_apart(with_figures(*record_frames(trials))))
+
+    @property
+    def process(self) -> int | None:
+        """Number of the process that makes the run, 0 if not known yet; None if none does."""
+        # A run that has just ended may still hold its lock.
+        return None if self.manifest.state == "complete" else holder_of(self.folder)
 
     def records(self) -> tuple[Trial, ...]:
         """Return the trials as records, in the order of their numbers."""
@@ -174,7 +179,7 @@ class Run:
 
 
 class RecordMaker(Protocol):
-    """Makes records of what the measuring program left in the folder of a run."""
+    """Maker of records from the files that the measuring program wrote."""
 
     def trials(self, folder: Path, manifest: Manifest) -> tuple[Trial, ...]:
         """Return the trials that have ended; raise ``UnreadableRun`` if a report is damaged."""
@@ -198,18 +203,6 @@ def _record_maker(folder: Path, manifest: Manifest) -> RecordMaker | None:
     return cast(RecordMaker, module.MAKER)
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Read the manifest of a run, and none of its trials."""
-    try:
-        text = (folder / MANIFEST).read_bytes()
-    except FileNotFoundError as error:
-        what = "is not a run of httpdyno: it has no manifest.json" if folder.is_dir() else "does not exist"
-        raise UnreadableRun(f"{folder} {what}") from error
-    except OSError as error:
-        raise UnreadableRun(f"{folder}: manifest.json cannot be read: {error.strerror}") from error
-    return manifest_from_json(text, where=str(folder))
-
-
 def open_run(folder: Path) -> Run:
     """Open the folder of a run, complete or partial, of this record version or an earlier one.
 
@@ -220,7 +213,7 @@ def open_run(folder: Path) -> Run:
         trials = maker.trials(folder, manifest)
         written = False
         if trials and holder_of(folder) is None:
-            with suppress(StorageFailed):  # where the folder cannot be written, they are made each time
+            with suppress(StorageFailed):  # in a folder without write access they are made each time
                 write_records(folder, trials, maker.samples(folder))
                 written = True
         if not written:
@@ -238,7 +231,7 @@ def open_run(folder: Path) -> Run:
         return Run(folder, manifest, *_apart(rows))
     except (OSError, pl.exceptions.PolarsError, UnreadableRun) as error:
         if not gathered and merged.exists():
-            # It was completed in this moment, and its parts were cleared away.
+            # The run was completed meanwhile, and its parts were removed.
             return open_run(folder)
         raise error if isinstance(error, UnreadableRun) else _damaged_run(folder, error) from error
 
@@ -263,7 +256,7 @@ def _scan(folder: Path, files: list[Path], record: type[Any], *, others: bool = 
     needed = [field.name for field in schema(record) if not field.nullable and field.name not in known]
     if needed:
         raise UnreadableRun(f"{folder}: {files[0].name} is damaged: it has no column {needed[0]}; {CURE}")
-    # A run may be older than a column: what was not recorded is not known.
+    # A run may be older than a column, which is then null.
     own = [(pl.col(name) if name in known else pl.lit(None)).cast(type_).alias(name) for name, type_ in columns.items()]
     return frame.select(*own, *(name for name in known if others and name not in columns))
 

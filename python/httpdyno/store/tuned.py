@@ -21,26 +21,26 @@ class TunedFor:
 
     subject: str
     fingerprint: str
-    """Of the subject's files and of the programs that it was built with."""
+    """Hash of the subject's files and of the programs that built it."""
     cpu: str | None
-    """Model of the CPU; None where the machine does not tell."""
+    """Model of the CPU; None if unknown."""
     cpus: int
-    """How many there are for a trial: those that the subject was given, else all, of which the engine takes some."""
+    """CPUs of a trial: those of ``--cpus``, else all of the machine, shared with the engine."""
     pinned: bool
     """Whether ``--cpus`` was given."""
     memory_bytes: int | None
-    """Memory limit of the subject; None: none was asked for."""
+    """Memory limit of the subject; None: no limit."""
     web: str
     seed: int
     web_digest: str | None
     link: str = "direct"
     """The path between the subject and the web."""
     http_version: str = ""
-    """The version of HTTP that was asked for; empty: the subject's default."""
+    """Requested version of HTTP; empty: the subject's default."""
 
     @property
     def file(self) -> str:
-        """Name of the file that holds what was found for this subject on such a machine and web."""
+        """Name of the file with the concurrency for this subject, machine and web."""
         place: tuple[object, ...] = (self.cpu, self.cpus, self.pinned, self.memory_bytes, self.web)
         if self.link != "direct":
             place = (*place, self.link)
@@ -55,7 +55,7 @@ class Tuned:
 
     concurrency: Annotated[int, Field(ge=1)]
     right_per_s: float
-    """Right answers a second that it brought."""
+    """Right answers a second with this concurrency."""
     found_at: datetime
     run: str | None
     """Name of the run's folder; None when it was not kept."""
@@ -91,8 +91,8 @@ def keep_tuned(cache: Path, of: TunedFor, found: Tuned) -> Path:
 def find_tuned(cache: Path, of: TunedFor) -> Tuned | NotTuned:
     """Find the concurrency of a subject on this machine.
 
-    What was found with another seed of the same web counts: the web is another one, but of the same kind. ``NotTuned``
-    when there is nothing, it cannot be read, or the subject or the web has changed since.
+    A result with another seed of the web counts: such a web is of the same kind. Return ``NotTuned`` if there is no
+    result, it cannot be read, or the subject or the web has changed since.
     """
     try:
         kept = _Kept.model_validate_json((cache / _FOLDER / of.file).read_bytes())

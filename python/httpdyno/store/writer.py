@@ -1,8 +1,10 @@
 """Writing of runs: every trial is on disk as soon as it has finished."""
 
 import re
+import secrets
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,13 +23,12 @@ from httpdyno.store.folder import (
     URLS,
     RunLock,
     create_staging,
-    discard_run,
     holder_of,
     part_of,
     publish,
 )
-from httpdyno.store.manifest import Manifest, RunState, manifest_to_json
-from httpdyno.store.reader import FIGURES_SCHEMA, cast_to, polars_schema, read_manifest, write_records
+from httpdyno.store.manifest import Manifest, RunState, manifest_to_json, read_manifest
+from httpdyno.store.reader import FIGURES_SCHEMA, cast_to, polars_schema, write_records
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -83,8 +84,8 @@ class RunWriter:
         lock = None if inherited is None else RunLock.inherit(folder, inherited)
         lock = lock or RunLock.take(folder)
         if lock is None:
-            holder = holder_of(folder)
-            process = f" (process {holder.process})" if holder and holder.process else ""
+            number = holder_of(folder)
+            process = f" (process {number})" if number else ""
             raise NotResumable(f"{folder} is still running{process}: wait for its end, or stop it first")
         try:
             # Check again: the previous holder of the lock may have completed the run.
@@ -116,7 +117,15 @@ class RunWriter:
         state: RunState = "complete" if complete else "partial"
         try:
             if complete:
-                self._gather()
+                with storing(self.folder):
+                    # trials.parquet comes last: where it is, the parts are not needed.
+                    schemas = (polars_schema(Sample), FIGURES_SCHEMA, polars_schema(Trial))
+                    for name, kind, columns in zip(RECORD_FILES, PART_KINDS, schemas, strict=True):
+                        files = sorted(self.folder.glob(part_of(kind)))
+                        parts = (
+                            pl.scan_parquet(files).select(cast_to(columns)) if files else pl.LazyFrame(schema=columns)
+                        )
+                        write_whole(self.folder / name, parts.sink_parquet)
             self.describe(replace(self.manifest, state=state, ended_at=ended_at))
             if complete:
                 with storing(self.folder):
@@ -127,22 +136,12 @@ class RunWriter:
         return self.folder
 
     def discard(self) -> None:
-        """Remove the run."""
-        discard_run(self.folder)
+        """Remove the run; if its folder cannot be renamed, leave it as it is."""
+        staging = self.folder.with_name(f".{self.folder.name}.{secrets.token_hex(4)}")
+        with suppress(OSError):
+            self.folder.rename(staging)
+            shutil.rmtree(staging, ignore_errors=True)
         self.lock.release()
-
-    def _gather(self) -> None:
-        with storing(self.folder):
-            # In this order: where trials.parquet is, everything else is there too, and the parts are not needed.
-            for name, kind, columns in zip(
-                RECORD_FILES,
-                PART_KINDS,
-                (polars_schema(Sample), FIGURES_SCHEMA, polars_schema(Trial)),
-                strict=True,
-            ):
-                files = sorted(self.folder.glob(part_of(kind)))
-                frame = pl.scan_parquet(files).select(cast_to(columns)) if files else pl.LazyFrame(schema=columns)
-                write_whole(self.folder / name, lambda file, frame=frame: frame.sink_parquet(file))  # type: ignore[misc]
 
 
 def replace_records(folder: Path, trials: Sequence[Trial], samples: pl.DataFrame) -> None:
@@ -164,5 +163,5 @@ def replace_records(folder: Path, trials: Sequence[Trial], samples: pl.DataFrame
 def _resumable(folder: Path) -> Manifest:
     manifest = read_manifest(folder)
     if manifest.state == "complete":
-        raise NotResumable(f"{folder} is complete: nothing of it is left to be measured; begin a new run")
+        raise NotResumable(f"{folder} is complete: no trial is left; begin a new run")
     return manifest

@@ -15,7 +15,6 @@ from typing import Final
 from httpdyno.errors import BuildFailed, SubjectUnavailable
 from httpdyno.model import Subject
 from httpdyno.subjects.cache import BuildPlace, BuildRecord, cargo_target, tool_environment
-from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
 from httpdyno.subjects.jobs import OVERDUE, Command, Job, run_jobs
 from httpdyno.subjects.needs import VERSION, find_program, toolchain, why_unavailable
 
@@ -56,14 +55,9 @@ def _fingerprint(subject: Subject, toolchain: Mapping[str, str]) -> str:
 def _java_trust_stores() -> list[Path]:
     """List the trust store of this machine's Java, unless it is in ``/etc/ssl``, which every room replaces."""
     java = find_program("java")
-    if home := os.environ.get("JAVA_HOME"):
-        top = Path(home)
-    elif java and java.path:
-        # /usr/bin/java leads through links to <home>/bin/java.
-        top = java.path.resolve().parent.parent
-    else:
-        return []
-    store = (top / "lib" / "security" / "cacerts").resolve()
+    # /usr/bin/java leads through links to <home>/bin/java.
+    home = os.environ.get("JAVA_HOME") or (java and java.path and java.path.resolve().parent.parent)
+    store = Path(home or "/nowhere", "lib", "security", "cacerts").resolve()
     return [store] if store.is_file() and not store.is_relative_to("/etc/ssl") else []
 
 
@@ -83,40 +77,25 @@ class Build:
     @property
     def version(self) -> str | None:
         """The version that the library or program states; only the number of a sentence."""
-        said = self.record.version
-        if not said or said[0].isdigit():
-            return said
-        number = VERSION.search(said)
-        return number[1] if number else said
+        stated = self.record.version
+        number = None if not stated or stated[0].isdigit() else VERSION.search(stated)
+        return number[1] if number else stated
 
     @property
     def argv(self) -> tuple[str, ...]:
         """The command to run, with its placeholders filled in."""
-        return tuple(_filled_argv(self.subject.run_argv, self.folder, self.place.target))
+        return tuple(map(self.place.filled, self.subject.run_argv))
 
     @property
     def environment(self) -> dict[str, str]:
         """The subject's own environment variables, in addition to those of the contract."""
-        return {
-            name: filled(value, folder=self.folder, target=self.place.target)
-            for name, value in self.subject.environment.items()
-        }
+        return {name: self.place.filled(value) for name, value in self.subject.environment.items()}
 
     @property
     def trust_files(self) -> tuple[Path, ...]:
         """Certificate stores that the room replaces: those of the build and of its runtime."""
         java = any(need.program in {"java", "javac", "mvn"} for need in self.subject.needs)
         return (*(self.folder / name for name in self.record.trust_files), *(_java_trust_stores() if java else ()))
-
-
-def filled(text: str, *, folder: Path, target: Path) -> str:
-    """Fill in ``{folder}``, ``{target}`` and ``{engine}``; keep any other brace."""
-    text = text.replace("{folder}", str(folder)).replace("{target}", str(target))
-    return text.replace("{engine}", usable_engine(os.environ) or ENGINE_NAME) if "{engine}" in text else text
-
-
-def _filled_argv(argv: Iterable[str], folder: Path, target: Path) -> list[str]:
-    return [filled(part, folder=folder, target=target) for part in argv]
 
 
 def build_place(subject: Subject, cache: Path) -> BuildPlace:
@@ -175,7 +154,7 @@ def build_subjects(
 ) -> dict[str, BuildOutcome]:
     """Build what is not built yet; return the outcome of each by id, in the order of the subjects.
 
-    One that cannot be built does not stop the others. ``stop`` is asked about twenty times a second: once it is true,
+    One that cannot be built does not stop the others. ``stop`` is called about twenty times a second: once it is true,
     running builds are ended, and Interrupted is raised.
     """
     outcomes = run_jobs(
@@ -183,7 +162,6 @@ def build_subjects(
         parallel=parallel or os.cpu_count() or 1,
         stop=stop,
         activity="building subjects",
-        interrupted="interrupted while subjects were being built",
     )
     return {outcome.subject.id: outcome for outcome in outcomes}
 
@@ -197,11 +175,8 @@ def log_tail(log: Path, lines: int = 10) -> list[str]:
 
 
 def _build_and_tell(subject: Subject, cache: Path, tell: Callable[[BuildEvent], None]) -> Job[BuildOutcome]:
-    def tell_state(state: BuildState) -> None:
-        tell(BuildEvent(subject, state))
-
     if reason := why_unavailable(subject):
-        tell_state(BuildState.UNAVAILABLE)
+        tell(BuildEvent(subject, BuildState.UNAVAILABLE))
         return BuildOutcome(subject, error=SubjectUnavailable(reason))
     place = build_place(subject, cache)
     record, lock, waits = place.record(), None, False
@@ -209,22 +184,22 @@ def _build_and_tell(subject: Subject, cache: Path, tell: Callable[[BuildEvent], 
         while record is None and lock is None:
             if (lock := place.lock()) is None:
                 if not waits:
-                    tell_state(BuildState.WAITING)
+                    tell(BuildEvent(subject, BuildState.WAITING))
                     waits = True
                 yield None
             # The previous holder of the lock may have built the same.
             record = place.record()
         if record is not None:
-            tell_state(BuildState.READY)
+            tell(BuildEvent(subject, BuildState.READY))
             return BuildOutcome(subject, Build(subject, place, record))
-        tell_state(BuildState.BUILDING)
+        tell(BuildEvent(subject, BuildState.BUILDING))
         place.clear()
         try:
             record = yield from _build(subject, place, cargo_target(cache))
         except BuildFailed as error:
-            tell_state(BuildState.FAILED)
+            tell(BuildEvent(subject, BuildState.FAILED))
             return BuildOutcome(subject, error=error, log=place.log)
-        tell_state(BuildState.BUILT)
+        tell(BuildEvent(subject, BuildState.BUILT))
         return BuildOutcome(subject, Build(subject, place, record), log=place.log)
     finally:
         if lock is not None:
@@ -239,7 +214,7 @@ def _build(subject: Subject, place: BuildPlace, cargo_target: Path) -> Job[Build
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, copy, follow_symlinks=False)
     if subject.build_argv:
-        argv = _filled_argv(subject.build_argv, place.folder, cargo_target)
+        argv = [place.filled(part, cargo_target) for part in subject.build_argv]
         environment = {"CARGO_TARGET_DIR": str(cargo_target), "TMPDIR": str(place.temporary)}
         status = yield Command(argv, place.log, place.folder, environment, _LONGEST_BUILD_S)
         if status != 0:
@@ -277,10 +252,10 @@ def _ask_version(subject: Subject, place: BuildPlace) -> str | None:
     if not subject.version_argv:
         return None
     try:
-        asked = subprocess.run(
-            _filled_argv(subject.version_argv, place.folder, place.target),
+        printed = subprocess.run(
+            [place.filled(part) for part in subject.version_argv],
             cwd=place.folder,
-            env=tool_environment(os.environ),
+            env=tool_environment(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -292,12 +267,12 @@ def _ask_version(subject: Subject, place: BuildPlace) -> str | None:
         raise BuildFailed(
             f"{subject.id}: the command of [version] does not run: {error}; correct it in its subject.toml"
         ) from error
-    line = asked.stdout.partition("\n")[0].strip()
-    # Some programs print it and end as if they had been asked something wrong: wrk.
-    if line if asked.returncode == 0 else VERSION.search(line):
+    line = printed.stdout.partition("\n")[0].strip()
+    # Some programs, such as wrk, print their version and end with an error.
+    if line if printed.returncode == 0 else VERSION.search(line):
         return line
-    said = " ".join((asked.stderr or asked.stdout).split())[:200] or "nothing"
+    reason = " ".join((printed.stderr or printed.stdout).split())[:200] or "nothing"
     raise BuildFailed(
-        f"{subject.id}: the command of [version] failed with exit status {asked.returncode},"
-        f" saying {said}; correct it in its subject.toml"
+        f"{subject.id}: the command of [version] failed with exit status {printed.returncode},"
+        f" saying {reason}; correct it in its subject.toml"
     )

@@ -5,17 +5,16 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from httpdyno.installation import CHECKOUT
+from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
 
 
-def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
+def cache_folder() -> Path:
     """Return ``$XDG_CACHE_HOME/httpdyno``, or ``~/.cache/httpdyno`` when the variable is not set or not absolute."""
-    variables = os.environ if environment is None else environment
-    given = Path(variables.get("XDG_CACHE_HOME", ""))
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (given if given.is_absolute() else Path.home() / ".cache") / "httpdyno"
 
 
@@ -79,6 +78,14 @@ class BuildPlace:
         """Output of the build."""
         return self.path / "build.log"
 
+    def filled(self, text: str, target: Path | None = None) -> str:
+        """Fill in ``{folder}``, ``{target}`` and ``{engine}``; keep any other brace.
+
+        ``target`` is Cargo's target folder for the build itself.
+        """
+        text = text.replace("{folder}", str(self.folder)).replace("{target}", str(target or self.target))
+        return text.replace("{engine}", usable_engine() or ENGINE_NAME) if "{engine}" in text else text
+
     def record(self) -> BuildRecord | None:
         """Read the record of a complete build; None when there is none, or it is incomplete."""
         try:
@@ -120,24 +127,22 @@ _FOREIGN = ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT", "PYTHONPATH", "PYTHONHOME")
 _SERVERS = "/usr/sbin"
 
 
-def program_path(caller: Mapping[str, str]) -> str:
+def program_path() -> str:
     """Return the folders in which programs are searched, as ``PATH``.
 
-    First the toolchains that were brought into the cache, since one is brought only where the machine's is missing or
+    First the toolchains installed into the cache, since one is installed only where the machine's is missing or
     too old; then the caller's; then ``DOTNET_ROOT``, where a .NET SDK of one's own is unpacked; then that of servers
     such as ``apache2``, which not every caller has; the folder of this Python comes last: uv is found there when the
     machine has none, and the machine's own ``python3`` is never shadowed.
     """
     own = str(Path(sys.executable).parent)
-    toolchains = toolchains_folder(cache_folder(caller)) / "bin"
+    toolchains = toolchains_folder(cache_folder()) / "bin"
     first = [str(toolchains)] if toolchains.is_dir() else []
-    folders = [*caller.get("PATH", os.defpath).split(os.pathsep), caller.get("DOTNET_ROOT", ""), _SERVERS]
+    folders = [*os.environ.get("PATH", os.defpath).split(os.pathsep), os.environ.get("DOTNET_ROOT", ""), _SERVERS]
     others = [folder for folder in folders if folder and folder not in {own, *first}]
     return os.pathsep.join([*first, *dict.fromkeys(others), own])
 
 
-def tool_environment(caller: Mapping[str, str]) -> dict[str, str]:
+def tool_environment() -> dict[str, str]:
     """Return the caller's environment without what belongs to this program, and with ``program_path``."""
-    environment = {name: value for name, value in caller.items() if name not in _FOREIGN}
-    environment["PATH"] = program_path(caller)
-    return environment
+    return {name: value for name, value in os.environ.items() if name not in _FOREIGN} | {"PATH": program_path()}

@@ -171,7 +171,7 @@ def _known_keys(location: list[str]) -> list[str]:
 class Catalogue:
     """All subjects, and the errors of folders that could not be read.
 
-    One folder with a mistake does not stop the others: its error is raised when that subject is asked for.
+    One folder with a mistake does not stop the others: its error is raised when that subject is selected.
     """
 
     subjects: Mapping[str, Subject]
@@ -276,7 +276,7 @@ _COLUMNS: Final = (
 
 
 def subjects_table(catalogue: Catalogue, cache: Path) -> Table:
-    """List every subject by its id, also invalid ones; notes say why one is unavailable."""
+    """List every subject by its id, also invalid ones; notes have the reasons of unavailable ones."""
     rows: list[tuple[Cell, ...]] = [
         (name, None, None, None, None, "unavailable", error.line) for name, error in catalogue.invalid.items()
     ]

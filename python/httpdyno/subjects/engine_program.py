@@ -12,7 +12,6 @@ from httpdyno.installation import CHECKOUT, renew_engine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -20,9 +19,9 @@ ENGINE_VARIABLE = "HTTPDYNO_ENGINE"
 ENGINE_NAME = "httpdyno-engine"
 
 
-def usable_engine(environment: Mapping[str, str]) -> str | None:
-    """Find the engine: ``$HTTPDYNO_ENGINE``, else where ``engine_places`` says."""
-    named = environment.get(ENGINE_VARIABLE)
+def usable_engine() -> str | None:
+    """Find the engine: ``$HTTPDYNO_ENGINE``, else in one of ``engine_places``."""
+    named = os.environ.get(ENGINE_VARIABLE)
     for place in [named] if named else engine_places():
         if os.path.isfile(place) and os.access(place, os.X_OK):  # noqa: PTH113
             return os.path.abspath(place)  # noqa: PTH100
@@ -43,20 +42,19 @@ def engine_places() -> list[str]:
     return [os.path.join(folder, ENGINE_NAME) for folder in dict.fromkeys(folders)]  # noqa: PTH118
 
 
-def describe_missing_engine(environment: Mapping[str, str]) -> str:
-    """Say where the engine was searched in vain, and how to install it."""
-    if named := environment.get(ENGINE_VARIABLE):
+def describe_missing_engine() -> str:
+    """Name the places that have no engine, and how to install it."""
+    if named := os.environ.get(ENGINE_VARIABLE):
         return f"{ENGINE_VARIABLE}={named} is not a program that can be run; unset it to use the usual one"
     return f"the engine is missing (looked for {' and '.join(engine_places())}); bring it with: {renew_engine()}"
 
 
-def find_engine(environment: Mapping[str, str] | None = None) -> Path:
+def find_engine() -> Path:
     """Find the engine as ``usable_engine`` does; raise ``EngineFailed`` when it is missing."""
     from pathlib import Path
 
     from httpdyno.errors import EngineFailed
 
-    variables = os.environ if environment is None else environment
-    if engine := usable_engine(variables):
+    if engine := usable_engine():
         return Path(engine)
-    raise EngineFailed(describe_missing_engine(variables))
+    raise EngineFailed(describe_missing_engine())

@@ -1,8 +1,6 @@
 """Jobs that run supervised commands, several at a time: builds of subjects, and installations of what they need."""
 
-import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,8 +9,8 @@ from typing import Final, Generic, TypeVar
 
 from httpdyno.errors import Interrupted
 from httpdyno.storage import storage_errors
-from httpdyno.subjects import supervisor
 from httpdyno.subjects.cache import tool_environment
+from httpdyno.subjects.supervisor import start_supervised
 
 _PAUSE_S: Final = 0.05
 OVERDUE: Final = 124
@@ -74,39 +72,32 @@ class _Running(Generic[_ResultT]):
 
     def _start(self, command: Command) -> None:
         with command.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-I", "-S", supervisor.__file__, *command.argv],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=command.folder,
-                env={**tool_environment(os.environ), **command.environment},
-                process_group=0,
+            environment = {**tool_environment(), **command.environment}
+            self.process = start_supervised(
+                command.argv, stdout=log, stderr=subprocess.STDOUT, cwd=command.folder, env=environment
             )
         self._deadline_s = time.monotonic() + command.longest_s
 
     def _end_process(self) -> None:
-        if self.process is not None and self.process.stdin is not None:
-            # The supervisor ends the whole process group when this pipe closes.
-            self.process.stdin.close()
-            self.process.wait()
+        if self.process is not None:
+            self.process.communicate()
         self.process = None
 
 
 def run_jobs(
-    jobs: Iterable[Job[_ResultT]], *, parallel: int, stop: Callable[[], bool], activity: str, interrupted: str
+    jobs: Iterable[Job[_ResultT]], *, parallel: int, stop: Callable[[], bool], activity: str
 ) -> list[_ResultT]:
     """Run jobs, at most ``parallel`` commands at a time; return their results in order.
 
-    ``stop`` is asked about twenty times a second: once it is true, running commands are ended, and Interrupted is
-    raised with the message ``interrupted``. ``activity`` begins the message of StorageFailed.
+    ``stop`` is called about twenty times a second: once it is true, running commands are ended, and Interrupted is
+    raised. ``activity`` is for its message and that of StorageFailed.
     """
     every = [_Running(job) for job in jobs]
     pending = list(every)
     try:
         while pending:
             if stop():
-                raise Interrupted(interrupted)
+                raise Interrupted(f"interrupted while {activity}")
             with storage_errors(f"{activity}: cannot write"):
                 for running in list(pending):
                     busy = sum(one.process is not None for one in pending)

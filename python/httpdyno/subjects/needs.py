@@ -1,7 +1,6 @@
 """Needs of a subject's build: programs and libraries, their versions, and how each is installed."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -98,9 +97,8 @@ _LONGEST_S: Final = 30
 @cache
 def _gems() -> Mapping[str, str]:
     """Return the version of every library that Ruby finds; cached, because a dozen subjects need one each."""
-    said = _run("ruby", "-e", _LIST_GEMS)
-    gems: dict[str, str] = json.loads(said.stdout) if said and said.returncode == 0 else {}
-    return gems
+    listed = _run("ruby", "-e", _LIST_GEMS)
+    return json.loads(listed.stdout) if listed and listed.returncode == 0 else {}
 
 
 def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
@@ -114,7 +112,7 @@ def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
             stdin=subprocess.DEVNULL,
             # Not the caller's folder: a go.mod or a .python-version there would answer for the program.
             cwd="/",
-            env={**tool_environment(os.environ), "GOTOOLCHAIN": "local"},
+            env={**tool_environment(), "GOTOOLCHAIN": "local"},
             timeout=_LONGEST_S,
             check=False,
         )
@@ -134,8 +132,8 @@ _VERSION_ARGUMENTS: Final[Mapping[str, str]] = {
     "wrk": "-v",
 }
 """Arguments that print a program's version, where it is not ``--version``."""
-_FAILING_WHEN_ASKED: Final = frozenset({"certutil", "hey", "wrk"})
-"""Programs that end with an error whichever way they are asked for their version; wrk says it all the same."""
+_FAIL_WITH_VERSION: Final = frozenset({"certutil", "hey", "wrk"})
+"""Programs for which every option that could print the version ends with an error; wrk prints it nevertheless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +144,7 @@ class ProgramVersion:
     path: Path | None
     """None of a library."""
     version: str
-    """Digits and dots; empty when the program does not say."""
+    """Digits and dots; empty when the program does not print it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,12 +215,12 @@ def find_need(name: str) -> ProgramVersion | None:
     if not kind:
         return find_program(name)
     if kind == "gem":
-        said = _gems().get(library)
+        version = _gems().get(library)
     else:
-        asked = _run("pkg-config", "--modversion", library)
-        said = asked.stdout.strip() if asked and asked.returncode == 0 else None
-    number = re.match(r"[0-9]+(\.[0-9]+)*", said or "")
-    return None if said is None else ProgramVersion(name, None, number[0] if number else "")
+        printed = _run("pkg-config", "--modversion", library)
+        version = printed.stdout.strip() if printed and printed.returncode == 0 else None
+    number = re.match(r"[0-9]+(\.[0-9]+)*", version or "")
+    return None if version is None else ProgramVersion(name, None, number[0] if number else "")
 
 
 def check_name(name: str) -> None:
@@ -242,12 +240,10 @@ def forget_found() -> None:
 @cache
 def find_program(program: str) -> ProgramVersion | None:
     """Find a program on the path, with its version; None when it is missing or does not start."""
-    searched = tool_environment(os.environ)["PATH"]
-    path = usable_engine(os.environ) if program == ENGINE_NAME else shutil.which(program, path=searched)
-    asked = _run(path, _VERSION_ARGUMENTS.get(program, "--version")) if path else None
-    if path is None or asked is None:
+    searched = tool_environment()["PATH"]
+    path = usable_engine() if program == ENGINE_NAME else shutil.which(program, path=searched)
+    printed = _run(path, _VERSION_ARGUMENTS.get(program, "--version")) if path else None
+    if path is None or printed is None or (printed.returncode != 0 and program not in _FAIL_WITH_VERSION):
         return None
-    if asked.returncode != 0 and program not in _FAILING_WHEN_ASKED:
-        return None
-    match = VERSION.search(asked.stdout + asked.stderr)
+    match = VERSION.search(printed.stdout + printed.stderr)
     return ProgramVersion(program, Path(path), match[1] if match else "")

@@ -55,21 +55,15 @@ class ProvisionState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class ProvisionEvent:
-    """Progress of one step."""
-
-    name: str
-    """What is installed: ``go``, or ``system packages``."""
-    state: ProvisionState
-    log: Path
+Tell = Callable[[str, ProvisionState, Path], None]
+"""Gets what is installed (``go``, or ``system packages``), the progress of the step, and its log."""
 
 
 def provide(
     provision: Provision,
     cache: Path,
     *,
-    tell: Callable[[ProvisionEvent], None],
+    tell: Tell,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run all steps at once. A failed step leaves its subjects unavailable, and stops no other step.
@@ -85,25 +79,17 @@ def provide(
     if provision.packages:
         jobs.append(_install("system packages", partial(_install_packages, provision.packages), folder, tell))
     try:
-        run_jobs(
-            jobs,
-            parallel=len(jobs),
-            stop=stop,
-            activity="installing toolchains",
-            interrupted="interrupted while toolchains were being installed",
-        )
+        run_jobs(jobs, parallel=len(jobs), stop=stop, activity="installing toolchains")
     finally:
         forget_found()
 
 
-def _install(
-    name: str, start: Callable[[Path], Job[bool]], folder: Path, tell: Callable[[ProvisionEvent], None]
-) -> Job[None]:
+def _install(name: str, start: Callable[[Path], Job[bool]], folder: Path, tell: Tell) -> Job[None]:
     log = folder / f"{name.replace(' ', '-')}.log"
     log.write_bytes(b"")
-    tell(ProvisionEvent(name, ProvisionState.INSTALLING, log))
+    tell(name, ProvisionState.INSTALLING, log)
     installed = yield from start(log)
-    tell(ProvisionEvent(name, ProvisionState.INSTALLED if installed else ProvisionState.FAILED, log))
+    tell(name, ProvisionState.INSTALLED if installed else ProvisionState.FAILED, log)
 
 
 def _install_packages(packages: Sequence[str], log: Path) -> Job[bool]:

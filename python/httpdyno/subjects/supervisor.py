@@ -4,11 +4,31 @@ Started as a script of its own, with a pipe from the parent as standard input: t
 or dies, also of SIGKILL. Imports nothing of httpdyno, so that it starts within some milliseconds.
 """
 
+import contextlib
 import os
 import select
 import signal
 import subprocess
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+
+def start_script(script: str, *argv: str, **options: "Any") -> "subprocess.Popen[bytes]":  # noqa: ANN401  # of Popen
+    """Start a script that runs until its standard input ends: ``communicate`` closes that, and waits.
+
+    A process group of its own keeps it from Ctrl-C in a terminal.
+    """
+    command = [sys.executable, "-I", "-S", script, *argv]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0, **options)
+
+
+def start_supervised(argv: "Iterable[str]", **options: "Any") -> "subprocess.Popen[bytes]":  # noqa: ANN401  # of Popen
+    """Start a command under a supervisor, which ends all its processes when ``communicate`` is called."""
+    return start_script(__file__, *argv, **options)
 
 
 def main(argv: list[str]) -> int:
@@ -23,16 +43,10 @@ def main(argv: list[str]) -> int:
     poll.register(os.pidfd_open(child.pid), select.POLLIN)
     poll.poll()
     # Either the command ended, and what it left running goes too; or the parent is gone, and everything goes.
-    _end_group(child)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
     status = child.wait()
     return status if status >= 0 else 128 - status
-
-
-def _end_group(child: "subprocess.Popen[bytes]") -> None:
-    try:
-        os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
 
 
 if __name__ == "__main__":

@@ -22,34 +22,25 @@ from httpdyno.storage import storage_errors
 from httpdyno.urls.source import STANDARD_INPUT, name_of_list
 
 Received = Callable[[int, int | None], None]
-"""Gets the number of bytes so far, and of all that are expected; None: the server does not say."""
+"""Takes the number of bytes so far and the expected number, None if unknown."""
 
-LARGEST_BYTES: Final = 2 * 1024**3
-"""Ten million domains are 110 MiB compressed and 400 MiB as they are."""
+_LARGEST_BYTES: Final = 2 * 1024**3
+"""Ten million domains have 400 MiB, or 110 MiB compressed."""
 _TIMEOUT_S: Final = 60.0
-"""How long the server may send nothing."""
+"""Longest silence of the server."""
 _PIECE_BYTES: Final = 256 * 1024
 _REASON_LENGTH: Final = 80
 
 
-def download(
-    url: str,
-    into: IO[bytes],
-    *,
-    progress: Received | None = None,
-    largest_bytes: int = LARGEST_BYTES,
-) -> None:
-    """Write what a URL answers into a file open for writing; refuse what is larger than ``largest_bytes``.
-
-    Redirects are followed, proxies of the environment are used.
-    """
+def download(url: str, into: IO[bytes], *, progress: Received | None = None) -> None:
+    """Download a URL into a file, with redirects and proxies; raise UsageError beyond 2 GiB."""
     received, expected = 0, None
     try:
         request = urllib.request.Request(url, headers={"User-Agent": f"httpdyno/{httpdyno.__version__}"})
         with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
             length = answer.headers.get("Content-Length")
             expected = int(length) if length and length.isdigit() else None
-            while received <= largest_bytes and (expected is None or expected <= largest_bytes):
+            while received <= _LARGEST_BYTES and (expected is None or expected <= _LARGEST_BYTES):
                 if progress:
                     progress(received, expected)
                 piece = answer.read(_PIECE_BYTES)
@@ -60,8 +51,8 @@ def download(
                     into.write(piece)
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise UsageError(f"{url}: {_failure(error)}; look at the address, or download it and give the file") from error
-    if max(received, expected or 0) > largest_bytes:
-        raise UsageError(f"{url}: larger than {format_size(largest_bytes)}; download it and give the file")
+    if max(received, expected or 0) > _LARGEST_BYTES:
+        raise UsageError(f"{url}: larger than {format_size(_LARGEST_BYTES)}; download it and give the file")
     if expected is not None and received < expected:
         raise UsageError(f"{url}: ended after {format_size(received)} of {format_size(expected)}; try again")
     with storage_errors("downloading the list: cannot write"):
@@ -75,9 +66,8 @@ def _failure(error: Exception) -> str:
     cause = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(cause, TimeoutError):
         return f"cannot be fetched: nothing came for {_TIMEOUT_S:.0f} s"
-    reason = cause.strerror if isinstance(cause, OSError) else None
-    reason = reason or " ".join(str(cause).split())[:_REASON_LENGTH] or type(cause).__name__
-    return f"cannot be fetched: {reason}"
+    reason = getattr(cause, "strerror", None) or " ".join(str(cause).split())[:_REASON_LENGTH]
+    return f"cannot be fetched: {reason or type(cause).__name__}"
 
 
 _GZIP: Final = b"\x1f\x8b"
@@ -93,14 +83,11 @@ def is_remote(source: str) -> bool:
 
 @contextmanager
 def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[bytes]]:
-    """Open a list for reading, unpacked: a file, ``-`` for standard input, or a URL of http or https.
-
-    What the block cannot read is a UsageError, too.
-    """
+    """Open a list, unpacked: a file, ``-`` for standard input, or a URL; errors of the block are UsageErrors, too."""
     name = name_of_list(source)
     with ExitStack() as stack:
         try:
-            yield _unpack(_open(source, progress, stack), name, stack)
+            yield _open(source, progress, stack)
         except _DAMAGED as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise UsageError(f"{name}: cannot be unpacked: {reason}; fetch it again, or unpack it yourself") from error
@@ -108,18 +95,17 @@ def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[by
             raise UsageError(f"{name}: cannot be read: {error.strerror or error}; name another file") from error
 
 
-def _open(source: str, progress: Received | None, stack: ExitStack) -> io.BufferedReader:
+def _open(source: str, progress: Received | None, stack: ExitStack) -> IO[bytes]:
     if source == STANDARD_INPUT:
         stdin = standard_input().buffer
-        return stdin if isinstance(stdin, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stdin))
-    if not is_remote(source):
-        return stack.enter_context(Path(source).open("rb"))
-    file = stack.enter_context(ScratchFile())
-    download(source, file.file, progress=progress)
-    return stack.enter_context(file.path.open("rb"))
-
-
-def _unpack(packed: io.BufferedReader, name: str, stack: ExitStack) -> IO[bytes]:
+        packed = stdin if isinstance(stdin, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, stdin))
+    else:
+        path = Path(source)
+        if is_remote(source):
+            file = stack.enter_context(ScratchFile())
+            download(source, file.file, progress=progress)
+            path = file.path
+        packed = stack.enter_context(path.open("rb"))
     magic = packed.peek(len(_ZIP))
     if magic.startswith(_GZIP):
         return cast("IO[bytes]", stack.enter_context(gzip.open(packed)))
@@ -134,6 +120,6 @@ def _unpack(packed: io.BufferedReader, name: str, stack: ExitStack) -> IO[bytes]
     archive = stack.enter_context(zipfile.ZipFile(packed))
     members = [member for member in archive.infolist() if not member.is_dir()]
     if not members:
-        raise UsageError(f"{name}: there is no file in the archive; give the list itself")
+        raise UsageError(f"{name_of_list(source)}: there is no file in the archive; give the list itself")
     # The archive may hold a licence, too.
     return stack.enter_context(archive.open(max(members, key=lambda member: member.file_size)))

@@ -5,7 +5,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import IO, Final
 
@@ -25,11 +25,11 @@ _URL: Final = re.compile(
 _DOMAIN: Final = re.compile(
     rb"(?:LABEL(?:\.LABEL)+\.?|localhost|\[[0-9a-f:.]+\])".replace(b"LABEL", _HOST_LABEL) + _REST, re.I
 )
-"""One word without a dot is no domain: a host of the local network needs its scheme."""
+"""A word without a dot is not a domain: a local host needs its scheme."""
 _MOST_PORTS: Final = 65_535
 _LONGEST_QUOTED: Final = 60
 _LONGEST_LINE: Final = 64 * 1024
-"""A longer line is cut: no URL is that long, and a file that is not a list must not fill memory."""
+"""Longer lines are cut, so that a file that is not a list does not fill memory."""
 
 
 class _Lines:
@@ -38,55 +38,53 @@ class _Lines:
     def __init__(self, file: IO[bytes], name: str) -> None:
         self._file = file
         self._name = name
-        self.number = 0
+        self._number = 0
         """Of the last line that was read, from 1."""
-        self.last = b""
+        self._last = b""
         self.no_urls = 0
         self.first_no_url = ""
 
     def __iter__(self) -> Iterator[bytes]:
         begun = False
         while line := self._file.readline(_LONGEST_LINE):
-            self.number += 1
+            self._number += 1
             if b"\0" in line:
                 raise UsageError(
-                    f"{self._name}: line {self.number} has a NUL byte: this is a binary file;"
+                    f"{self._name}: line {self._number} has a NUL byte: this is a binary file;"
                     " give a text in UTF-8, one URL or domain a line"
                 )
-            self.last = line.removeprefix(_BYTE_ORDER_MARK)
-            begun = begun or not _is_comment(self.last.strip())
+            self._last = line.removeprefix(_BYTE_ORDER_MARK)
+            begun = begun or bool(_content(self._last))
             if begun:
-                yield self.last
+                yield self._last
 
     def count_no_urls(self, urls: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield each URL, and count those whose line is not a URL."""
+        """Yield each URL, and count those whose line is neither a URL nor a domain."""
         for url in urls:
-            if not is_url_or_domain(self.last):
+            if not is_url_or_domain(self._last):
                 self.no_urls += 1
-                self.first_no_url = self.first_no_url or f"line {self.number} ({_quote(self.last)})"
+                self.first_no_url = self.first_no_url or f"line {self._number} ({_quote(self._last)})"
             yield url
 
 
-def _is_comment(text: bytes) -> bool:
-    return not text or text.startswith(b"#")
+def _content(line: bytes) -> bytes:
+    """Return the text of a line of a list; empty for a comment."""
+    text = line.removeprefix(_BYTE_ORDER_MARK).strip()
+    return b"" if text.startswith(b"#") else text
 
 
 def read_url_list(lines: Iterable[bytes]) -> Iterator[bytes]:
     """Return the URLs of a list, in its order, duplicates kept.
 
-    A bare domain, with or without a port or a path, becomes ``https://``. Empty lines are skipped, and so are those
-    that begin with ``#``. Anything else is handed on as it stands, also what is not a URL: a client has to report that,
-    and a list of ten million lines must not be lost for one of them.
+    A bare domain, with or without a port or a path, becomes ``https://``. Empty lines and those that begin with ``#``
+    are skipped. Other lines remain unchanged, even if they are not URLs: clients have to report those.
     """
-    for line in lines:
-        text = line.removeprefix(_BYTE_ORDER_MARK).strip()
-        if not _is_comment(text):
-            bare = not _SCHEME.match(text) and not _BLANK.search(text)
-            yield b"https://" + text if bare else text
+    for text in filter(None, map(_content, lines)):
+        yield text if _SCHEME.match(text) or _BLANK.search(text) else b"https://" + text
 
 
 def is_url_or_domain(line: bytes) -> bool:
-    """Return whether a line of a list can be fetched at all: it is a URL of http or https, or a bare domain."""
+    """Return whether a line of a list is a URL of http or https, or a bare domain."""
     text = line.removeprefix(_BYTE_ORDER_MARK).strip()
     found = _URL.fullmatch(text) or _DOMAIN.fullmatch(text)
     if found is None or int(found["port"] or 0) > _MOST_PORTS:
@@ -101,38 +99,20 @@ def is_url_or_domain(line: bytes) -> bool:
 _NAMES: Final = ("domain", "host", "hostname", "name", "origin", "site", "url", "website")
 """Headings of the column that holds domains, in any case."""
 _DELIMITERS: Final = (",", ";", "\t")
-"""What stands between the columns of tables, the usual one first; none of it can be in the name of a host."""
+"""Delimiters of columns, the usual one first; no name of a host contains one."""
 _HOST_NAME: Final = re.compile(
     r"(?=.{4,253}$)(?:(?!-)[a-z0-9-]{1,63}(?<!-)\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59}(?<!-))"
 )
 _ADDRESS: Final = re.compile(r"[0-9.]+|.*:.*:.*|\[.*\]")
 _ONE_WORD: Final = re.compile(r"[^\s.,:/]+([.:/][^\s,]*)?")
 _WITH_PATH: Final = re.compile(r"[a-z][a-z0-9+.-]*://.*[?#/].*", re.I)
-_AUTHORITY: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?([^/?#]*)", re.I)
+_COLUMNS: Final = re.compile(r"(?:[a-z][a-z0-9+.-]*://)?(?![^/?#]*@)[^/?#]*[,;\t]", re.I)
 _ORIGIN: Final = re.compile(r"(https?)://([^/?#]+)/?", re.I)
 _NO_SITES: Final = frozenset({"alt", "arpa", "internal", "invalid", "local", "localhost", "onion"})
 """Last labels under which the public name system has no sites (RFC 6761, 6762, 7686, 9476)."""
 
 _ADVERTISING: Final = "doubleclick"
-"""What the crawl that this one grew out of leaves out of its list: servers of advertisements, which are no sites."""
-
-
-@dataclass(slots=True)
-class LeftOut:
-    """How many lines of a list were left out, by reason."""
-
-    lines: int = 0
-    """Read in all, but for blank ones and headings."""
-    reasons: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def text(self) -> str:
-        """Describe it in one line; empty when nothing was left out."""
-        count = sum(self.reasons.values())
-        if not count:
-            return ""
-        parts = ", ".join(f"{reason}: {number:,}" for reason, number in self.reasons.most_common())
-        return f"left out {count:,} of {self.lines:,} ({parts})"
+"""Part of the names of advertisement servers, which are not sites."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,39 +132,28 @@ def domain_column(first_line: str) -> DomainColumn | None:
     ``domain``, Chrome's ``origin,rank``) and those without one, in which a rank stands before or behind the name
     (Tranco's and Umbrella's ``1,example.org``). Columns are separated by commas, semicolons or tabulators.
 
-    None for a plain list: URLs, or one domain a line; and for a table that is none of these.
+    None for a plain list of URLs or domains, and for any other table.
     """
-    return next(filter(None, (_column(first_line, delimiter) for delimiter in _DELIMITERS)), None)
-
-
-def is_table(first_line: str) -> bool:
-    """Return from its first line whether a list has several columns, even if none of them is known.
-
-    Before its path a URL has nothing that separates columns, and a bare domain has it nowhere.
-    """
-    before_path = _AUTHORITY.match(first_line.strip())
-    authority = before_path[1] if before_path else ""
-    return any(delimiter in authority for delimiter in _DELIMITERS) and "@" not in authority
-
-
-def _column(first_line: str, delimiter: str) -> DomainColumn | None:
-    cells = [cell.strip() for cell in _row(first_line, delimiter)]
-    headings = [cell.lower() for cell in cells]
-    for name in _NAMES:
-        if name in headings:
-            return DomainColumn(headings.index(name), heading=True, delimiter=delimiter)
-    ranked = len(cells) > 1 and not _WITH_PATH.match(cells[0])
-    for rank, domain in ((0, 1), (1, 0)):
-        if ranked and cells[rank].isascii() and cells[rank].isdigit() and _ONE_WORD.fullmatch(cells[domain]):
-            return DomainColumn(domain, heading=False, delimiter=delimiter)
+    for delimiter in _DELIMITERS:
+        cells = [cell.strip() for cell in _row(first_line, delimiter)]
+        headings = [cell.lower() for cell in cells]
+        named = next((headings.index(name) for name in _NAMES if name in headings), None)
+        if named is not None:
+            return DomainColumn(named, heading=True, delimiter=delimiter)
+        ranked = len(cells) > 1 and not _WITH_PATH.match(cells[0])
+        for rank, domain in ((0, 1), (1, 0)):
+            if ranked and cells[rank].isascii() and cells[rank].isdigit() and _ONE_WORD.fullmatch(cells[domain]):
+                return DomainColumn(domain, heading=False, delimiter=delimiter)
     return None
 
 
-def host_name(text: str) -> str | None:
-    """Return a domain as the name system spells it: lower case, punycode, no dot at the end.
+def is_table(first_line: str) -> bool:
+    """Return whether the first line of a list has several columns: a URL has no delimiter before its path."""
+    return _COLUMNS.match(first_line.strip()) is not None
 
-    None when it is not a name of a host with two labels or more: ``com``, ``a_b.example``, ``-a.example``.
-    """
+
+def host_name(text: str) -> str | None:
+    """Return a domain in lower case and punycode, or None: ``com``, ``a_b.example`` and ``-a.example`` are no hosts."""
     name = text.strip().removesuffix(".").lower()
     if not name.isascii():
         try:
@@ -194,18 +163,17 @@ def host_name(text: str) -> str | None:
     return name if _HOST_NAME.fullmatch(name) else None
 
 
-def read_domains(lines: Iterable[str], column: DomainColumn, left_out: LeftOut) -> Iterator[str]:
+def read_domains(lines: Iterable[str], column: DomainColumn, left_out: Counter[str]) -> Iterator[str]:
     """Make URLs of a table of domains, from its first line on, in its order, each once.
 
-    Left out, and counted by reason, are lines that no client can fetch as a site: addresses, invalid names of hosts,
-    names under which there are no public sites (``.onion``, ``.local``, ...), servers of advertisements, and
-    duplicates. The URLs are ``https://example.org/``; a scheme that the table names is kept.
+    These lines are left out and counted by reason: addresses, invalid names of hosts, names without public sites
+    (``.onion``, ``.local``, ...), servers of advertisements, and duplicates. URLs have the form
+    ``https://example.org/``, or the scheme of the table.
     """
     seen: set[str] = set()
     for line in islice(lines, int(column.heading), None):
         if not line.strip():
             continue
-        left_out.lines += 1
         cells = _row(line, column.delimiter)
         domain = cells[column.place].strip() if len(cells) > column.place else ""
         origin = _ORIGIN.fullmatch(domain)
@@ -214,7 +182,7 @@ def read_domains(lines: Iterable[str], column: DomainColumn, left_out: LeftOut) 
         url = f"{scheme}://{name}/"
         reason = _reason(domain, name) or ("duplicates" if url in seen else None)
         if reason is not None:
-            left_out.reasons[reason] += 1
+            left_out[reason] += 1
             continue
         seen.add(url)
         yield url
@@ -241,8 +209,7 @@ def _row(line: str, delimiter: str) -> list[str]:
 def prepare_urls(source: str, *, limit: int | None, progress: Received | None = None) -> UrlFile:
     """Prepare a list: a file, ``-`` for standard input, or a URL; the caller closes it; no limit: all.
 
-    A list of URLs or bare domains stays as it is, but for ``https://`` before the latter; a table of domains is
-    filtered as ``read_domains`` says. EmptyList is raised when there is no URL in it.
+    Bare domains get ``https://``; a table of domains is filtered by ``read_domains``. Raise EmptyList without a URL.
     """
     name = name_of_list(source)
     with opened_list(source, progress) as file:
@@ -251,21 +218,21 @@ def prepare_urls(source: str, *, limit: int | None, progress: Received | None = 
         first = next(rest, b"")
         column, whole = domain_column(_text(first)), chain([first], rest)
         if column is not None:
-            left_out = LeftOut()
+            left_out: Counter[str] = Counter()
             domains = islice(read_domains(map(_text, whole), column, left_out), limit)
             urls = written((url.encode() for url in domains), source)
-            return replace(urls, remark=f"{name}: {left_out.text}" if left_out.text else "")
+            count, reasons = left_out.total(), ", ".join(f"{one}: {of:,}" for one, of in left_out.most_common())
+            remark = f"{name}: left out {count:,} of {urls.count + count:,} ({reasons})"
+            return replace(urls, remark=remark if count else "")
         if is_table(_text(first)):
             raise UsageError(
                 f"{name}: its first line, {_quote(first)}, is neither a URL nor a domain, nor the header of a known"
                 " table; use a header row such as rank,domain, or lines of the form rank,domain, or one domain a line"
             )
         urls = written(lines.count_no_urls(islice(read_url_list(whole), limit)), source)
-    if not lines.no_urls:
-        return urls
     wrong = "is not a URL" if lines.no_urls == 1 else "are not URLs"
-    said = f"{lines.no_urls:,} of {counted(urls.count, 'line')} {wrong}, first: {lines.first_no_url}"
-    return replace(urls, no_urls=lines.no_urls, remark=f"{name}: {said}")
+    remark = f"{name}: {lines.no_urls:,} of {counted(urls.count, 'line')} {wrong}, first: {lines.first_no_url}"
+    return replace(urls, no_urls=lines.no_urls, remark=remark if lines.no_urls else "")
 
 
 def _quote(line: bytes) -> str:

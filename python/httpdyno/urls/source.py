@@ -3,8 +3,9 @@
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from math import ceil
 from pathlib import Path
 from typing import Final, Self
@@ -13,14 +14,17 @@ from urllib.parse import urlsplit
 from httpdyno.errors import EmptyList, NotResumable
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.scratch import ScratchFile
-from httpdyno.storage import storage_errors
-from httpdyno.store import UrlList, WebIdentity, has_list, restore_list
+from httpdyno.store import UrlList, WebIdentity, kept_list
+from httpdyno.store.folder import URLS
 
 STANDARD_INPUT: Final = "-"
 DEFAULT_WEB_LIMIT: Final = 2000
-"""Number of URLs of a web by default: a web is endless."""
+"""Default number of URLs of a web, which has no end."""
+_PREPARING: Final = "preparing the list of URLs"
+_PIECE: Final = 4096
+"""URLs that are written together."""
 QUICK_LIMIT: Final = 500
-"""How many URLs a first look takes, of a web or of a list."""
+"""Number of URLs of a quick look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +34,17 @@ class UrlFile:
     file: ScratchFile
     count: int
     source: str | None = None
-    """The file that they came from, ``-`` for standard input, another machine's URL; None: the web itself."""
+    """Their file, ``-`` for standard input, or another machine's URL; None: the web itself."""
     no_urls: int = 0
-    """How many of them are none: lines of a list are handed on as they stand."""
+    """Number of lines that are not URLs: clients get them unchanged."""
     remark: str = ""
-    """What was left out of the list, or is not a URL, in one line; empty: nothing."""
+    """Lines that were left out of the list or are not URLs, in one line; empty: none."""
     reordered: bool = False
-    """Whether the URLs have another order than their source has."""
+    """Whether the URLs are in another order than in their source."""
 
     @property
     def kept(self) -> bool:
-        """Whether a run keeps the list, because no web can list it again."""
+        """Whether a run keeps the list, because no web can generate it again."""
         return self.source is not None or self.reordered
 
     def identity(self) -> UrlList:
@@ -71,10 +75,6 @@ def _new_file() -> Iterator[ScratchFile]:
         raise
 
 
-def _storing() -> AbstractContextManager[None]:
-    return storage_errors("preparing the list of URLs: cannot write")
-
-
 def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None) -> UrlFile:
     """Return the first URLs of a web; no limit: ``DEFAULT_WEB_LIMIT`` of them."""
     with _new_file() as file:
@@ -85,9 +85,9 @@ def urls_of_web(engine: Engine, *, web: str, seed: int | None, limit: int | None
 
 def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlList) -> UrlFile:
     """Return the URLs of a run; raise ``NotResumable`` if they have changed."""
-    if recorded.source is not None or has_list(folder):
+    if recorded.source is not None or (folder / URLS).is_file():
         with _new_file() as file:
-            restore_list(folder, file.file)
+            file.write(kept_list(folder), what=_PREPARING)
             urls = UrlFile(file, recorded.count, recorded.source)
     else:
         urls = urls_of_web(engine, web=web.name, seed=web.seed, limit=recorded.count)
@@ -99,15 +99,12 @@ def urls_of_run(folder: Path, engine: Engine, web: WebIdentity, recorded: UrlLis
 
 def written(urls: Iterable[bytes], source: str) -> UrlFile:
     """Write URLs into a file, one a line; raise EmptyList when there is none."""
-    count = 0
+    count, rest = 0, iter(urls)
     with _new_file() as file:
-        # Errors of reading the URLs are those of their list.
-        for url in urls:
-            with _storing():
-                file.file.write(url + b"\n")
-            count += 1
-        with _storing():
-            file.file.flush()
+        # Read outside of ``write``: errors of reading the URLs are those of their list.
+        while piece := [url + b"\n" for url in islice(rest, _PIECE)]:
+            file.write(piece, what=_PREPARING)
+            count += len(piece)
         if count == 0:
             raise EmptyList(f"{name_of_list(source)}: there is no URL in it; give one URL or domain a line")
     return UrlFile(file, count, source)
@@ -120,10 +117,9 @@ _FASTEST_PER_S: Final = 300
 def early_order(count: int, slow: Sequence[int], *, timeout_s: float) -> list[int]:
     """Return the order of a list in which its slowest URLs come early.
 
-    As many URLs come after the last of them as the fastest client reads within a timeout: it has then ended when the
-    list has. In a list that is no longer than that the slow URLs come first. In a longer one they are spread evenly
-    over the part before, since a client that is held up by its CPU does nothing while all of its requests wait. The
-    other URLs keep their order.
+    After the last of them come as many URLs as the fastest client reads within a timeout, so that it ends before the
+    list. In a shorter list the slow URLs come first. In a longer one they are spread evenly over the part before: a
+    client that is limited by its CPU must not wait with all of its requests. The other URLs keep their order.
 
     Parameters
     ----------
@@ -147,27 +143,21 @@ def early_order(count: int, slow: Sequence[int], *, timeout_s: float) -> list[in
 
 
 def with_slow_first(urls: UrlFile, slow: Sequence[int], *, timeout_s: float) -> UrlFile:
-    """Return a list in the order of ``early_order``; closes the given one.
-
-    The list itself is returned when it has that order already, or no slow URL.
-    """
+    """Return a list in the order of ``early_order`` and close the given one, or return that one if it is in order."""
     order = early_order(urls.count, slow, timeout_s=timeout_s) if slow else []
     if order == sorted(order):
         return urls
-    with _new_file() as file, urls, _storing():
-        with urls.file.path.open("rb") as lines:
-            text = list(lines)
-        file.file.writelines(text[old] for old in order)
-        file.file.flush()
+    with _new_file() as file, urls, urls.file.path.open("rb") as lines:
+        text = list(lines)
+        file.write((text[old] for old in order), what=_PREPARING)
     return replace(urls, file=file, reordered=True)
 
 
 def at_origin(url: str, against: str) -> str:
     """Return the URL of the same page at another machine's origin, ``http://other:8080``.
 
-    What has no path of its own gets the host as one, so that pages of different hosts stay different ones:
-    ``https://www.example.org`` becomes ``http://other:8080/www.example.org``. A line that is not a URL stays as it is,
-    since a client has to report it.
+    A URL without a path gets its host as the path, so that pages of different hosts remain different:
+    ``https://www.example.org`` becomes ``http://other:8080/www.example.org``. A line that is not a URL is unchanged.
     """
     try:
         parts = urlsplit(url)
@@ -183,19 +173,21 @@ def at_origin(url: str, against: str) -> str:
 
 def file_at_origin(urls: UrlFile, against: str) -> UrlFile:
     """Rewrite a prepared list with ``at_origin``; closes the given one."""
-    with _new_file() as file, urls, urls.file.path.open("rb") as lines, _storing():
-        for line in lines:
-            try:
-                file.file.write(at_origin(line.decode().rstrip("\n"), against).encode() + b"\n")
-            except UnicodeDecodeError:
-                file.file.write(line)
-        file.file.flush()
-    # The web cannot list it again: it is kept with the run, like a list of the user.
+    with _new_file() as file, urls, urls.file.path.open("rb") as lines:
+        file.write((_line_at_origin(line, against) for line in lines), what=_PREPARING)
+    # The web cannot generate it again: the run keeps it, like a list of the user.
     return replace(urls, file=file, source=urls.source or against)
 
 
+def _line_at_origin(line: bytes, against: str) -> bytes:
+    try:
+        return at_origin(line.decode().rstrip("\n"), against).encode() + b"\n"
+    except UnicodeDecodeError:
+        return line
+
+
 HOSTS_COUNTED: Final = 1_000_000
-"""Hosts beyond these are not counted: a list may have ten times as many, and no decision depends on it."""
+"""Largest number of hosts that are counted: no decision depends on more."""
 _AUTHORITY: Final = re.compile(
     rb"https?://(?:[^/?#\\@]*@)*(?:www\.)?(\[[^\]/?#\\]*\]|[^:/?#\\@]+?)\.?(?::[0-9]*)?(?=[/?#\\]|$)", re.I
 )

@@ -100,7 +100,7 @@ def test_a_bench_has_as_many_blocks_as_its_budget_has_room_for(
     assert (run.manifest.settings["repeat"], run.manifest.settings["quick"]) == (blocks, False)
 
 
-def test_a_first_look_is_short_and_says_that_it_is_one(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+def test_a_first_look_is_short_and_labelled(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     ended = httpdyno("bench", *given, "--quick")
     assert "a first look (--quick): each subject ran once; differences may be chance" in ended.out
     (folder,) = (tmp_path / "runs").iterdir()
@@ -173,7 +173,7 @@ def test_trials_without_a_single_result_are_exit_3(
     assert len(ended.rows) == 1
 
 
-def test_a_whole_run_says_before_anything_is_built_how_long_it_takes(
+def test_the_time_of_a_whole_run_is_printed_before_builds(
     httpdyno: Command, given: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("httpdyno.experiments.crawl.plan.HEADLINE", ())

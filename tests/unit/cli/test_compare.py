@@ -131,7 +131,7 @@ def test_a_threshold_decides_the_exit_code(httpdyno: Command, changes: list[str]
 
 
 @pytest.mark.usefixtures("runs")
-def test_the_metric_of_a_threshold_is_shown_with_those_that_are_asked_for(httpdyno: Command) -> None:
+def test_the_metric_of_a_threshold_is_added_to_the_named_metrics(httpdyno: Command) -> None:
     ended = httpdyno(
         "compare", "before", "after", "--metric", "time", "--metric", "right_per_s", "--fail-if", "time > 3%",
         "--fail-if", "right_per_s < -50%", "--format", "json",
@@ -162,7 +162,7 @@ def test_a_gate_that_nothing_could_be_held_against_does_not_open(httpdyno: Comma
     assert (ended.code, ended.err) == (0, "")
 
 
-def test_a_gate_says_whom_it_lets_pass_unjudged(httpdyno: Command, tmp_path: Path) -> None:
+def test_a_gate_names_the_subjects_that_it_cannot_judge(httpdyno: Command, tmp_path: Path) -> None:
     keep(tmp_path, "before", trials_of("go", BEFORE) + trials_of("gone", BEFORE) + trials_of("rust", BEFORE))
     spoiled = [*trials_of("go", AFTER[:4]), trial("go", 4, outcome=Outcome.CRASHED, validity=None)]
     keep(tmp_path, "after", spoiled + trials_of("rust", BEFORE), hours=1)

@@ -31,8 +31,8 @@ def nothing_left_running(tmp_path: Path) -> Iterator[None]:
     """End background processes of a failed test."""
     yield
     for folder in (tmp_path / "runs").glob("*"):
-        if (holder := holder_of(folder)) and holder.process:
-            os.kill(holder.process, signal.SIGKILL)
+        if holder := holder_of(folder):
+            os.kill(holder, signal.SIGKILL)
 
 
 @pytest.fixture
@@ -111,17 +111,17 @@ def test_from_the_first_moment_the_run_is_running_in_a_session_of_its_own(
     folder = tmp_path / ended.out.strip()
     holder = holder_of(folder)
     assert holder is not None
-    assert holder.process is not None
-    assert holder.process == process_of(ended)
-    assert os.getsid(holder.process) == holder.process
+    assert holder
+    assert holder == process_of(ended)
+    assert os.getsid(holder) == holder
     (row,) = httpdyno("runs", "--format", "json").rows
-    assert (row["state"], row["process"]) == ("running", holder.process)
+    assert (row["state"], row["process"]) == ("running", holder)
     assert "is still running" in httpdyno("bench", "--resume", str(folder)).err
     # The terminal of its start does not matter any more: none of its descriptors are open.
     wait_for(lambda: "building" in (folder / "output.txt").read_text(), (folder / "output.txt").read_text)
-    streams = [Path(f"/proc/{holder.process}/fd/{number}").readlink() for number in range(3)]
+    streams = [Path(f"/proc/{holder}/fd/{number}").readlink() for number in range(3)]
     assert streams == [Path(os.devnull), folder / "output.txt", folder / "output.txt"]
-    os.kill(holder.process, signal.SIGKILL)
+    os.kill(holder, signal.SIGKILL)
     printed_at_the_end(ended, folder)
 
 

@@ -100,7 +100,7 @@ LINK = LinkCounters(
 )
 
 
-def test_each_link_is_told_of_once_with_what_it_was_measured_to_be(lines: Lines) -> None:
+def test_each_link_is_printed_once_with_its_measured_values(lines: Lines) -> None:
     asked = "rtt=40ms,down.rate=100mbit,queue=100ms"
     over = replace(TRIAL, link=asked, counters=Counters(link=LINK))
     refused = replace(over, link="rtt=1ms", outcome=Outcome.REFUSED, reason="off")
@@ -146,7 +146,7 @@ def test_all_builds_of_a_run_are_one_line_and_so_are_all_proofs(lines: Lines) ->
     ]
 
 
-def test_what_is_shown_beside_lines_of_a_client_is_what_went_wrong(lines: Lines) -> None:
+def test_only_failures_are_printed_between_the_lines_of_a_client(lines: Lines) -> None:
     with plain(quiet=True) as display:
         display.planned(20, finished=0, left_s=5)
         display.cooling_down("CPU 1 was 45% busy")
@@ -157,7 +157,7 @@ def test_what_is_shown_beside_lines_of_a_client_is_what_went_wrong(lines: Lines)
     assert lines() == ["httpdyno: trial 3 of 20: good: crashed: signal 6"]
 
 
-def test_a_client_that_prints_nothing_is_told_of_whatever_else_is_shown(lines: Lines) -> None:
+def test_a_silent_client_is_reported_even_by_a_quiet_display(lines: Lines) -> None:
     with plain(quiet=True) as display:
         display.planned(1, finished=0, left_s=5)
         display.trial_begins(replace(PLAN, number=0))
@@ -227,7 +227,7 @@ def test_an_experiment_with_figures_of_its_own_tells_them_after_each_trial(lines
     ]
 
 
-def test_a_repeated_trial_says_so_and_comes_on_top_of_those_planned(lines: Lines) -> None:
+def test_a_repeated_trial_is_labelled_and_added_to_the_planned_ones(lines: Lines) -> None:
     with plain() as display:
         display.planned(20, finished=0, left_s=None)
         for number, added in ((18, False), (19, True), (20, False)):
@@ -267,7 +267,7 @@ def printed(text: bytes, *, terminal: bool, raw: bool = False) -> str:
         ("２００", "red"),
     ],
 )
-def test_the_colour_says_how_it_went(code: str, colour: str) -> None:
+def test_the_colour_of_a_line_follows_its_code(code: str, colour: str) -> None:
     assert line_colour(code) == colour
 
 
@@ -277,7 +277,7 @@ def test_a_line_is_readable() -> None:
     assert printed(LINE.encode(), terminal=True) == "\x1b[32m[200]\x1b[0m https://a.example/x,y : 123ms\n"
 
 
-def test_a_wrong_answer_is_red_and_stands_beside_what_was_served() -> None:
+def test_a_wrong_answer_is_red_and_names_the_served_one() -> None:
     rows = [("https://a.example/x,y", "status", 200, 100), ("https://b.example/", "status", 200, 99)]
     due = pl.DataFrame(
         [(url, outcome, status, length, None, 0, url) for url, outcome, status, length in rows],

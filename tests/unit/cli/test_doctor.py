@@ -3,7 +3,7 @@
 import pytest
 
 from doubles.command_line import Command
-from httpdyno.lab.diagnosis import conclude
+from httpdyno.lab.diagnosis import Toolchain, conclude
 from httpdyno.model import Fact, Fitness
 
 
@@ -30,7 +30,7 @@ def test_doctor_works_without_an_engine(httpdyno: Command, monkeypatch: pytest.M
 
 ROOMS = [Fact(name, True, Fitness.YES) for name in ("engine", "network_namespaces", "process_namespaces")]
 LIMIT = Fact("perf", None, Fitness.LIMITED, "no counters", "another machine")
-TOOLCHAIN = Fact("go", "not found", Fitness.LIMITED, "unavailable: go-net-http", "apt-get install golang")
+TOOLCHAIN = Toolchain("go", "not found", Fitness.LIMITED, "unavailable: go-net-http", "apt-get install golang")
 NO_LINKS = Fact("tun", False, Fitness.NO, "no links", "load the module")
 NO_ROOM = Fact("network_namespaces", "EPERM", Fitness.NO, "no rooms", "run as root")
 

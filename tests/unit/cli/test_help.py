@@ -16,14 +16,14 @@ def help_of(httpdyno: Command, verb: str) -> str:
 
 
 @pytest.mark.parametrize("verb", all_commands())
-def test_the_help_speaks_of_no_types_of_python(httpdyno: Command, verb: str) -> None:
+def test_help_names_no_python_types(httpdyno: Command, verb: str) -> None:
     shown = httpdyno(*verb.split(), "--help").out
     for word in ("<bool>", "<str>", "list[", "x>=", "x<="):
         assert word not in shown
 
 
 @pytest.mark.parametrize("verb", ["", "subjects"])
-def test_the_help_of_all_verbs_speaks_of_no_types_either(httpdyno: Command, verb: str) -> None:
+def test_help_of_all_verbs_names_no_python_types(httpdyno: Command, verb: str) -> None:
     assert "<bool>" not in httpdyno(*verb.split(), "--help").out
 
 
@@ -52,7 +52,7 @@ def test_the_presets_of_a_verb_are_named(httpdyno: Command, verb: str, monkeypat
     assert tuple(re.split(", | or ", named)) == preset_names(verb)
 
 
-def test_what_verbs_share_says_what_it_is_in_each(httpdyno: Command) -> None:
+def test_shared_options_are_explained_by_each_verb(httpdyno: Command) -> None:
     for verb in ("tune", "cost"):
         assert "real internet" not in help_of(httpdyno, verb)
     assert "the real internet, for the list of --urls" in help_of(httpdyno, "bench")

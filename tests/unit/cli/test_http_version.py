@@ -59,7 +59,7 @@ def test_who_does_not_claim_it_has_a_row_with_the_reason(httpdyno: Command, give
     assert "\nclients were set to HTTP/2: " in httpdyno("report", folder.name, "--format", "plain").out
 
 
-def test_a_variable_says_the_same_and_nobody_who_can_is_an_error(
+def test_a_variable_sets_the_version_and_no_capable_client_is_an_error(
     httpdyno: Command, given: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HTTP_VERSION", "2")

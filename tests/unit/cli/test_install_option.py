@@ -27,7 +27,7 @@ def brought(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_what_a_subject_needs_is_brought_when_it_is_asked_for(
+def test_install_installs_the_needs_of_a_subject(
     httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, brought: list[str], verb: str
 ) -> None:
     make_subject("needy", more='[capabilities]\ncheck = ["json"]', needs='no-such-program = "*"')

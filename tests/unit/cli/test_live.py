@@ -8,8 +8,8 @@ from conftest import MakeSubject
 from doubles.command_line import Command
 from httpdyno import __version__
 from httpdyno.errors import InvalidValue
-from httpdyno.experiments.crawl.options import CrawlOptions
-from httpdyno.experiments.crawl.plan import check_live, live_user_agent, traffic_lines
+from httpdyno.experiments.crawl.options import BenchOptions
+from httpdyno.experiments.crawl.plan import check_conflicts, live_user_agent, traffic_lines
 from httpdyno.urls import source
 from httpdyno.urls.source import count_hosts
 
@@ -23,7 +23,7 @@ from httpdyno.urls.source import count_hosts
         ("https://example.org/bench?a=b", "HTTP client benchmark; +https://example.org/bench?a=b"),
     ],
 )
-def test_the_user_agent_says_who_asks(contact: str, about: str) -> None:
+def test_the_user_agent_has_the_contact(contact: str, about: str) -> None:
     assert live_user_agent(contact) == f"httpdyno/{__version__} ({about})"
 
 
@@ -103,7 +103,7 @@ def test_an_empty_pipe_is_no_list_for_the_live_web(
     assert "standard input: there is no URL in it" in ended.err
 
 
-def test_a_piped_list_is_asked_of_the_live_web(
+def test_a_piped_list_is_fetched_from_the_live_web(
     httpdyno: Command, make_subject: MakeSubject, subject_folders: Path
 ) -> None:
     make_subject("one")
@@ -150,8 +150,8 @@ def test_a_contact_of_the_environment_belongs_to_the_command(
 
 
 def test_defaults_ask_for_little() -> None:
-    options = CrawlOptions(web="live")
-    check_live(options)
+    options = BenchOptions(web="live")
+    check_conflicts(options)
     assert (options.per_host, options.per_host_interval_s, options.yes) == (None, None, False)
 
 

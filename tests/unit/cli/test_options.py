@@ -16,7 +16,7 @@ VERBS = {
     "query": ["query", "select * from samples", "--run", "{run}"],
     "report": ["report", "{run}", "--format", "plain"],
     "plan": ["plan", "1/s", "--from", "{run}"],
-    "published": ["published", "crawl", "--beside", "{run}"],
+    "published": ["published", "crawl", "--compare", "{run}"],
     "resume": ["bench", "--resume", "{run}"],
 }
 READING = [verb for verb in VERBS if verb != "resume"]

@@ -39,7 +39,7 @@ def test_a_preset_measures_the_published_clients_as_they_were(httpdyno: Command,
 
 
 @pytest.mark.usefixtures("_only_two")
-def test_a_preset_prints_the_seeds_table_first_and_the_published_one_beside_it(httpdyno: Command) -> None:
+def test_a_preset_prints_the_table_of_the_seed_and_then_the_published_one(httpdyno: Command) -> None:
     ended = httpdyno("bench", "--preset", "published", "--limit", "600", "--repeat", "1", "--format", "plain")
     assert ended.code == 0, ended.err
     lines = ended.out.splitlines()

@@ -40,10 +40,10 @@ def test_a_table_is_printed_as_it_was_published(httpdyno: Command) -> None:
 
 
 @pytest.mark.usefixtures("_one_client")
-def test_a_run_is_printed_beside_a_table(httpdyno: Command) -> None:
+def test_a_run_is_compared_with_a_table(httpdyno: Command) -> None:
     assert httpdyno("bench", "go-net-http", "--limit", "4", "--repeat", "1").code == 0
     rows = {
-        row["subject"]: row for row in httpdyno("published", "crawl", "--beside", "latest", "--format", "json").rows
+        row["subject"]: row for row in httpdyno("published", "crawl", "--compare", "latest", "--format", "json").rows
     }
     assert len(rows) == 10
     go = rows["go-net-http"]
@@ -52,12 +52,12 @@ def test_a_run_is_printed_beside_a_table(httpdyno: Command) -> None:
     assert go["okReqsPct_ratio"] == 1.25
     assert go["verdict"] == "VALID"
     assert rows["rust-reqwest"]["verdict"] == "not measured"
-    told = httpdyno("published", "crawl", "--beside", "latest").out
+    told = httpdyno("published", "crawl", "--compare", "latest").out
     assert "concurrency: published 125, measured 1" in told
     assert "totalUrls: published 10000, measured 4; ratios of time, 2xx," in told
 
 
-def test_beside_a_table_clients_rank_as_their_run_ranks_them(httpdyno: Command, tmp_path: Path) -> None:
+def test_a_comparison_with_a_table_ranks_clients_as_their_run_does(httpdyno: Command, tmp_path: Path) -> None:
     def measured(subject: str, block: int, rate: float, cpu_ms: float) -> Trial:
         summary = LinesSummary(
             urls=100,
@@ -73,7 +73,7 @@ def test_beside_a_table_clients_rank_as_their_run_ranks_them(httpdyno: Command, 
     trials = [measured(name, block, rate, cost) for block in range(3) for name, rate, cost in clients]
     for ranked_by, first in (("right_per_s", "go-net-http"), ("right_per_core_s", "rust-reqwest")):
         make_run(tmp_path / "runs", trials, name=ranked_by, settings={"rank_by": ranked_by})
-        rows = httpdyno("published", "crawl", "--beside", ranked_by, "--format", "json").rows
+        rows = httpdyno("published", "crawl", "--compare", ranked_by, "--format", "json").rows
         assert [row["subject"] for row in rows if row["rank"] == 1] == [first]
 
 
@@ -82,8 +82,8 @@ def test_beside_a_table_clients_rank_as_their_run_ranks_them(httpdyno: Command, 
     [
         (["published", "crawls"], "'crawls': there is no such published table; did you mean 'crawl'?"),
         (["published", "crawl", "--format", "xml"], "--format: 'xml' is unknown; choose from:"),
-        (["published", "crawl", "--beside", "never"], "never"),
-        (["published", "--beside", "latest"], "--beside requires the name of a table"),
+        (["published", "crawl", "--compare", "never"], "never"),
+        (["published", "--compare", "latest"], "--compare requires the name of a table"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str], said: str) -> None:
@@ -97,6 +97,11 @@ def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str
 @pytest.mark.usefixtures("_one_client")
 def test_a_table_of_another_experiment_is_refused(httpdyno: Command) -> None:
     httpdyno("bench", "go-net-http", "--limit", "4", "--repeat", "1")
-    ended = httpdyno("published", "latency", "--beside", "latest")
+    ended = httpdyno("published", "latency", "--compare", "latest")
     assert ended.code == 2
     assert "is a run of bench, the published table latency is of latency; name another table" in ended.err
+
+
+def test_the_former_name_of_the_option_is_known_but_not_listed(httpdyno: Command) -> None:
+    assert httpdyno("published", "--beside", "latest").err == httpdyno("published", "--compare", "latest").err
+    assert "--beside" not in httpdyno("published", "--help").out

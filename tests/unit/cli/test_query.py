@@ -63,7 +63,7 @@ def test_a_query_that_is_no_text_is_one_line(httpdyno: Command) -> None:
 
 
 @pytest.mark.usefixtures("runs")
-def test_a_table_of_many_rows_says_that_there_are_more(httpdyno: Command) -> None:
+def test_a_cut_table_has_a_note(httpdyno: Command) -> None:
     many = " cross join ".join(f"samples s{number}" for number in range(5))
     query = f"select s0.line from {many}"
     ended = httpdyno("query", query, "--format", "plain")
@@ -72,7 +72,7 @@ def test_a_table_of_many_rows_says_that_there_are_more(httpdyno: Command) -> Non
     assert len(httpdyno("query", query, "--format", "csv").out.splitlines()) == 7**5 + 1
 
 
-def test_other_folders_of_runs_and_single_runs_can_be_asked(httpdyno: Command, runs: Path, tmp_path: Path) -> None:
+def test_other_folders_of_runs_and_single_runs_can_be_queried(httpdyno: Command, runs: Path, tmp_path: Path) -> None:
     runs.rename(tmp_path / "elsewhere")
     shutil.copytree(VERSION_1, tmp_path / "elsewhere" / "second")
     query = ("query", "select run from runs order by run", "--format", "csv")
@@ -82,7 +82,7 @@ def test_other_folders_of_runs_and_single_runs_can_be_asked(httpdyno: Command, r
     assert httpdyno(*query, "--run", "elsewhere/first", "--run", str(VERSION_1)).out == "run\nfirst\nrun-of-version-1\n"
 
 
-def test_where_there_is_nothing_the_answer_is_empty_and_says_so(httpdyno: Command) -> None:
+def test_a_folder_without_runs_gives_an_empty_answer_and_a_message(httpdyno: Command) -> None:
     ended = httpdyno("query", "select run from runs", "--format", "json")
     assert (ended.code, ended.out) == (0, "[]\n")
     assert ended.err == "httpdyno: runs: there are no runs in it; make one with: httpdyno bench\n"
@@ -112,9 +112,7 @@ def test_a_list_of_runs_names_what_it_leaves_out(httpdyno: Command, runs: Path) 
 
 
 @pytest.mark.parametrize(("name", "said"), [("damaged", "manifest.json is damaged"), ("newer", "update httpdyno")])
-def test_what_cannot_be_read_is_refused_when_it_is_asked_for(
-    httpdyno: Command, runs: Path, name: str, said: str
-) -> None:
+def test_an_unreadable_run_that_is_named_is_an_error(httpdyno: Command, runs: Path, name: str, said: str) -> None:
     shutil.copytree(VERSION_1, runs / name)
     spoil(runs / name, 99 if name == "newer" else None)
     ended = httpdyno("query", "select run from runs", "--run", name)
@@ -134,7 +132,7 @@ def test_a_query_that_fails_over_its_rows_prints_none(httpdyno: Command, name: s
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["selct 1"], "httpdyno: query: 'selct' begins no query; write it like: select subject, right_per_s from"),
+        (["selct 1"], "httpdyno: query: a query cannot begin with 'selct'; write it like: select"),
         (
             ["select * from trails"],
             "httpdyno: query: there is no table 'trails'; did you mean 'trials'?",
@@ -148,7 +146,7 @@ def test_a_query_that_fails_over_its_rows_prints_none(httpdyno: Command, name: s
             ["select 1", "--run", "absent"],
             "httpdyno: 'absent': there is no such run, neither as a folder nor below runs; ch",
         ),
-        (["drop table runs"], "httpdyno: query: 'drop' begins no query"),
+        (["drop table runs"], "httpdyno: query: a query cannot begin with 'drop'"),
         ([""], "httpdyno: query: there is no query; write it like"),
     ],
 )
@@ -183,7 +181,7 @@ def test_the_columns_are_listed_without_any_run(httpdyno: Command) -> None:
     assert "trials,right_per_s," in ended.out
 
 
-def test_figures_of_the_table_can_be_asked_for(httpdyno: Command, given: list[str]) -> None:
+def test_figures_of_the_table_can_be_queried(httpdyno: Command, given: list[str]) -> None:
     (row,) = httpdyno("bench", *given, "--limit", "4", "--repeat", "1", "--format", "json").rows
     figures = ("right_per_s", "p50_ms", "p99_ms", "time", "totalUrls", "2xx", "wire_bytes", "limited_by", "p99")
     asked = ", ".join(f'"{name}"' for name in figures)

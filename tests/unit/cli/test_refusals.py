@@ -17,13 +17,13 @@ from httpdyno.store import open_run
             "--format: 'xml' is unknown; choose from: csv, json, markdown, plain, table",
         ),
         (["bench", "good", "--timeout", "soon"], "--timeout: 'soon' is not understood"),
-        (["bench", "good", "--timeout", "0"], "--timeout: 0 is not a time to give a URL; write it like 5s or 800ms"),
+        (["bench", "good", "--timeout", "0"], "--timeout: 0 is not a timeout; write it like 5s or 800ms"),
         (["bench", "good", "--duration", "-1"], "--duration: '-1' is negative; write it like 40ms, 5s or 10m"),
-        (["bench", "good", "--duration", "0"], "--duration: 0 is not a time to measure in; write it like 10m or 30s"),
+        (["bench", "good", "--duration", "0"], "--duration: 0 is not a duration; write it like 10m or 30s"),
         (["bench", "good", "--cpus", "99999"], "--cpus: CPU 99999 is not available here; choose from"),
         (["bench", "good", "--cpus", "some"], "--cpus: 'some' is not understood; write numbers and ranges"),
-        (["bench", "good", "--user-agent", "two\nlines"], "'two\\nlines': no header can carry it"),
-        (["bench", "good", "--user-agent", "\udcff"], "no header can carry it"),
+        (["bench", "good", "--user-agent", "two\nlines"], "'two\\nlines': no header can contain it"),
+        (["bench", "good", "--user-agent", "\udcff"], "no header can contain it"),
         (["bench", "good", "--memory", "lots"], "--memory: 'lots' is not understood"),
         (
             ["bench", "good", "--memory", "3"],
@@ -130,7 +130,7 @@ def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, given: list[str], a
         ("USER_AGENT", "two\nlines", ["bench", "good"], "USER_AGENT (environment): 'two\\nlines': no header can"),
     ],
 )
-def test_a_variable_of_the_environment_is_named_and_no_option_that_nobody_typed(
+def test_an_error_names_the_variable_instead_of_its_option(
     httpdyno: Command,
     given: list[str],
     monkeypatch: pytest.MonkeyPatch,

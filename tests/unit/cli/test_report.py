@@ -37,7 +37,7 @@ def test_the_table_is_printed_and_the_page_is_written(folder: Path, httpdyno: Co
 
 
 @pytest.mark.usefixtures("folder")
-def test_the_page_goes_where_it_is_asked_to(folder: Path, tmp_path: Path, httpdyno: Command) -> None:
+def test_the_page_is_written_to_the_named_file(folder: Path, tmp_path: Path, httpdyno: Command) -> None:
     ended = httpdyno("report", "first", "--html", "page.html")
     assert (ended.code, ended.err) == (0, "httpdyno: report: page.html\n")
     assert (tmp_path / "page.html").stat().st_size > 10_000
@@ -52,7 +52,7 @@ def test_a_format_is_for_programs_and_writes_nothing(folder: Path, httpdyno: Com
 
 
 @pytest.mark.usefixtures("folder")
-def test_json_is_as_the_printed_schema_says(httpdyno: Command) -> None:
+def test_json_follows_the_printed_schema(httpdyno: Command) -> None:
     schema = json.loads(httpdyno("report", "first", "--schema").out)
     Draft202012Validator(schema).validate(httpdyno("report", "first", "--format", "json").rows)
 

@@ -22,7 +22,7 @@ def stopped(tmp_path: Path) -> Path:
     return make_run(tmp_path, [trial("go-net-http", 0)], trials_planned=5, settings={"quick": True, "repeat": 1})
 
 
-def test_programs_are_told_on_stderr_where_there_is_no_row(tmp_path: Path, capsys: Captured) -> None:
+def test_reservations_go_to_stderr_when_json_has_no_row(tmp_path: Path, capsys: Captured) -> None:
     run = open_run(make_run(tmp_path, [], trials_planned=5))
     for name in ("json", "csv"):
         print_run(run, name)
@@ -39,7 +39,7 @@ def test_where_there_are_rows_only_csv_has_no_place(stopped: Path, capsys: Captu
     assert capsys.readouterr().err == f"httpdyno: {LOOKED}\nhttpdyno: {NOT_WHOLE}\n"
 
 
-def test_beside_a_publication_a_run_has_the_reservations_of_its_report(stopped: Path, capsys: Captured) -> None:
+def test_a_comparison_with_a_publication_has_the_reservations_of_the_report(stopped: Path, capsys: Captured) -> None:
     published.callback("crawl", str(stopped), "json")
     shown = capsys.readouterr()
     assert all([row["notes"].count(text) for text in (LOOKED, NOT_WHOLE)] == [1, 1] for row in json.loads(shown.out))

@@ -212,7 +212,7 @@ def refused(httpdyno: Command, *arguments: str) -> str:
 def test_a_complete_run_is_refused(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     httpdyno("bench", *given, "--quick", "--limit", "4")
     (folder,) = (tmp_path / "runs").iterdir()
-    said = f"{folder.name} is complete: nothing of it is left to be measured; begin a new run"
+    said = f"{folder.name} is complete: no trial is left; begin a new run"
     assert refused(httpdyno, "latest").endswith(said)
 
 
@@ -271,7 +271,7 @@ Change = Callable[[dict[str, Any]], object]
         (lambda m: m["subjects"][0].update(folder="/nowhere"), "/nowhere"),
         (lambda m: m["subjects"][0].update(folder=None), "the folder of good was not recorded"),
         (lambda m: m["settings"].update(timeout_s="soon"), "the settings of the run are damaged: timeout_s: "),
-        (lambda m: m["settings"].update(timeout_s=-1), "--timeout: -1 is not a time to give a URL"),
+        (lambda m: m["settings"].update(timeout_s=-1), "--timeout: -1 is not a timeout"),
         (lambda m: m["settings"].pop("deadline_s"), "the settings of the run are damaged: deadline_s is missing"),
         (lambda m: m["webs"].append(m["webs"][0]), "the settings of the run are damaged: there must be one web"),
         (lambda m: m.update(engine=None), "was made by a version of httpdyno that could not resume runs"),
@@ -342,7 +342,7 @@ def test_names_of_runs_that_are_none(httpdyno: Command, tmp_path: Path) -> None:
     assert list((tmp_path / "empty").iterdir()) == []
 
 
-def test_runs_says_what_is_running(httpdyno: Command, stopped: Stopped) -> None:
+def test_runs_shows_which_run_is_running(httpdyno: Command, stopped: Stopped) -> None:
     folder = stopped("--limit", "4")
     (row,) = httpdyno("runs", "--format", "json").rows
     assert (row["state"], row["trials"], row["planned"], row["process"]) == ("partial", 3, 6, None)

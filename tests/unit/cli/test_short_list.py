@@ -40,7 +40,7 @@ def test_the_concurrency_that_is_named_measures_them(httpdyno: Command, both: li
     assert {row["subject"]: row["right_per_s"] is None for row in ended.rows} == {"good": False, "wide": False}
 
 
-def test_a_list_whose_length_nobody_named_is_lengthened(httpdyno: Command, both: list[str]) -> None:
+def test_a_list_without_a_given_length_is_lengthened(httpdyno: Command, both: list[str]) -> None:
     ended = httpdyno("bench", *both, "--quick")
     assert ended.code == 0, ended.err
     assert "httpdyno: 500 URLs are too few for 150 in flight (wide): a rate needs 600; 600 are taken" in ended.err

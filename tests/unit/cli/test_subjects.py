@@ -46,7 +46,7 @@ def test_a_folder_is_probed_by_its_path(httpdyno: Command, make_subject: MakeSub
     assert "FAILED  boaster: keepalive on" in ended.out
 
 
-def test_a_server_that_is_checked_is_told_who_takes_it(httpdyno: Command) -> None:
+def test_check_of_a_server_names_the_verb_for_servers(httpdyno: Command) -> None:
     said = httpdyno("subjects", "check", "nginx").err
     assert said == "httpdyno: nginx is a server; this takes a client, see: httpdyno subjects probe\n"
 

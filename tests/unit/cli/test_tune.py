@@ -62,7 +62,7 @@ def tuned_file(tmp_path: Path) -> dict[str, Any]:
     return dict(json.loads(file.read_text()))
 
 
-def test_the_best_concurrency_is_found_told_and_kept(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+def test_the_best_concurrency_is_found_printed_and_kept(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     ended = httpdyno("tune", *given, "--format", "json")
 
     assert ended.code == 0, ended.err
@@ -107,9 +107,7 @@ def test_several_clients_are_searched_in_turns_each_up_to_its_best(
     assert "at the best number in flight: Python scales 500 with 6; Python narrow 250 with 3" in page
 
 
-def test_it_is_told_what_is_tried_what_was_found_and_where_contention_begins(
-    httpdyno: Command, given: list[str]
-) -> None:
+def test_steps_result_and_contention_are_printed(httpdyno: Command, given: list[str]) -> None:
     ended = httpdyno("tune", *given)
 
     told = ended.err.splitlines()
@@ -338,7 +336,7 @@ def test_a_run_is_resumed_by_its_own_verb(
             "tune conflicts with --web live: a search would overload the real internet; choose another web",
         ),
         (["scales", "--timeout", "soon"], "--timeout: 'soon'"),
-        (["scales", "--duration", "0"], "--duration: 0 is not a time to measure in; write it like 10m"),
+        (["scales", "--duration", "0"], "--duration: 0 is not a duration; write it like 10m"),
         (["scales", "--urls", "nowhere"], "nowhere: cannot be read"),
         (["scales", "--resume", "latest"], "--resume: a SUBJECT cannot change when a run is resumed"),
     ],
@@ -390,7 +388,7 @@ def test_the_list_is_as_long_as_a_fast_client_needs(httpdyno: Command, given: li
     assert open_run(folder).manifest.settings["deadline_s"] == 4
 
 
-def test_a_subject_that_is_not_available_can_stand_beside_tuned_ones(
+def test_an_unavailable_subject_can_be_listed_with_tuned_ones(
     httpdyno: Command, given: list[str], make_subject: MakeSubject
 ) -> None:
     make_subject("lacks", needs='no-such-program-here = ">=1"')
@@ -411,7 +409,7 @@ def test_the_guide_names_columns_and_verdicts_as_the_table_does() -> None:
         assert f"\n| {standing.value} | " in section_of(OUTPUT, "tune")
 
 
-def test_a_quick_look_says_so_and_is_not_kept(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+def test_a_quick_look_is_labelled_and_not_kept(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
     ended = httpdyno("tune", *given, "--quick")
     assert ended.code == 0
     assert ended.out.startswith("A quick look, with few and short trials: scales: best with ")

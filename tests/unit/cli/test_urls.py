@@ -24,7 +24,7 @@ def test_a_list_is_named_as_other_verbs_name_it(httpdyno: Command, tmp_path: Pat
         assert (ended.code, ended.out, ended.err) == (2, "", said)
 
 
-def test_lines_that_are_no_urls_are_told_of_and_printed(httpdyno: Command, tmp_path: Path) -> None:
+def test_lines_without_a_url_are_reported_and_printed(httpdyno: Command, tmp_path: Path) -> None:
     (tmp_path / "list").write_text("two words\n!!!\n", encoding="utf-8")
     ended = httpdyno("urls", "list")
     assert (ended.code, ended.out) == (0, "two words\nhttps://!!!\n")

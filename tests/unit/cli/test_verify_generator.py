@@ -56,7 +56,7 @@ def claim(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         (["--tool", "wrk", "--tool", "httpdyno"], {"wrk": None, "httpdyno": 100}, 0),
     ],
 )
-def test_who_is_named_answers_for_it(
+def test_the_exit_code_is_that_of_the_named_generators(
     options: list[str],
     claims: dict[str, int | None],
     code: int,
@@ -71,7 +71,7 @@ def test_who_is_named_answers_for_it(
     assert {row["method"] for row in ended.rows} == set(claims)
 
 
-def test_each_run_is_told_on_stderr_and_stands_in_the_table(httpdyno: Command, claim: Callable[..., None]) -> None:
+def test_each_run_is_on_stderr_and_in_the_table(httpdyno: Command, claim: Callable[..., None]) -> None:
     claim(httpdyno=1)
     ended = httpdyno("verify-generator", "--case", "law", "--format", "plain")
     assert ended.err.splitlines() == [

@@ -18,7 +18,7 @@ def liar(make_subject: MakeSubject, subject_folders: Path) -> list[str]:
     return ["liar", "--subjects", str(subject_folders)]
 
 
-def test_try_shows_a_wrong_length_beside_what_was_served(httpdyno: Command, liar: list[str]) -> None:
+def test_try_shows_a_wrong_length_and_the_served_one(httpdyno: Command, liar: list[str]) -> None:
     ended = httpdyno("try", *liar, "--limit", "2")
     assert ended.out.startswith("[200, 14 B; served 13] https://host0.example/ : 2ms\n")
 

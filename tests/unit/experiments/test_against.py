@@ -82,7 +82,7 @@ def test_latency_takes_the_seed_that_is_played_there_and_no_other_web() -> None:
         ({"peer": APACHE}, "--peer apache conflicts with --against"),
     ],
 )
-def test_what_cannot_stand_beside_it_is_refused_before_anybody_is_asked(
+def test_conflicting_options_are_refused_before_the_origin_is_reached(
     make: Any, changes: dict[str, Any], message: str
 ) -> None:
     machines = _Machines()
@@ -92,7 +92,7 @@ def test_what_cannot_stand_beside_it_is_refused_before_anybody_is_asked(
 
 
 @pytest.mark.parametrize("keepalive", ["both", "off"])
-def test_beside_published_figures_connections_are_kept(keepalive: str) -> None:
+def test_runs_of_a_preset_keep_connections(keepalive: str) -> None:
     assert latency(_Machines(), preset="published", keepalive="on") == latency(_Machines(), preset="published")
     with pytest.raises(UsageError, match=f"--keepalive {keepalive} conflicts with --preset"):
         latency(_Machines(), preset="published", keepalive=keepalive)
@@ -120,7 +120,7 @@ def test_another_machine_takes_the_place_of_the_presets_server_and_not_of_a_name
         ("http://other:8080 refuses connections; start", "--against: http://other:8080 refuses connections; start"),
     ],
 )
-def test_what_the_engine_refuses_is_said_of_the_option(make: Any, refusal: str, line: str) -> None:
+def test_a_refusal_of_the_engine_names_the_option(make: Any, refusal: str, line: str) -> None:
     with pytest.raises(InvalidValue) as refused:
         make(_Machines(refusal=refusal))
     assert str(refused.value).startswith(line)

@@ -48,7 +48,7 @@ def test_a_trial_passes_when_all_answers_are_right(one: Trial, passed: bool | No
     assert SHOWN.passes(one) is passed
 
 
-def test_a_row_says_whether_every_trial_passed_and_has_no_rank() -> None:
+def test_a_row_shows_whether_every_trial_passed_and_has_no_rank() -> None:
     table = SHOWN.table(TRIALS)
     rows = dict(zip(table.values("subject"), table.values("passed"), strict=True))
     assert rows == {"good": True, "once": False, "crashed": False, "absent": None}

@@ -432,7 +432,7 @@ def test_each_subject_has_a_search_of_its_own_and_they_take_turns() -> None:
         assert carry_out(plan, whole[:count]) == whole
 
 
-def test_a_search_is_made_again_from_what_its_manifest_says() -> None:
+def test_a_search_is_restored_from_its_manifest() -> None:
     assert restored(Tune, {**TUNE.settings(), "more": 1}, TUNE.webs(), Path("/urls")) == TUNE
 
 

@@ -60,7 +60,7 @@ def test_the_order_in_which_subjects_are_named_decides_nothing(named: list[Subje
     assert schedule(named, [CONDITION], repeat=3, seed=seed) == usual
 
 
-def test_every_subject_stands_in_every_place_about_as_often() -> None:
+def test_every_subject_has_every_position_about_as_often() -> None:
     places = Counter(
         (plan.subject.id, plan.position) for plan in schedule(subjects(4), [CONDITION], repeat=1000, seed=1)
     )

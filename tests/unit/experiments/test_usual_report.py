@@ -198,7 +198,7 @@ def test_percentiles_come_from_all_samples_put_together(tmp_path: Path) -> None:
     assert "(100 each)" in chart(report, "percentiles").caption
 
 
-def test_percentiles_end_where_single_samples_are_told(tmp_path: Path) -> None:
+def test_percentiles_end_at_the_one_of_a_single_sample(tmp_path: Path) -> None:
     report = report_of(tmp_path, measured("a", [1.0]), {0: samples_of(0, [5.0])})
     assert chart(report, "percentiles").series[0].x == (0.0,)
 
@@ -246,7 +246,7 @@ def test_cpu_time_is_that_of_one_right_answer_once_its_cost_has_settled(tmp_path
     assert (summed.x, summed.y) == ((100.0,), (10.0,))
 
 
-def test_every_trial_is_told_with_its_reason(tmp_path: Path) -> None:
+def test_every_trial_is_listed_with_its_reason(tmp_path: Path) -> None:
     trials = [
         trial("a", 0, 1.0),
         trial("b", 0, 9.0, validity=Validity.INCORRECT, validity_reason="9 of 10 answers are wrong"),
@@ -260,7 +260,7 @@ def test_every_trial_is_told_with_its_reason(tmp_path: Path) -> None:
     assert [series.name for series in chart(report, "ranking").series if not series.faint] == ["C a"]
 
 
-def test_every_rule_is_told_with_the_worst_that_was_found(tmp_path: Path) -> None:
+def test_every_rule_is_listed_with_the_worst_finding(tmp_path: Path) -> None:
     trials = [
         trial("a", 0, 1.0, tally=Tally(right=1000)),
         trial("b", 0, 9.0, tally=Tally(right=960, late=40), validity=Validity.INCORRECT, validity_reason="4 %"),
@@ -283,12 +283,12 @@ def test_every_rule_is_told_with_the_worst_that_was_found(tmp_path: Path) -> Non
     assert report.validity.columns[names.index("wrong_answers")].limit == 0.5
 
 
-def test_two_subjects_of_one_name_are_told_apart_by_their_ids(tmp_path: Path) -> None:
+def test_two_subjects_of_one_name_have_their_ids(tmp_path: Path) -> None:
     trials = measured("a", FAST, method="same") + measured("b", SLOW, method="same")
     assert report_of(tmp_path, trials).subjects == (("a", "C same (a)"), ("b", "C same (b)"))
 
 
-def test_a_run_without_a_trial_has_a_report_that_says_so(tmp_path: Path) -> None:
+def test_the_report_of_a_run_without_a_trial_states_that(tmp_path: Path) -> None:
     report = report_of(tmp_path, [], trials_planned=4)
     assert report.headline == "Nothing was measured: the run has no finished trial"
     assert report.reservations == ("not whole: 0 of 4 trials",)
@@ -302,7 +302,7 @@ def test_a_subject_without_the_figure_that_ranks_is_named(tmp_path: Path) -> Non
         assert report.headline == f"No subject is ranked: C a (no {figure})"
 
 
-def test_a_run_in_which_all_failed_has_a_report_that_says_so(tmp_path: Path) -> None:
+def test_the_report_of_a_run_in_which_all_failed_states_that(tmp_path: Path) -> None:
     failed = {"outcome": Outcome.UNAVAILABLE, "validity": None, "summary": None, "tally": None}
     report = report_of(
         tmp_path, [trial("a", 0, reason="needs go", **failed), trial("b", 0, reason="needs node", **failed)]
@@ -344,7 +344,7 @@ def test_the_command_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
     assert report.command == "httpdyno bench --user-agent 'a b; rm -rf /'"
 
 
-def test_the_machine_the_web_and_the_versions_are_told(tmp_path: Path) -> None:
+def test_the_report_has_the_machine_the_web_and_the_versions(tmp_path: Path) -> None:
     facts = dict(report_of(tmp_path, measured("a", [1.0])).facts)
     assert facts["Machine"] == "A CPU, 2 CPUs, 8.0 GiB memory"
     assert facts["Web"] == "plain, seed 1, digest digest"
@@ -366,7 +366,7 @@ def test_the_machine_the_web_and_the_versions_are_told(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_the_limit_of_memory_is_told(
+def test_the_report_has_the_memory_limit(
     counters: Counters, fact: str | None, reservations: tuple[str, ...], tmp_path: Path
 ) -> None:
     report = report_of(tmp_path, measured("a", [1.0, 2.0], counters=counters))

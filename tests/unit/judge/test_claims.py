@@ -110,7 +110,7 @@ def test_timed_calls_are_requests_that_were_seen(timed: TimedCalls | None, count
 
 
 @pytest.mark.parametrize("claim", [*CLAIMS, *SERVER_CLAIMS])
-def test_whoever_differs_is_told_what_to_change(claim: str) -> None:
+def test_a_subject_whose_claim_fails_gets_the_change_to_make(claim: str) -> None:
     (case,) = (case for case in (*claim_cases(SUBJECT), *server_cases(SERVER)) if case.title == claim)
     assert case.change.endswith("; or take the claim out of its [capabilities]")
     (finding,) = not_tried(SUBJECT, replace(case, claimed=True)).findings

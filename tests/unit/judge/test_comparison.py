@@ -139,7 +139,7 @@ def test_what_cannot_be_believed_is_undecided(spoiled: str) -> None:
     )
 
 
-def test_a_baseline_alone_is_compared_with_nobody() -> None:
+def test_a_baseline_alone_has_no_comparison() -> None:
     assert compare_with_baseline(trials_of("base", BASE), "base", RIGHT_PER_S) == ()
 
 
@@ -224,7 +224,7 @@ def test_another_form_is_refused_with_examples(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["right_per_s < -100%", "p99 > -250%"])
-def test_what_says_nothing_is_refused(text: str) -> None:
+def test_a_threshold_without_meaning_is_refused(text: str) -> None:
     with pytest.raises(InvalidValue, match="is always passed: give a change above -100 %"):
         threshold(text)
 
@@ -259,7 +259,7 @@ def test_a_change_that_many_comparisons_explain_passes_nothing() -> None:
     assert not threshold("right_per_s < -5%").passed_by(chance)
 
 
-def test_an_improvement_that_is_asked_for_can_be_missed_without_any_change() -> None:
+def test_a_required_improvement_can_be_missed_without_any_change() -> None:
     same = comparison(-1.0, 2.0, p_adjusted=0.8, difference=Difference.UNDECIDED)
     assert threshold("right_per_s < +5%").passed_by(same)
     assert not threshold("right_per_s < +1%").passed_by(same)

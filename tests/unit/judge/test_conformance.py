@@ -74,7 +74,7 @@ def test_a_crawl_that_breaks_off_shows_its_first_case_alone(
     assert [result.outcome for result in results] == outcomes
 
 
-def test_a_case_that_is_not_tried_says_nothing_of_the_contract_and_fails_a_claim() -> None:
+def test_a_case_not_tried_has_no_result_for_the_contract_and_fails_a_claim() -> None:
     first = contract_cases(SUBJECT)[0]
     assert not_tried(SUBJECT, first).mark == "unseen"
     stimulus: Stimulus[Crawl, Crawled] = Stimulus("http 2", (Crawl(),))

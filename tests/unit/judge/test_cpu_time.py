@@ -94,7 +94,7 @@ def test_the_order_in_which_requests_were_logged_does_not_matter() -> None:
 
 
 @pytest.mark.parametrize("documents", [1, 2, 50])
-def test_of_a_few_documents_no_warm_up_is_told(documents: int) -> None:
+def test_a_few_documents_show_no_warm_up(documents: int) -> None:
     found = spending_of(*made_up([200 * US] * (documents - 1)))
     assert found is not None
     assert found.start_cpu_ns == 50 * MS
@@ -161,14 +161,14 @@ def crawl(
 
 
 @pytest.mark.parametrize("in_flight", [1, 50, 250])
-def test_starting_is_told_apart_and_neither_the_first_nor_the_last_in_flight_count_twice(in_flight: int) -> None:
+def test_start_up_is_separate_and_neither_the_first_nor_the_last_in_flight_count_twice(in_flight: int) -> None:
     found = with_cpu_time(LinesSummary(), *crawl(1_000, in_flight=in_flight), Counters())
     assert found.start_cpu_ns == pytest.approx(60 * MS, rel=0.1)
     assert found.cpu_per_right_ns == pytest.approx(2 * MS, rel=0.01)
     assert found.warm_up_cpu_ns == pytest.approx(0, abs=20 * MS)
 
 
-def test_what_it_costs_to_get_warm_is_told_apart() -> None:
+def test_the_cost_of_the_warm_up_is_separate() -> None:
     found = with_cpu_time(LinesSummary(), *crawl(2_000, cold=200, cold_cost_ns=8 * MS), Counters())
     assert found.cpu_per_right_ns == pytest.approx(2 * MS, rel=0.02)
     assert found.warm_up_cpu_ns == pytest.approx(1600 * MS, rel=0.1)
@@ -181,13 +181,13 @@ def test_wrong_answers_are_on_the_account_of_the_right_ones() -> None:
     assert found.cpu_per_right_ns == pytest.approx(2.5 * MS, rel=0.01)
 
 
-def test_a_short_crawl_says_nothing_of_a_warm_up() -> None:
+def test_a_short_crawl_shows_no_warm_up() -> None:
     found = with_cpu_time(LinesSummary(), *crawl(40), Counters())
     assert found.warm_up_cpu_ns is None
     assert found.cpu_per_right_ns == pytest.approx(2 * MS, rel=0.02)
 
 
-def test_without_readings_or_times_starting_is_not_told_apart() -> None:
+def test_without_readings_or_times_start_up_is_not_separate() -> None:
     samples, cpu = crawl(100)
     counted = Counters(cpu_user_ns=150 * MS, cpu_system_ns=50 * MS)
     assert with_cpu_time(LinesSummary(), samples, None, counted) == LinesSummary(cpu_per_right_ns=2 * MS)
@@ -197,7 +197,7 @@ def test_without_readings_or_times_starting_is_not_told_apart() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["unverified", "wrong_status"])
-def test_nothing_is_said_where_nobody_knows_what_is_right_or_nothing_is(verdict: str) -> None:
+def test_cpu_time_is_unknown_without_verified_right_answers(verdict: str) -> None:
     samples, cpu = crawl(100)
     verdicts = pl.Series([verdict] * 100, dtype=VERDICTS)
     assert with_cpu_time(LinesSummary(), samples.with_columns(verdict=verdicts), cpu, Counters()) == LinesSummary()

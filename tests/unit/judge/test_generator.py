@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from doubles.schedules import Fixed, overload_quantile_ns, stall_quantile_ns
+from doubles.schedules import overload_quantile_ns, stall_quantile_ns
 from httpdyno.errors import EngineFailed, InvalidValue, UnreadableReport
 from httpdyno.judge.generator import (
     Distribution,
-    Queue,
     ServerRecord,
-    Stalling,
     distribution_of,
     judge_report,
+    queueing_server,
     read_server_record,
     replay,
+    stalling_server,
     why_not_judged,
     why_not_usable,
 )
@@ -71,51 +71,51 @@ def test_a_stall_delays_uniformly_whatever_the_rate(
 ) -> None:
     duration_s = tenths / 10
     length_ns = round(share * duration_s * SECOND)
-    server = Stalling(service_ms * MS, round(at * duration_s * SECOND), length_ns)
+    server = stalling_server(service_ms * MS, round(at * duration_s * SECOND), length_ns)
     seen = replay(server, rate_per_s=rate, duration_s=duration_s, connections=PLENTY, answered=PLENTY)
-    assert seen.sent == seen.response.count
+    assert seen.expected == seen.times.count
     # A schedule has as many waits in the stall as it has requests there: it meets the line in steps of one gap.
     step_ns = 2 * SECOND / rate / share
     for quantile in SHARES:
         expected = stall_quantile_ns(quantile, service_ns=service_ms * MS, length_ns=length_ns, duration_s=duration_s)
-        assert abs(seen.response.quantile_ns(quantile) - expected) <= step_ns
+        assert abs(seen.times.quantile_ns(quantile) - expected) <= step_ns
 
 
 @given(per_s=st.integers(50, 500), factor=st.floats(1.1, 3.0), tenths=st.integers(10, 40))
 def test_more_than_can_be_served_waits_ever_longer(per_s: int, factor: float, tenths: int) -> None:
     duration_s, service_ns = tenths / 10, round(SECOND / per_s)
-    seen = replay(Queue(service_ns), rate_per_s=per_s * factor, duration_s=duration_s, connections=PLENTY)
+    seen = replay(queueing_server(service_ns), rate_per_s=per_s * factor, duration_s=duration_s, connections=PLENTY)
     for quantile in SHARES:
         expected = overload_quantile_ns(
             quantile, service_ns=service_ns, rate_per_s=per_s * factor, duration_s=duration_s
         )
-        assert abs(seen.response.quantile_ns(quantile) - expected) <= 2 * service_ns
+        assert abs(seen.times.quantile_ns(quantile) - expected) <= 2 * service_ns
 
 
-def test_what_can_be_served_waits_for_nobody() -> None:
-    seen = replay(Queue(2 * MS), rate_per_s=400, duration_s=2, connections=4)
-    assert (seen.response.quantile_ns(0), seen.response.quantile_ns(1)) == (2 * MS, 2 * MS)
-    seen = replay(Fixed(5 * MS), rate_per_s=1_000, duration_s=1, connections=5)
-    assert (seen.response.quantile_ns(0), seen.response.quantile_ns(1)) == (5 * MS, 5 * MS)
+def test_a_server_with_spare_capacity_makes_no_request_wait() -> None:
+    seen = replay(queueing_server(2 * MS), rate_per_s=400, duration_s=2, connections=4)
+    assert (seen.times.quantile_ns(0), seen.times.quantile_ns(1)) == (2 * MS, 2 * MS)
+    seen = replay(stalling_server(5 * MS), rate_per_s=1_000, duration_s=1, connections=5)
+    assert (seen.times.quantile_ns(0), seen.times.quantile_ns(1)) == (5 * MS, 5 * MS)
 
 
-def test_who_waits_for_a_connection_waits_since_its_own_moment() -> None:
+def test_a_wait_for_a_connection_counts_from_the_intended_send() -> None:
     # One connection, 10 ms an answer, one request each 5 ms: each waits 5 ms longer than the one before.
-    seen = replay(Fixed(10 * MS), rate_per_s=200, duration_s=0.02, connections=1, answered=4)
-    assert seen.response.times_ns == (10 * MS, 15 * MS, 20 * MS, 25 * MS)
-    assert seen.sent == 2
+    seen = replay(stalling_server(10 * MS), rate_per_s=200, duration_s=0.02, connections=1, answered=4)
+    assert seen.times.times_ns == (10 * MS, 15 * MS, 20 * MS, 25 * MS)
+    assert seen.expected == 2
 
 
 def test_what_counts_at_the_end_is_between_what_was_answered_and_what_was_planned() -> None:
     for answered, counted in ((None, 1_000), (10, 1_000), (1_200, 1_200), (5_000, 1_500)):
-        seen = replay(Queue(2 * MS), rate_per_s=750, duration_s=2, connections=64, answered=answered)
-        assert seen.response.count == counted, answered
+        seen = replay(queueing_server(2 * MS), rate_per_s=750, duration_s=2, connections=64, answered=answered)
+        assert seen.times.count == counted, answered
 
 
 @pytest.mark.parametrize(("rate", "connections"), [(0.1, 1), (100, 0)])
 def test_no_schedule_is_refused(rate: float, connections: int) -> None:
     with pytest.raises(InvalidValue, match="one request and one connection"):
-        replay(Fixed(0), rate_per_s=rate * 0, duration_s=1, connections=connections)
+        replay(stalling_server(0), rate_per_s=rate * 0, duration_s=1, connections=connections)
 
 
 RECORD = ServerRecord(
@@ -178,9 +178,7 @@ def test_what_is_no_report_of_the_calibrator_is_refused_in_one_line(text: str) -
         ),
     ],
 )
-def test_nobody_is_judged_by_a_server_that_was_disturbed(
-    change: dict[str, Any], foreign_share: float, said: str | None
-) -> None:
+def test_a_disturbed_server_judges_no_generator(change: dict[str, Any], foreign_share: float, said: str | None) -> None:
     reason = why_not_judged(replace(RECORD, **change), foreign_share=foreign_share)
     assert (reason is None) if said is None else (reason is not None and said in reason)
 
@@ -198,7 +196,7 @@ def test_nobody_is_judged_by_a_server_that_was_disturbed(
         ({99.9: 9}, 0.002, 0.0, "p99.9 would be wrong"),
     ],
 )
-def test_nobody_is_called_wrong_for_what_came_while_the_cpus_were_taken(
+def test_figures_are_inconclusive_while_other_programs_use_the_cpus(
     reported_ms: dict[float, int], waiting_share: float, foreign_share: float, said: str | None
 ) -> None:
     latency = ToolLatency(percentiles_ns={percent: time * MS for percent, time in reported_ms.items()})
@@ -289,7 +287,7 @@ def test_very_short_times_may_differ_by_a_quarter_of_a_millisecond_and_the_last_
     assert str(late.worst) == "p50 38x too high"
 
 
-def test_a_percentile_that_fewer_than_ten_exceed_is_told_and_not_judged() -> None:
+def test_a_percentile_that_fewer_than_ten_exceed_is_shown_but_not_judged() -> None:
     # One interruption of 4 ms: the slowest of a thousand, and of ten thousand the slowest eleven.
     answered = report(1_000, p50=5, p99=5, p99_9=9)
     assert judge_report(answered, distribution_of([5 * MS] * 1_000), connections=0).right
@@ -314,8 +312,8 @@ def test_a_tool_without_any_figure_is_not_right() -> None:
 
 def test_a_generator_that_omits_is_found_out() -> None:
     """A closed loop sees the stall once a connection; a generator with a schedule must report its response times."""
-    stall = Stalling(5 * MS, at_ns=4_000 * MS, length_ns=1_000 * MS)
-    truth = replay(stall, rate_per_s=1_000, duration_s=8, connections=64).response
+    stall = stalling_server(5 * MS, at_ns=4_000 * MS, length_ns=1_000 * MS)
+    truth = replay(stall, rate_per_s=1_000, duration_s=8, connections=64).times
     honest = judge_report(_percentiles(truth.quantile_ns), truth, connections=64)
     assert honest.right, honest.worst
     omitting = distribution_of([5 * MS] * 6_936 + [1_000 * MS] * 64)

@@ -155,7 +155,7 @@ def seen(**changes: object) -> Trial:
         ),
     ],
 )
-def test_what_held_the_fetcher_up_is_told(of_fetcher: Trial, planned_per_s: float | None, limit: CeilingLimit) -> None:
+def test_the_limit_of_the_fetcher_is_named(of_fetcher: Trial, planned_per_s: float | None, limit: CeilingLimit) -> None:
     assert ceiling_of(of_fetcher, RULES, planned_per_s=planned_per_s) == Ceiling(800.0, limit)
 
 
@@ -168,7 +168,7 @@ def test_what_held_the_fetcher_up_is_told(of_fetcher: Trial, planned_per_s: floa
         seen(wall_ns=S // 2),
     ],
 )
-def test_a_fetcher_that_failed_or_was_too_quick_says_nothing(of_fetcher: Trial) -> None:
+def test_a_fetcher_that_failed_or_was_too_quick_gives_no_ceiling(of_fetcher: Trial) -> None:
     assert ceiling_of(of_fetcher, RULES, planned_per_s=900.0) is None
 
 
@@ -196,7 +196,7 @@ def test_where_the_origin_had_no_cpu_time_left_a_trial_is_judged_by_its_own_if_i
     assert reached(990.0, CeilingLimit.ORIGIN, engine_cpu_user_ns=None) == (Validity.ORIGIN_LIMITED, 99.0)
 
 
-def test_the_note_says_how_near_the_fastest_came() -> None:
+def test_the_note_has_the_share_of_the_fastest_trial() -> None:
     under = {"ceiling_per_s": 1000.0, "ceiling_limit": CeilingLimit.FETCHER}
     trials = [trial("slow", 0, 100.0, **under), trial("fast", 0, 430.0, **under)]
     assert ceiling_notes(trials) == (

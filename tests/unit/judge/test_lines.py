@@ -180,7 +180,7 @@ LINES = st.lists(LINE, max_size=8).map("\n".join).map(str.encode)
 
 @given(ANY | LINES, st.booleans())
 @settings(max_examples=300)
-def test_every_line_of_any_bytes_is_what_the_contract_says(output: bytes, killed: bool) -> None:
+def test_lines_of_any_bytes_are_read_as_the_contract_requires(output: bytes, killed: bool) -> None:
     whole = output[: output.rfind(b"\n") + 1] if killed else output
     text = [line.rstrip("\r") for line in whole.decode("utf-8", "replace").split("\n")]
     rows = {number: slow_row(number, line) for number, line in enumerate(text, 1) if line}

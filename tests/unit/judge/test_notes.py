@@ -65,7 +65,7 @@ def test_answers_that_could_not_be_checked_are_named_once_for_the_table() -> Non
     assert unverified_notes(trials_of("a", [1.0])) == ()
 
 
-def test_a_limit_of_memory_that_nobody_keeps_is_told_once_for_all_with_its_reason() -> None:
+def test_a_memory_limit_without_effect_is_noted_once_with_its_reason() -> None:
     def with_limit(reason: str | None) -> Counters:
         by = None if reason else "cgroup-v2"
         return Counters(memory_limit_bytes=2**31, memory_limit_enforced_by=by, memory_limit_reason=reason)
@@ -84,7 +84,7 @@ def test_a_limit_of_memory_that_nobody_keeps_is_told_once_for_all_with_its_reaso
     assert unlimited_notes([limited, trial("a", 3)]) == ()
 
 
-def test_several_that_lack_what_a_package_has_are_told_how_to_get_it_at_once() -> None:
+def test_several_subjects_without_packages_get_one_note_with_the_remedy() -> None:
     def without(subject: str, reason: str) -> Trial:
         return trial(subject, 0, outcome=Outcome.UNAVAILABLE, validity=None, reason=reason)
 
@@ -153,7 +153,7 @@ def test_there_is_nothing_to_say_where_they_are_alike_or_not_known(trials: list[
         (["2"], ("clients were set to HTTP/2: a host without it must be reported as an error",)),
     ],
 )
-def test_the_version_that_was_asked_for_is_named(asked: list[str], notes: tuple[str, ...]) -> None:
+def test_the_requested_version_is_named(asked: list[str], notes: tuple[str, ...]) -> None:
     assert asked_version_notes([trial("a", 0, http_version=version) for version in asked]) == notes
 
 

@@ -80,7 +80,7 @@ def test_who_was_disturbed_now_and_then_is_ranked_by_what_counts() -> None:
     assert not rank(trials, RATE, disturbed=True).standings[0].provisional
 
 
-def test_who_was_disturbed_most_of_the_time_is_ranked_and_marked_but_only_where_that_is_asked_for() -> None:
+def test_a_mostly_disturbed_subject_is_ranked_provisionally_only_on_request() -> None:
     trials = [*of_subject("a", 80, busy=5), *of_subject("b", 40, busy=0)]
     assert [one.subject for one in rank(trials, RATE).standings] == ["b"]
     first, second = rank(trials, RATE, disturbed=True).standings
@@ -169,7 +169,7 @@ def test_one_failure_is_one_too_many(outcome: Outcome) -> None:
 
 
 @pytest.mark.parametrize("validity", [Validity.INCORRECT, Validity.UNVERIFIED])
-def test_so_is_one_trial_that_is_incorrect_or_that_nobody_can_verify(validity: Validity) -> None:
+def test_one_incorrect_or_unverified_trial_excludes_a_subject(validity: Validity) -> None:
     assert not rankable(five(validity=validity))
     assert rankable_trials([trial("a", 0, 1, validity=validity)]) == ()
 

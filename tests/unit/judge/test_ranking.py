@@ -85,7 +85,7 @@ def test_the_value_is_the_median_with_its_interval() -> None:
     assert (value.low, value.estimate, value.high, value.level) == (199, 201, 222, 0.9375)
 
 
-def test_lower_is_better_where_the_metric_says_so() -> None:
+def test_lower_is_better_for_a_metric_of_that_direction() -> None:
     def timed(subject: str, times_ms: list[float]) -> list[Trial]:
         return [
             trial(subject, block, summary=LinesSummary(urls=1, time_ns=round(time * 1e6)))
@@ -180,7 +180,7 @@ def test_equal_values_in_every_block_are_a_tie() -> None:
     assert (comparison.ratio.low, comparison.ratio.high, comparison.p) == (1, 1, 1)
 
 
-def test_constant_values_that_differ_are_told_apart_once_there_are_enough() -> None:
+def test_different_constant_values_are_distinguished_once_there_are_enough() -> None:
     def shares(blocks: int) -> list[Trial]:
         return trials_of("a", [0.97] * blocks) + trials_of("b", [0.98] * blocks)
 
@@ -210,7 +210,7 @@ def test_who_was_beyond_any_figure_in_a_trial_has_no_rank_by_the_others() -> Non
     assert set(texts(rank(without + trials_of("slow", SLOW), RIGHT))) == {"slow", "flaky"}
 
 
-def test_a_metric_without_a_direction_ranks_nobody() -> None:
+def test_a_metric_without_a_direction_gives_no_ranking() -> None:
     with pytest.raises(InvalidValue, match="totalUrls has no direction"):
         rank([], find_metric(METRICS, "totalUrls"))
 

@@ -195,7 +195,7 @@ def test_an_answer_without_a_known_length_has_no_part_in_the_mean() -> None:
     assert none.mean_body_length is None
 
 
-def test_where_nobody_knows_what_is_right_nothing_is_counted_as_right() -> None:
+def test_unverified_answers_are_not_counted_as_right() -> None:
     unverified = samples([0, 100, 200, 300], [50] * 4, [200] * 4, verdicts=["unverified"] * 4)
     for kind in ("exited", "deadline"):
         summary = summarise_crawl(unverified, ended(400, kind), urls_given=4, concurrency=1)
@@ -321,7 +321,7 @@ def reference() -> Reference:
 
 
 def test_from_files_to_record() -> None:
-    judged = judge_crawl(PLAN, artifacts(REPORT, OUTPUT), reference(), Circumstances("1.2"), rules=RULES)
+    judged = judge_crawl(PLAN, artifacts(REPORT, OUTPUT), reference(), RULES, Circumstances("1.2"))
     trial = judged.trial
     assert (trial.trial, trial.block, trial.position, trial.condition) == (7, 2, 1, "point")
     assert (trial.outcome, trial.reason, trial.validity, trial.version) == (Outcome.OK, None, Validity.VALID, "1.2")

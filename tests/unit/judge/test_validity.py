@@ -108,7 +108,7 @@ def test_more_than_half_a_percent_of_unexplained_wrong_answers_is_incorrect(tall
     assert judge_validity(replace(HONEST, tally=tally), RULES)[0] is validity
 
 
-def test_nothing_outweighs_that_nobody_can_verify_it() -> None:
+def test_unverified_comes_before_every_other_validity() -> None:
     drifting = replace(with_counters(throughput=bins(*range(70, 20, -1))), tally=Tally(unverified=1750))
     assert finding(drifting, "drift").passed is False
     assert judge_validity(drifting, RULES)[0] is Validity.UNVERIFIED
@@ -193,7 +193,7 @@ SHORT = with_summary(
 )
 
 
-def test_what_is_not_known_is_not_judged_and_says_why() -> None:
+def test_a_rule_without_its_number_is_not_judged_and_gives_the_reason() -> None:
     for found in findings(NOTHING, RULES):
         assert (found.number, found.passed) == (None, None)
         assert found.text.startswith("not judged: ")
@@ -210,7 +210,7 @@ def test_shares_of_a_very_short_trial_are_not_judged() -> None:
     assert "4 of 30 bins of 200 ms" in finding(SHORT, "drift").text
 
 
-def test_a_kernel_without_pressure_is_told_of() -> None:
+def test_a_kernel_without_pressure_information_is_named_as_the_reason() -> None:
     found = finding(with_counters(io_pressure_us=None), "io_pressure")
     assert (found.passed, found.text) == (None, "not judged: this kernel keeps no pressure stall information (PSI)")
 
@@ -396,5 +396,5 @@ FILLING = (*range(100, 50, -2), *[50] * 30)
         (paced(*DECLINE, exhausted_ns=None), False),
     ],
 )
-def test_a_drift_is_told_from_what_looks_like_one(trial: Trial, *, passed: bool | None) -> None:
+def test_a_drift_is_distinguished_from_similar_series(trial: Trial, *, passed: bool | None) -> None:
     assert finding(trial, "drift").passed is passed

@@ -140,7 +140,7 @@ def test_what_was_due_is_kept_where_code_or_length_is_wrong() -> None:
         ("200", 5, Served(None), None),
     ],
 )
-def test_what_is_wrong_is_said_beside_what_was_served(
+def test_a_wrong_answer_is_described_with_the_served_one(
     code: str, length: int | None, served: Served, words: str | None
 ) -> None:
     assert wrong_words(code, length, served) == words

@@ -40,7 +40,7 @@ def test_what_counts_as_a_disturbance(use: MachineUse, reason: str | None) -> No
 
 
 @given(uses)
-def test_what_is_usual_disturbs_nobody(use: MachineUse) -> None:
+def test_the_usual_load_is_no_disturbance(use: MachineUse) -> None:
     assert disturbance(use, use) is None
 
 

@@ -36,7 +36,7 @@ def executor(stand_in_engine: Path) -> Iterator[LocalExecutor]:
         yield LocalExecutor(Engine(stand_in_engine), Pinning(), interruption, urls=urls)
 
 
-def test_the_engine_is_asked_once_for_each_condition(
+def test_the_engine_is_queried_once_for_each_condition(
     executor: LocalExecutor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))
@@ -68,7 +68,7 @@ def urls_of(executor: LocalExecutor, condition: Condition) -> int | None:
     return planned and planned.urls
 
 
-def test_each_series_of_urls_is_asked_for_once_as_long_as_it_is_in_use(
+def test_each_series_of_urls_in_use_is_computed_once(
     executor: LocalExecutor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE_LOG", str(tmp_path / "log"))

@@ -47,7 +47,7 @@ def test_the_busiest_are_named_without_our_own_and_the_kernels(
     assert uses(after) == used
 
 
-def test_what_a_child_had_used_before_it_ended_counts_to_nobody() -> None:
+def test_earlier_cpu_time_of_an_ended_child_is_not_counted() -> None:
     after = {number: process for number, process in BEFORE.items() if number != 201}
     after[200] = Process("make", 1, 10 + 60, 5)  # the child's 40 of before, and 20 since
     assert busiest(BEFORE, after, own=OWN) == (ProgramUse("make", 20 * TICK_NS),)

@@ -5,17 +5,25 @@ from pathlib import Path
 import pytest
 
 from httpdyno.errors import InvalidValue
-from httpdyno.lab.room import Command, RoomFiles, RoomSpec
+from httpdyno.lab.room import Command, RoomFile, RoomSpec
 from httpdyno.lab.web_answers import PEER_URL, peer_expectations
 from httpdyno.model import Condition, UrlSeries, Workload
 
-FILES = RoomFiles(*map(Path, ("/in", "/out", "/err", "/report", "/arrivals")), 9, Path("/driver"), Path("/out"))
+FILES: dict[RoomFile, Path] = {
+    "stdin": Path("/in"),
+    "stdout": Path("/out"),
+    "stderr": Path("/err"),
+    "report": Path("/report"),
+    "arrivals": Path("/arrivals"),
+    "driver-output": Path("/driver"),
+    "peer-output": Path("/out"),
+}
 CONDITION = Condition("latency", "plain", Workload(UrlSeries(f"{PEER_URL}/plain?n=", 3)), peer="flask-dev")
 
 
 def test_the_room_starts_the_server_in_place_of_a_web() -> None:
     peer = Command(("python", "-m", "serve it"), Path("/peer"), {"B": "2", "A": "1 2"})
-    argv = RoomSpec(Command(("./client",), Path("/build")), CONDITION, peer=peer).argv(Path("/engine"), FILES)
+    argv = RoomSpec(Command(("./client",), Path("/build")), CONDITION, peer=peer).argv(Path("/engine"), FILES, 9)
     assert "--web" not in argv
     assert "--seed" not in argv
     assert " ".join(argv[2:14]) == (
@@ -25,7 +33,7 @@ def test_the_room_starts_the_server_in_place_of_a_web() -> None:
 
 
 @pytest.mark.parametrize(("path", "length"), [("/plain", 13), ("/json", 16_384)])
-def test_what_a_server_answers_is_what_its_contract_says(path: str, length: int) -> None:
+def test_answers_of_a_server_are_those_of_its_contract(path: str, length: int) -> None:
     known = peer_expectations(UrlSeries(f"{PEER_URL}{path}?n=", 3))
     assert len(known) == 3
     assert known.distinct["url"].to_list() == [f"{PEER_URL}{path}?n={number}" for number in range(3)]
@@ -35,6 +43,6 @@ def test_what_a_server_answers_is_what_its_contract_says(path: str, length: int)
 
 
 @pytest.mark.parametrize("prefix", [f"{PEER_URL}/bytes/10?n=", "http://other.example:8080/plain?n="])
-def test_what_nobody_knows_the_answer_to_is_refused(prefix: str) -> None:
+def test_a_url_with_an_unknown_answer_is_refused(prefix: str) -> None:
     with pytest.raises(InvalidValue, match="answer there is not known"):
         peer_expectations(UrlSeries(prefix, 2))

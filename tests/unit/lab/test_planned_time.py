@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from httpdyno.errors import EngineFailed
-from httpdyno.lab.planned_time import PlannedTime, planned_time, read_planned_time, read_slow
+from httpdyno.lab.planned_time import PlannedTime, planned_time, read_planned_time
 
 HEAD = "url,outcome,status,length,cause,arrives,request_url,requests,planned_ms\n"
 
@@ -37,10 +37,10 @@ def test_the_slowest_urls_are_those_that_time_out_then_those_whose_name_server_f
         "https://e.example/,error,,,timeout,1,https://e.example/,1,5000\n"
     )
     (tmp_path / "expect.csv").write_text(HEAD + rows)
-    assert read_slow(tmp_path / "expect.csv", timeout_s=5) == (2, 4, 0)
-    assert read_slow(tmp_path / "expect.csv", timeout_s=1.9) == (0, 1, 2, 4)
+    assert read_planned_time(tmp_path / "expect.csv", timeout_s=5).slow == (2, 4, 0)
+    assert read_planned_time(tmp_path / "expect.csv", timeout_s=1.9).slow == (0, 1, 2, 4)
     (tmp_path / "expect.csv").write_text(HEAD)
-    assert read_slow(tmp_path / "expect.csv", timeout_s=5) == ()
+    assert read_planned_time(tmp_path / "expect.csv", timeout_s=5).slow == ()
 
 
 def test_an_exchange_before_a_longer_one_is_never_the_last() -> None:

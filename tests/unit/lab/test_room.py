@@ -6,16 +6,24 @@ from typing import Any
 import pytest
 
 from httpdyno.errors import InvalidValue
-from httpdyno.lab.room import Command, Pinning, RoomFiles, RoomSpec
+from httpdyno.lab.room import Command, Pinning, RoomFile, RoomSpec
 from httpdyno.model import Condition, Link, Workload
 
-FILES = RoomFiles(*map(Path, ("/in", "/out", "/err", "/report", "/arrivals")), 9, Path("/driver"), Path("/peer"))
+FILES: dict[RoomFile, Path] = {
+    "stdin": Path("/in"),
+    "stdout": Path("/out"),
+    "stderr": Path("/err"),
+    "report": Path("/report"),
+    "arrivals": Path("/arrivals"),
+    "driver-output": Path("/driver"),
+    "peer-output": Path("/peer"),
+}
 COMMAND = Command(("./client", "-v"), Path("/build"), {"B": "2", "A": "1=1"}, (Path("/a/cacert.pem"), Path("/b")))
 CONDITION = Condition("crawl", "top-sites", Workload(("https://a.example/",), timeout_s=2.5), seed=7)
 
 
 def argv_of(condition: Condition, pinning: Pinning = Pinning()) -> list[str]:  # noqa: B008
-    return RoomSpec(COMMAND, condition, pinning).argv(Path("/engine"), FILES)
+    return RoomSpec(COMMAND, condition, pinning).argv(Path("/engine"), FILES, 9)
 
 
 def test_everything_that_a_trial_needs_is_said() -> None:
@@ -41,7 +49,7 @@ def test_everything_that_a_trial_needs_is_said() -> None:
     )
 
 
-def test_what_was_not_asked_for_is_left_to_the_engine() -> None:
+def test_unset_options_are_left_to_the_engine() -> None:
     argv = argv_of(CONDITION)
     for flag in ("--subject-cpus", "--engine-cpus", "--memory", "--rate", "--grace", "--link", "--link-seed"):
         assert flag not in argv
@@ -79,7 +87,7 @@ def test_the_cpus_of_a_trial_are_those_that_were_named() -> None:
     assert Pinning().cpus({0, 5}) == {0, 5}
 
 
-def test_batches_and_receive_work_are_asked_for() -> None:
+def test_batches_and_receive_steering_become_options() -> None:
     condition = Condition("latency", "plain", Workload(()), batch=20, receive_steering=True)
     argv = argv_of(condition)
     assert argv[argv.index("--batch") + 1] == "20"

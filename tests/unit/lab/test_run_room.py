@@ -93,7 +93,7 @@ def test_report_streams_and_progress_are_gathered(stand_in_engine: Path, urls: S
     ("wrong", "said"),
     [
         ("refuse", "the engine failed: no user namespaces here; run as root"),
-        ("no-report", "the engine failed: ended with exit status 0: it says nothing"),
+        ("no-report", "the engine failed: ended with exit status 0: it printed nothing"),
         ("garbage-report", "the engine failed: ended with exit status 0"),
     ],
 )
@@ -140,7 +140,7 @@ class ClockMover(Witness):
 
 
 @pytest.mark.parametrize(("answers_lines", "told"), [(True, [(0, 1)]), (False, [])])
-def test_a_client_that_prints_nothing_is_told_of_where_lines_are_due(
+def test_a_silent_client_is_reported_where_lines_are_due(
     stand_in_engine: Path,
     urls: ScratchFile,
     monkeypatch: pytest.MonkeyPatch,
@@ -196,7 +196,7 @@ def test_a_long_list_may_take_longer_to_prepare(
         assert evidence.report["outcome"] == "exited"
 
 
-def test_output_that_nobody_wants_is_not_read(stand_in_engine: Path, urls: ScratchFile) -> None:
+def test_output_without_an_observer_is_not_read(stand_in_engine: Path, urls: ScratchFile) -> None:
     witness = Witness(wants_output=False)
     with run(stand_in_engine, urls, witness=witness) as evidence:
         assert evidence.stdout.read_text() == "HTTPS://A.EXAMPLE/\n"
@@ -295,15 +295,19 @@ def test_facts_of_another_form_are_refused(tmp_path: Path, answer: str) -> None:
         Engine(program).doctor()
 
 
-def test_the_engine_is_where_the_variable_says(stand_in_engine: Path, tmp_path: Path) -> None:
-    assert find_engine({"HTTPDYNO_ENGINE": str(stand_in_engine)}) == stand_in_engine
+def test_the_variable_names_the_place_of_the_engine(
+    stand_in_engine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPDYNO_ENGINE", str(stand_in_engine))
+    assert find_engine() == stand_in_engine
+    monkeypatch.setenv("HTTPDYNO_ENGINE", str(tmp_path))
     with pytest.raises(EngineFailed, match="HTTPDYNO_ENGINE=.* is not a program that can be run"):
-        find_engine({"HTTPDYNO_ENGINE": str(tmp_path)})
+        find_engine()
 
 
-def test_the_engine_says_why_it_refuses() -> None:
+def test_a_refusal_of_the_engine_has_its_reason() -> None:
     assert engine_refusal("noise\nhttpdyno-engine: no room: out of space\n", 125) == "no room: out of space"
     assert engine_refusal("thread panicked\n", 101) == "ended with exit status 101: thread panicked"
-    assert engine_refusal("", -9) == "ended with exit status -9: it says nothing"
+    assert engine_refusal("", -9) == "ended with exit status -9: it printed nothing"
     said = "httpdyno-engine: compressing the pages of the web\n"
-    assert engine_refusal(said, -9) == "ended with exit status -9: it says nothing"
+    assert engine_refusal(said, -9) == "ended with exit status -9: it printed nothing"

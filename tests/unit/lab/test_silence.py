@@ -16,7 +16,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return output, urls
 
 
-def test_a_silence_of_half_a_minute_is_told_once(files: tuple[Path, Path]) -> None:
+def test_a_silence_of_half_a_minute_is_reported_once(files: tuple[Path, Path]) -> None:
     output, urls = files
     watch = SilenceWatch(output, urls, deadline_s=600)
     assert watch.look(1000.0) is None
@@ -27,7 +27,7 @@ def test_a_silence_of_half_a_minute_is_told_once(files: tuple[Path, Path]) -> No
     assert watch.look(1200.0) is None
 
 
-def test_a_line_ends_a_silence_and_the_next_is_told_of_again(files: tuple[Path, Path]) -> None:
+def test_a_line_ends_a_silence_and_the_next_silence_is_reported(files: tuple[Path, Path]) -> None:
     output, urls = files
     watch = SilenceWatch(output, urls, deadline_s=50)
     watch.look(0.0)

@@ -39,7 +39,7 @@ def test_who_checks_has_answers_of_his_own(
     assert asked[1][asked[1].index("--check") + 1] == "json"
 
 
-def test_who_speaks_one_version_alone_has_answers_of_his_own(
+def test_a_client_of_one_version_has_answers_of_its_own(
     stand_in_engine: Path, urls: ScratchFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = tmp_path / "asked"

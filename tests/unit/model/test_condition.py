@@ -25,7 +25,7 @@ def test_a_workload_reaches_the_client_through_the_environment() -> None:
     }
 
 
-def test_a_client_keeps_its_own_user_agent_unless_told() -> None:
+def test_a_client_keeps_its_own_user_agent_by_default() -> None:
     assert "USER_AGENT" not in Workload(()).environment(1)
 
 
@@ -43,7 +43,7 @@ def test_a_user_agent_that_no_header_carries_is_refused(user_agent: str) -> None
 
 @pytest.mark.parametrize("deadline", [0, -1, float("nan")])
 def test_a_deadline_before_everything_is_refused(deadline: float) -> None:
-    with pytest.raises(InvalidValue, match="is not a time to measure in; write it like 10m"):
+    with pytest.raises(InvalidValue, match="is not a duration; write it like 10m"):
         Condition("bench", "plain", Workload(()), deadline_s=deadline)
 
 

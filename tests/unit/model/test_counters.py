@@ -191,14 +191,14 @@ def test_of_an_origin_that_was_lost_the_clock_is_not_known() -> None:
 def test_a_condition_on_another_machine_has_no_link_of_ours() -> None:
     there = Condition("bench", "plain", WORKLOAD, against="http://other:8080")
     assert (there.link_name, Condition("bench", "plain", WORKLOAD).link_name) == ("against http://other:8080", "direct")
-    with pytest.raises(InvalidValue, match="--link: the way to http://other:8080 is a real one"):
+    with pytest.raises(InvalidValue, match="--link: the path to http://other:8080 is real"):
         Condition("bench", "plain", WORKLOAD, against="http://other:8080", link=Link.parse("rtt=1ms"))
-    with pytest.raises(InvalidValue, match="the real internet is not played there"):
+    with pytest.raises(InvalidValue, match="it cannot serve the real internet"):
         Condition("bench", "live", WORKLOAD, against="http://other:8080")
 
 
 def test_no_version_of_http_is_agreed_on_without_tls() -> None:
     for version in ("", "1.1"):
         Condition("bench", "plain", Workload(Path("urls"), http_version=version), against="http://other:8080")
-    with pytest.raises(InvalidValue, match="--http-version: http://other:8080 is asked without TLS"):
+    with pytest.raises(InvalidValue, match="--http-version: http://other:8080 is used without TLS"):
         Condition("bench", "plain", Workload(Path("urls"), http_version="2"), against="http://other:8080")

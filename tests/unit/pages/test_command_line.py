@@ -21,7 +21,8 @@ def rows_of(verb: str) -> list[str]:
 @pytest.mark.parametrize("verb", all_commands())
 def test_every_spelling_of_every_option_is_on_the_page(verb: str) -> None:
     command = all_commands()[verb]
-    typed = {name for one in command.params for name in (*one.opts, *one.secondary_opts) if name.startswith("-")}
+    shown = [one for one in command.params if not getattr(one, "hidden", False)]
+    typed = {name for one in shown for name in (*one.opts, *one.secondary_opts) if name.startswith("-")}
     on_page = {word for row in rows_of(verb) for word in re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", row)}
     assert on_page == typed - HELP
 

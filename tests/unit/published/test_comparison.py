@@ -79,7 +79,7 @@ def test_each_figure_has_its_published_twin_and_the_ratio() -> None:
     assert "urls_ratio" not in first
 
 
-def test_rows_stand_in_the_published_order_whatever_the_measured_one() -> None:
+def test_rows_keep_the_published_order() -> None:
     assert side_by_side(BOTH, PUBLISHED, HERE).values("method") == ("A", "B", "C")
 
 
@@ -133,7 +133,7 @@ def notes(table: Table) -> list[str]:
     return [note.text for note in table.notes]
 
 
-def test_what_differs_is_said_and_what_is_the_same_is_not() -> None:
+def test_notes_name_differences_only() -> None:
     assert notes(side_by_side(BOTH, PUBLISHED, HERE)) == [
         "published: A text, https://example.org/text",
         "not measured here: C",
@@ -163,8 +163,8 @@ def test_notes_on_the_measured_table_go_with_the_columns_that_they_are_on() -> N
         BOTH,
         notes=(
             Note("not whole"),
-            Note("verdict: doubtful"),
-            Note("right_per_s, verdict: few trials"),
+            Note("verdict: doubtful", columns=("verdict",)),
+            Note("right_per_s, verdict: few trials", columns=("right_per_s", "verdict")),
             Note("it limped", 1),
         ),
     )
@@ -186,7 +186,7 @@ def test_a_setting_that_differs_for_some_names_them() -> None:
     assert "urls: A published 1000, measured 100; ratios of time are per urls" in texts
 
 
-def test_other_timeouts_and_unknown_versions_are_said() -> None:
+def test_notes_name_other_timeouts_and_unknown_versions() -> None:
     here = Circumstances(timeout_s=0.8, versions={"b": "7"})
     told = notes(side_by_side(BOTH, PUBLISHED, here))
     assert "timeout: published 5 s, measured 0.8 s" in told

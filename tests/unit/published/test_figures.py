@@ -37,7 +37,7 @@ def test_an_unknown_table_is_refused_with_the_known_names() -> None:
 
 
 @pytest.mark.parametrize("table", EVERY, ids=lambda table: table.name)
-def test_each_table_says_where_it_is_from_and_what_its_figures_are(table: PublishedTable) -> None:
+def test_each_table_names_its_source_and_its_figures(table: PublishedTable) -> None:
     assert table.source.url is None or table.source.url.startswith("https://")
     assert table.source.title
     assert table.title

@@ -98,7 +98,7 @@ def test_json_has_no_number_that_json_does_not_know() -> None:
     assert [row["a"] for row in json.loads(render(table, "json"))] == [None, None, 1.5]
 
 
-def test_a_pipe_gets_no_colour_and_a_terminal_does_unless_told_not_to() -> None:
+def test_a_pipe_gets_no_colour_and_a_terminal_does_unless_no_color_is_set() -> None:
     assert Surface.of(io.StringIO()) == Surface()
     assert Surface.of(Terminal(), {}).colour
     assert not Surface.of(Terminal(), {"NO_COLOR": "1"}).colour
@@ -151,7 +151,7 @@ def test_a_text_that_is_too_wide_is_folded_between_words_and_a_verdict_is_not(wi
     assert {"20261126T055849Z-bench", "ORIGIN_LIMITED", *(column.name for column in columns)} <= set(text.split())
 
 
-def test_a_word_that_is_too_wide_is_cut_and_says_so() -> None:
+def test_a_word_that_is_too_wide_is_cut_and_marked() -> None:
     table = Table((Column("run"), Column("command")), (("one", "x" * 200),))
     assert "\u2026" in render(table, "table", Surface(width=80))
     assert "x" * 200 in render(table, "table")

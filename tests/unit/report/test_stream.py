@@ -36,7 +36,7 @@ def text_of(frame: pl.DataFrame, name: str, *, pieces: int = 1) -> str:
     return "".join(stream(dict(frame.schema), frame.iter_slices(size), name))
 
 
-def test_csv_says_what_is_there() -> None:
+def test_csv_has_every_value() -> None:
     rows = list(csv.DictReader(io.StringIO(text_of(FRAME, "csv"))))
     assert [row["text"] for row in rows] == ["a,b", 'say "x"', "", ""]
     assert [row["kind"] for row in rows] == ["right", "late", "", "right"]
@@ -58,7 +58,7 @@ def test_csv_tells_a_text_of_no_length_from_none() -> None:
     assert lines == ["text", '"a,b"', '"say ""x"""', '""', ""]
 
 
-def test_json_says_what_is_there() -> None:
+def test_json_has_every_value() -> None:
     rows = json.loads(text_of(FRAME, "json"))
     assert [row["share"] for row in rows] == [0.1, None, None, None]
     assert [row["count"] for row in rows] == [1, None, -3, 2**62]

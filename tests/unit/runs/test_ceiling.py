@@ -52,7 +52,7 @@ def test_as_many_are_in_flight_as_the_list_allows(urls: int, concurrency: int | 
     assert (plan.number, plan.purpose, plan.subject) == (CEILING_TRIAL, Purpose.CEILING, FETCHER)
 
 
-def test_it_takes_no_longer_than_is_asked_for_and_never_long() -> None:
+def test_the_trial_of_the_ceiling_is_short() -> None:
     assert ceiling_plan(FETCHER, CONDITION, [], urls=10**7).condition.deadline_s == 15.0
     assert ceiling_plan(FETCHER, replace(CONDITION, deadline_s=3.0), [], urls=10**7).condition.deadline_s == 3.0
 

@@ -8,8 +8,9 @@ import pytest
 from doubles.runs import MACHINE, WEB, manifest_of
 from doubles.trials import trial, trials_of
 from httpdyno.model import Outcome
-from httpdyno.runs.comparison import instrument_differences, run_differences
-from httpdyno.store import EngineIdentity, UrlList
+from httpdyno.runs.comparison import run_differences
+from httpdyno.store import EngineIdentity, Manifest, UrlList
+from httpdyno.store.manifest import differences as all_differences
 
 TRIALS = trials_of("go", [1.0, 2.0, 3.0]) + trials_of("rust", [1.0, 2.0, 3.0])
 SYSCTLS = {"net.ipv4.tcp_rmem": "4096\t131072", "vm.swappiness": "60"}
@@ -112,6 +113,10 @@ def test_lists_that_are_known_say_more_than_their_length() -> None:
     a = manifest_of(TRIALS, urls=UrlList("list", 10, "a"))
     b = manifest_of(after, urls=UrlList("list", 20, "b"))
     assert run_differences(a, b, TRIALS, after) == ("URLs: 10 in A, 20 in B",)
+
+
+def instrument_differences(a: Manifest, b: Manifest) -> tuple[str, ...]:
+    return tuple(change.side_by_side for change in all_differences(a, b) if change.part == "instrument")
 
 
 def test_another_instrument_is_named() -> None:

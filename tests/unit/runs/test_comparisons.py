@@ -77,7 +77,7 @@ def test_each_subject_of_two_runs_is_a_row_with_its_versions(tmp_path: Path) -> 
     assert (view.columns, view.notes) == (compared.table.columns, compared.table.notes)
 
 
-def test_a_threshold_that_is_broken_is_a_failure_that_says_by_what(tmp_path: Path) -> None:
+def test_a_broken_threshold_is_a_failure_with_the_change(tmp_path: Path) -> None:
     compared = against(two(tmp_path, trials_of("go", BEFORE), trials_of("go", AFTER)), "right_per_s < -5%")
     assert compared.failures == (
         "go in B is slower than in A: right_per_s -10.0 % (95 %: -11.5 to -8.4 %), beyond 'right_per_s < -5%'",
@@ -274,7 +274,7 @@ def test_a_threshold_inside_one_run_needs_a_baseline(tmp_path: Path) -> None:
         within(tmp_path, trials, baseline="c")
 
 
-def test_nobody_is_first_behind_a_subject_that_only_the_origin_held_up(tmp_path: Path) -> None:
+def test_no_subject_is_first_if_the_origin_limited_a_better_one(tmp_path: Path) -> None:
     limited = trials_of("fast", [1806.0] * 5, validity=Validity.ORIGIN_LIMITED, validity_reason="busy")
     trials = [*trials_of("go", BEFORE), *trials_of("rust", AFTER), *limited]
     run = open_run(make_run(tmp_path, trials, settings={"rank_by": "right_per_s"}))

@@ -62,7 +62,7 @@ def test_what_requests_take_a_client_itself_is_done_while_others_wait(
     assert guess_s(plan, planned) == pytest.approx(START_S + expected_s + OVERHEAD_S)
 
 
-def test_who_says_what_a_request_takes_is_believed_and_others_are_taken_for_slow_ones() -> None:
+def test_a_subject_without_a_planned_time_is_assumed_to_be_slow() -> None:
     def of(subject: Subject, check: str = "json", urls: int = 1) -> float:
         condition = Condition("cost", "plain", Workload((), check=check), concurrency=1)
         guessed = guess_s(TrialPlan(0, 0, 0, subject, condition), PlannedTime(0, 0, urls))

@@ -44,7 +44,7 @@ def run(tmp_path: Path) -> LoadedRun:
     return httpdyno.load_run(make_run(tmp_path, trials, samples))
 
 
-def test_a_run_says_what_it_is(run: LoadedRun) -> None:
+def test_the_text_of_a_run_describes_it(run: LoadedRun) -> None:
     assert repr(run) == "<run 20261121T120000Z-bench: bench, complete, 11 of 11 trials of 3 subjects>"
     assert run.manifest.machine.cpu == "A CPU"
     assert run.metrics == tuple(metric.name for metric in CRAWL_METRICS)

@@ -61,7 +61,9 @@ def test_a_whole_run_is_shown_as_its_experiment_shows_it(experiment: str, kept: 
 
 
 @pytest.mark.parametrize(("experiment", "preset"), [*((name, None) for name in experiment_names()), *PRESETS])
-def test_people_are_told_the_reservations_once(experiment: str, preset: str | None, kept: dict[str, Run]) -> None:
+def test_tables_for_people_have_each_reservation_once(
+    experiment: str, preset: str | None, kept: dict[str, Run]
+) -> None:
     run, said = doubtful(kept[experiment], preset)
     for name in FOR_PEOPLE:
         tables = shown_tables(run, name)
@@ -79,7 +81,9 @@ def test_programs_find_the_reservations_at_each_row(experiment: str, preset: str
 
 
 @pytest.mark.parametrize(("experiment", "preset"), PRESETS)
-def test_a_run_of_a_preset_is_shown_beside_its_publication(experiment: str, preset: str, kept: dict[str, Run]) -> None:
+def test_a_run_of_a_preset_is_shown_with_its_published_table(
+    experiment: str, preset: str, kept: dict[str, Run]
+) -> None:
     run = kept[experiment]
     of_preset = replace(run, manifest=replace(run.manifest, settings={**run.manifest.settings, "preset": preset}))
     shown = [render(table, "table") for table in shown_tables(of_preset, "table")]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from httpdyno.model import Capabilities, Condition, Subject, SubjectKind, Workload
-from httpdyno.runs.run import not_speaking
+from httpdyno.runs.run import clients_without_version
 
 
 def client(name: str, *http: str, unavailable: str = "") -> Subject:
@@ -26,9 +26,9 @@ SUBJECTS = [client("old", "1.1"), client("both", "1.1", "2"), client("new", "2")
         ("2", {"old": "it claims HTTP/1.1 alone", "silent": "its subject.toml claims no version"}),
     ],
 )
-def test_who_does_not_claim_it_is_not_asked(version: str, refused: dict[str, str]) -> None:
+def test_clients_without_the_version_are_not_measured(version: str, refused: dict[str, str]) -> None:
     conditions = [Condition("bench", "plain", Workload((), http_version=version))]
-    found = not_speaking(SUBJECTS, conditions)
+    found = clients_without_version(SUBJECTS, conditions)
     assert {name: str(outcome.error) for name, outcome in found.items()} == {
         name: f"{name}: not measured: it cannot be set to HTTP/{version}: {why}" for name, why in refused.items()
     }
@@ -37,4 +37,4 @@ def test_who_does_not_claim_it_is_not_asked(version: str, refused: dict[str, str
 
 def test_who_can_be_had_nowhere_keeps_its_own_reason() -> None:
     conditions = [Condition("bench", "plain", Workload((), http_version="2"))]
-    assert not_speaking([client("gone", unavailable="in no registry")], conditions) == {}
+    assert clients_without_version([client("gone", unavailable="in no registry")], conditions) == {}

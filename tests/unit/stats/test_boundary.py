@@ -1,59 +1,11 @@
 """The search for the load at which a criterion breaks."""
 
-import math
-
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
-from httpdyno.stats.boundary import Break, Check, DoublingSearch, holding_chances, likelihood
-
-PLACES = np.linspace(math.log(1), math.log(1000), 101)
-WIDTHS = (0.01, 0.1, 0.4)
-loads = st.floats(1, 1000)
-
-
-def likely(*seen: Check, lapse: float = 0.02) -> np.ndarray:
-    return likelihood(PLACES, seen, widths=WIDTHS, lapse=lapse)
-
-
-def test_without_a_trial_every_place_is_as_likely() -> None:
-    assert (likely() == np.ones((len(WIDTHS), len(PLACES)))).all()
-
-
-@given(loads)
-def test_what_holds_speaks_for_a_boundary_above_and_what_does_not_for_one_below(load: float) -> None:
-    held, failed = likely(Check(load, held=True)), likely(Check(load, held=False))
-    assert (np.diff(held, axis=1) >= 0).all()
-    assert (np.diff(failed, axis=1) <= 0).all()
-    assert held + failed == pytest.approx(1.0)
-
-
-@given(loads, st.booleans())
-def test_a_trial_that_could_say_either_says_nothing(load: float, held: bool) -> None:
-    assert likely(Check(load, held, error_chance=0.5)) == pytest.approx(0.5)
-
-
-@given(loads, st.booleans(), st.floats(0, 0.5))
-def test_no_trial_rules_out_more_than_its_doubt_and_a_lapse_allow(load: float, held: bool, doubt: float) -> None:
-    least = max(0.02, doubt)
-    found = likely(Check(load, held, doubt))
-    assert (found >= least - 1e-12).all()
-    assert (found <= 1 - least + 1e-12).all()
-
-
-def test_one_lapse_does_not_move_the_boundary() -> None:
-    seen = [Check(load, load < 500) for load in (100, 200, 300, 400, 450, 600, 550)]
-    places = likely(*seen, Check(50, held=False)).sum(axis=0)
-    assert 450 < math.exp(PLACES[int(np.argmax(places))]) < 600
-
-
-def test_at_the_boundary_half_of_the_trials_hold() -> None:
-    chances = holding_chances(np.array([math.log(70)]), 70, widths=WIDTHS)
-    assert chances.shape == (3, 1)
-    assert chances == pytest.approx(0.5)
+from httpdyno.stats.boundary import Break, Check, DoublingSearch
 
 
 @pytest.mark.parametrize(("load", "doubt"), [(0, 0), (-1, 0), (1, -0.1), (1, 0.6)])

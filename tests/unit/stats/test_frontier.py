@@ -10,7 +10,59 @@ from scipy.special import ndtr
 
 from httpdyno.errors import InvalidValue
 from httpdyno.stats.boundary import Check
-from httpdyno.stats.frontier import ColumnBoundary, ColumnCheck, FrontierSearch, FrontierStep
+from httpdyno.stats.frontier import (
+    ColumnBoundary,
+    ColumnCheck,
+    FrontierSearch,
+    FrontierStep,
+    holding_chances,
+    likelihood,
+)
+
+PLACES = np.linspace(math.log(1), math.log(1000), 101)
+LOADS = st.floats(1, 1000)
+
+
+def likely(*seen: Check) -> np.ndarray:
+    return likelihood(PLACES, seen)
+
+
+def test_without_a_trial_every_place_is_as_likely() -> None:
+    assert (likely() == np.ones((2, len(PLACES)))).all()
+
+
+@given(LOADS)
+def test_a_held_load_raises_the_boundary_and_a_failed_one_lowers_it(load: float) -> None:
+    held, failed = likely(Check(load, held=True)), likely(Check(load, held=False))
+    assert (np.diff(held, axis=1) >= 0).all()
+    assert (np.diff(failed, axis=1) <= 0).all()
+    assert held + failed == pytest.approx(1.0)
+
+
+@given(LOADS, st.booleans())
+def test_a_trial_with_maximal_doubt_changes_nothing(load: float, held: bool) -> None:
+    assert likely(Check(load, held, error_chance=0.5)) == pytest.approx(0.5)
+
+
+@given(LOADS, st.booleans(), st.floats(0, 0.5))
+def test_the_doubt_of_a_trial_limits_its_effect(load: float, held: bool, doubt: float) -> None:
+    least = max(0.005, doubt)
+    found = likely(Check(load, held, doubt))
+    assert (found >= least - 1e-12).all()
+    assert (found <= 1 - least + 1e-12).all()
+
+
+def test_one_lapse_does_not_move_the_boundary() -> None:
+    seen = [Check(load, load < 500) for load in (100, 200, 300, 400, 450, 600, 550)]
+    places = likely(*seen, Check(50, held=False)).sum(axis=0)
+    assert 450 < math.exp(PLACES[int(np.argmax(places))]) < 600
+
+
+def test_at_the_boundary_half_of_the_trials_hold() -> None:
+    chances = holding_chances(np.array([math.log(70)]), 70)
+    assert chances.shape == (2, 1)
+    assert chances == pytest.approx(0.5)
+
 
 pytestmark = pytest.mark.slow
 

@@ -133,7 +133,7 @@ def test_the_optimum_is_found_in_nearly_every_run(name: str, noise: float, loss:
 
 @pytest.mark.measured
 @pytest.mark.parametrize(("noise", "loss"), EFFORTS)
-def test_the_optimum_is_found_with_noise_that_nobody_has_seen(noise: float, loss: float) -> None:
+def test_the_optimum_is_found_with_new_noise(noise: float, loss: float) -> None:
     first = int(np.random.SeedSequence().generate_state(1)[0])
     good = [
         (chosen := simulate(search, curve, noise=noise, seed=first + run)[0].chosen) is not None
@@ -174,7 +174,7 @@ def test_the_start_itself_is_tried() -> None:
     assert [one.load for one in seen][:4] == [5, 19, 75, 300]
 
 
-def test_each_step_says_why() -> None:
+def test_each_step_has_a_reason() -> None:
     search = OptimumSearch(16)
     seen: list[Observation] = []
     reasons = []
@@ -196,7 +196,7 @@ def test_a_small_budget_is_kept(budget: int) -> None:
     assert conclusion.chosen in {one.load for one in seen}
 
 
-def test_of_nothing_nothing_is_said() -> None:
+def test_no_observations_have_no_conclusion() -> None:
     conclusion = OptimumSearch(10).conclude([])
 
     assert conclusion == Conclusion((), None)
@@ -215,7 +215,7 @@ def test_what_breaks_everywhere_is_looked_for_below_and_up_to_the_start_only() -
     assert {point.standing for point in conclusion.points} == {Standing.FAILED}
 
 
-def test_what_breaks_twice_is_a_ceiling_whatever_it_brought() -> None:
+def test_a_load_that_breaks_twice_is_a_ceiling() -> None:
     seen = [Observation(5, 5), Observation(20, 20), Observation(80, 400, failed=True)]
 
     assert OptimumSearch(80).next(seen) == Step(80, Reason.CHANCE)
@@ -326,7 +326,7 @@ def observations(draw: st.DrawFn) -> Observation:
 
 @given(st.lists(observations(), max_size=12), st.integers(1, 1024))
 @settings(deadline=None)
-def test_whatever_was_seen_the_search_goes_on_within_its_range_or_ends(seen: list[Observation], start: int) -> None:
+def test_the_search_stays_within_its_range_or_ends(seen: list[Observation], start: int) -> None:
     search = OptimumSearch(start)
 
     step = search.next(seen)

@@ -81,7 +81,7 @@ def test_the_same_difference_in_every_block_is_a_point_and_no_certainty() -> Non
     assert one_varies.low < 1 < one_varies.high
 
 
-def test_what_only_arithmetic_tells_apart_is_equal() -> None:
+def test_rounding_errors_make_no_difference() -> None:
     third = np.log(np.array([1.0, 10.0, 100.0]) / 3) - np.log(np.array([1.0, 10.0, 100.0]))
     assert len(set(third)) > 1
     interval = LogRatio.paired(third).interval()
@@ -131,7 +131,7 @@ def test_pairs_see_through_what_blocks_share() -> None:
 
 @BOTH
 @pytest.mark.parametrize("count", [0, 1, 2])
-def test_fewer_than_three_values_say_nothing(effect: type[paired_effect], count: int) -> None:
+def test_fewer_than_three_values_give_no_result(effect: type[paired_effect], count: int) -> None:
     assert effect(FAST[:count], SLOW[:count]) == Effect(None, None, 0)
 
 
@@ -151,7 +151,9 @@ def test_zero_in_every_block_of_both_is_a_tie(effect: type[paired_effect]) -> No
     ("first", "second"),
     [(SOMETIMES, FAST), (FAST, SOMETIMES), (SOMETIMES, ZERO), (SOMETIMES, SOMETIMES), (-FAST, ZERO)],
 )
-def test_zero_in_some_blocks_says_nothing(effect: type[paired_effect], first: FloatArray, second: FloatArray) -> None:
+def test_zeros_in_some_blocks_give_no_result(
+    effect: type[paired_effect], first: FloatArray, second: FloatArray
+) -> None:
     assert effect(first, second) == Effect(None, None, 0)
 
 

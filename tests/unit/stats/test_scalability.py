@@ -39,7 +39,7 @@ def test_the_peak_is_where_gunther_has_it(sigma: float, kappa: float, peak: floa
 
 
 @pytest.mark.parametrize(("sigma", "kappa"), [(0.02, 0.0), (0.02, 1e-4), (0.0, 1e-4), (0.001, 1e-6)])
-def test_half_of_the_gain_is_left_where_it_says(sigma: float, kappa: float) -> None:
+def test_half_of_the_gain_is_left_at_half_gain(sigma: float, kappa: float) -> None:
     law = ScalabilityLaw(100, sigma, kappa, 0.0)
     n = law.half_gain
     assert n is not None
@@ -70,7 +70,7 @@ def test_a_law_of_nothing_but_waiting_loses_half_at_once() -> None:
         ([1, 2, 3, 4], [1.0, 2.0, 0.0, 3.0], 3),
     ],
 )
-def test_too_few_points_are_said(loads: list[int], values: list[float], points: int) -> None:
+def test_too_few_points_give_no_law(loads: list[int], values: list[float], points: int) -> None:
     law = fit_scalability(loads, values)
 
     assert law == NotEnoughPoints(points)

@@ -8,23 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.stats import median, median_interval, percentile, summarise_durations
-from httpdyno.stats.summary import DurationSummary
+from httpdyno.stats import median, median_interval, percentile
 
 DURATIONS = st.lists(st.integers(0, 10**12), min_size=1, max_size=300)
 
 
-def test_nothing_measured_has_no_summary() -> None:
-    assert summarise_durations(np.array([], dtype=np.int64)) is None
+def test_every_percentile_of_one_value_is_that_value() -> None:
+    assert [percentile(np.array([7]), rank) for rank in (1, 50, 99, 100)] == [7, 7, 7, 7]
 
 
-def test_one_duration_is_all_of_its_summary() -> None:
-    assert summarise_durations(np.array([7], dtype=np.int64)) == DurationSummary(1, 7.0, 7, 7, 7)
-
-
-def test_a_hundred_durations() -> None:
-    summary = summarise_durations(np.arange(100, 0, -1, dtype=np.int64))
-    assert summary == DurationSummary(100, 50.5, 100, 50, 99)
+def test_percentiles_of_a_hundred_values_are_their_ranks() -> None:
+    assert [percentile(np.arange(1, 101), rank) for rank in (50, 99, 100)] == [50, 99, 100]
 
 
 @given(DURATIONS, st.floats(0.1, 100))
@@ -53,12 +47,6 @@ def test_a_percentile_of_nothing_is_refused() -> None:
 )
 def test_median(values: list[float | None], expected: float | None) -> None:
     assert median(values) == expected
-
-
-@given(DURATIONS)
-def test_summaries_do_not_depend_on_the_order(durations: list[int]) -> None:
-    forwards = summarise_durations(np.array(durations, dtype=np.int64))
-    assert forwards == summarise_durations(np.array(durations[::-1], dtype=np.int64))
 
 
 def test_the_smallest_rank_is_the_smallest_value() -> None:

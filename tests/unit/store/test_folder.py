@@ -40,7 +40,7 @@ def test_the_run_that_was_started_last_comes_first_whatever_it_is_called(runs: P
     ]
 
 
-def test_runs_of_one_second_are_told_apart_by_the_fraction(tmp_path: Path) -> None:
+def test_runs_of_one_second_are_ordered_by_the_fraction(tmp_path: Path) -> None:
     make_run(tmp_path, "20261121T120000Z-bench-2", NOON + timedelta(milliseconds=1))
     make_run(tmp_path, "20261121T120000Z-bench", NOON)
     make_run(tmp_path, "20261121T120000Z-bench-10", NOON + timedelta(milliseconds=9))

@@ -4,7 +4,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.store.reader import FIGURES_SCHEMA, figure_rows, with_figures
+from httpdyno.store.reader import figure_rows, with_figures
 
 NAMES = st.sampled_from(["held", "per_s", "urls", "why_not", "series"])
 VALUES = {
@@ -20,8 +20,7 @@ FIGURES = st.sets(NAMES).flatmap(lambda names: st.fixed_dictionaries({name: VALU
 @given(st.lists(FIGURES, max_size=4))
 def test_figures_come_back_from_their_rows(figures: list[dict[str, object]]) -> None:
     trials = pl.DataFrame({"trial": range(len(figures))}, schema={"trial": pl.Int32()})
-    rows = [figure_rows(number, each) for number, each in enumerate(figures)]  # type: ignore[arg-type]
-    wide = with_figures(trials, pl.concat(rows) if rows else pl.DataFrame(schema=FIGURES_SCHEMA))
+    wide = with_figures(trials, figure_rows(dict(enumerate(figures))))  # type: ignore[arg-type]
     assert wide.height == len(figures)
     for number, each in enumerate(figures):
         found = {name: value for name, value in wide.row(number, named=True).items() if value is not None}

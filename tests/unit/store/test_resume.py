@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from io import BytesIO
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,14 +18,13 @@ from doubles.given_clock import GivenClock
 from httpdyno.errors import NotResumable, StorageFailed, UnreadableRun
 from httpdyno.model import Outcome, Trial
 from httpdyno.store import (
-    Holder,
     Manifest,
     RunWriter,
     holder_of,
     keep_list,
+    kept_list,
     open_run,
     reader,
-    restore_list,
 )
 from httpdyno.store.folder import RunLock
 from httpdyno.store.manifest import describe_machine
@@ -93,7 +91,7 @@ def killed(*_: object, **_named: object) -> NoReturn:
 
 def test_a_complete_run_is_not_continued(tmp_path: Path) -> None:
     folder = RunWriter.create(tmp_path, MANIFEST).close(complete=True, ended_at=END)
-    with pytest.raises(NotResumable, match="is complete: nothing of it is left to be measured"):
+    with pytest.raises(NotResumable, match="is complete: no trial is left"):
         RunWriter.reopen(folder)
     assert not (folder / "lock").exists()
 
@@ -118,7 +116,7 @@ def test_a_run_that_is_completed_while_it_is_waited_for_is_not_continued(
 def test_a_run_that_is_being_made_is_not_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("httpdyno.store.folder._PATIENCE_S", 0.01)
     writer = RunWriter.create(tmp_path, MANIFEST)
-    assert holder_of(writer.folder) == Holder(os.getpid())
+    assert holder_of(writer.folder) == os.getpid()
     with pytest.raises(NotResumable, match=rf"is still running \(process {os.getpid()}\): wait for its end, or stop"):
         RunWriter.reopen(writer.folder)
     writer.close(complete=False, ended_at=END)
@@ -160,7 +158,7 @@ def test_the_lock_dies_with_its_process(tmp_path: Path) -> None:
     with started(HOLDS, tmp_path) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        assert holder_of(tmp_path) == Holder(process.pid)
+        assert holder_of(tmp_path) == process.pid
     assert holder_of(tmp_path) is None
     lock = RunLock.take(tmp_path)
     assert lock is not None
@@ -177,7 +175,7 @@ time.sleep(1000)
 """
 
 
-def test_a_lock_is_handed_on_without_a_moment_in_which_nobody_holds_it(tmp_path: Path) -> None:
+def test_an_inherited_lock_is_held_without_interruption(tmp_path: Path) -> None:
     lock = RunLock.take(tmp_path)
     assert lock is not None
     with started(INHERITS, tmp_path, stdin=lock.descriptor) as process:
@@ -185,7 +183,7 @@ def test_a_lock_is_handed_on_without_a_moment_in_which_nobody_holds_it(tmp_path:
         assert holder_of(tmp_path) is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        assert holder_of(tmp_path) == Holder(process.pid)
+        assert holder_of(tmp_path) == process.pid
     assert holder_of(tmp_path) is None
 
 
@@ -199,7 +197,7 @@ def test_another_file_is_no_lock(tmp_path: Path) -> None:
     assert RunLock.inherit(tmp_path, 999_999) is None
 
 
-def test_a_lock_that_somebody_else_holds_is_not_inherited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lock_of_another_process_is_not_inherited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("httpdyno.store.folder._PATIENCE_S", 0.01)
     lock = RunLock.take(tmp_path)
     assert lock is not None
@@ -210,12 +208,12 @@ def test_a_lock_that_somebody_else_holds_is_not_inherited(tmp_path: Path, monkey
         assert inherited is not None
         assert inherited.inherited
         assert Path(f"/proc/self/fd/{same_file.fileno()}").readlink() == Path(os.devnull)
-    assert holder_of(tmp_path) == Holder(os.getpid())
+    assert holder_of(tmp_path) == os.getpid()
     inherited.release()
     assert holder_of(tmp_path) is None
 
 
-def test_looking_at_the_lock_stops_nobody_from_taking_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_the_holder_does_not_prevent_locking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "lock").touch()
     looking = (tmp_path / "lock").open()
     fcntl.flock(looking, fcntl.LOCK_SH)
@@ -290,16 +288,14 @@ def test_a_list_is_kept_until_the_run_is_complete(tmp_path: Path) -> None:
     keep_list(writer.folder, tmp_path / "list")
     assert (writer.folder / "urls.gz").stat().st_size < len(content) / 4
     writer.close(complete=False, ended_at=END)
-    restored = BytesIO()
-    restore_list(writer.folder, restored)
-    assert restored.getvalue() == content
+    assert b"".join(kept_list(writer.folder)) == content
     RunWriter.reopen(writer.folder).close(complete=True, ended_at=END)
     assert not (writer.folder / "urls.gz").exists()
 
 
 def test_a_list_that_is_missing_or_damaged_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(UnreadableRun, match="the list of URLs cannot be read: No such file"):
-        restore_list(tmp_path, BytesIO())
+        list(kept_list(tmp_path))
     (tmp_path / "list").write_bytes(b"https://a.example/\n" * 10_000)
     keep_list(tmp_path, tmp_path / "list")
     whole = (tmp_path / "urls.gz").read_bytes()
@@ -307,7 +303,7 @@ def test_a_list_that_is_missing_or_damaged_is_one_line(tmp_path: Path) -> None:
     for damaged in (b"no gzip", whole[:middle], whole[:middle] + b"x" * 9 + whole[middle + 9 :]):
         (tmp_path / "urls.gz").write_bytes(damaged)
         with pytest.raises(UnreadableRun, match="the list of URLs is damaged"):
-            restore_list(tmp_path, BytesIO())
+            list(kept_list(tmp_path))
 
 
 def test_a_run_that_is_completed_while_it_is_read_is_read_whole(

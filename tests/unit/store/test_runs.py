@@ -272,7 +272,7 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
         open_run(tmp_path)
 
 
-def test_a_run_of_a_newer_version_is_refused_whatever_else_it_says(tmp_path: Path) -> None:
+def test_a_run_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     folder = _complete(tmp_path)
     _edit(folder, record_version=3, state="new", machine=None)
     with pytest.raises(
@@ -293,7 +293,7 @@ def test_a_damaged_manifest_is_refused(tmp_path: Path, text: str) -> None:
     assert "\n" not in raised.value.line
 
 
-def test_a_manifest_with_a_wrong_value_says_where(tmp_path: Path) -> None:
+def test_the_error_of_a_wrong_value_names_its_place(tmp_path: Path) -> None:
     folder = _complete(tmp_path)
     _edit(folder, trials_planned="many")
     with pytest.raises(UnreadableRun, match="damaged at trials_planned"):
@@ -328,7 +328,7 @@ def test_trials_with_impossible_values_are_refused(tmp_path: Path) -> None:
         open_run(folder)
 
 
-def test_missing_samples_are_refused_when_they_are_asked_for(tmp_path: Path) -> None:
+def test_missing_samples_are_an_error_when_they_are_read(tmp_path: Path) -> None:
     folder = _complete(tmp_path)
     (folder / "samples.parquet").unlink()
     run = open_run(folder)

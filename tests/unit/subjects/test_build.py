@@ -117,7 +117,9 @@ def test_a_failure_keeps_its_log_and_lets_the_others_go_on(
         ('[version]\nargv = ["{target}/release/nothing"]', "the build left no "),
     ],
 )
-def test_what_cannot_be_built_or_run_says_so(make_subject: MakeSubject, cache: Path, more: str, said: str) -> None:
+def test_a_failed_build_or_version_command_has_its_reason(
+    make_subject: MakeSubject, cache: Path, more: str, said: str
+) -> None:
     outcome = build_subjects([read_subject(make_subject("bad", more=more))], cache)["bad"]
     assert outcome.build is None
     assert said in str(outcome.error)

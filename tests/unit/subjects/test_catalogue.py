@@ -21,7 +21,7 @@ def test_the_four_clients_are_built_in() -> None:
     assert builtin_folder().is_dir()
 
 
-def test_whoever_checks_json_says_what_it_is_parsed_with() -> None:
+def test_every_client_that_checks_json_names_its_parser() -> None:
     for client in read_catalogue().of_kind(SubjectKind.CLIENT):
         assert bool(client.json_parser) == ("json" in client.capabilities.check), client.id
 
@@ -202,7 +202,9 @@ def test_the_claims_of_a_server_are_read(tmp_path: Path) -> None:
         ('"server"', '"client"', "only a server has endpoints, threads and workers to claim"),
     ],
 )
-def test_a_mistake_in_the_claims_of_a_server_is_told(tmp_path: Path, line: str, replacement: str, said: str) -> None:
+def test_a_mistake_in_the_claims_of_a_server_is_reported(
+    tmp_path: Path, line: str, replacement: str, said: str
+) -> None:
     with pytest.raises(InvalidSubject, match=re.escape(said)):
         read_subject(write(tmp_path, SERVER.replace(line, replacement, 1)))
 

@@ -109,12 +109,15 @@ def test_an_old_program_names_what_was_found() -> None:
 
 
 @pytest.mark.parametrize("path", ["/bin", "/bin:/usr/sbin"])
-def test_servers_are_found_where_an_ordinary_user_does_not_look(path: str) -> None:
-    assert program_path({"PATH": path}).split(":").count("/usr/sbin") == 1
+def test_servers_are_found_where_an_ordinary_user_does_not_look(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", path)
+    assert program_path().split(":").count("/usr/sbin") == 1
 
 
-def test_a_net_sdk_of_ones_own_is_found_after_the_machines() -> None:
-    folders = program_path({"PATH": "/bin", "DOTNET_ROOT": "/home/me/.dotnet"}).split(":")
+def test_a_net_sdk_of_ones_own_is_found_after_the_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/bin")
+    monkeypatch.setenv("DOTNET_ROOT", "/home/me/.dotnet")
+    folders = program_path().split(":")
     assert folders.index("/bin") < folders.index("/home/me/.dotnet")
 
 

@@ -10,7 +10,7 @@ from httpdyno.errors import Interrupted
 from httpdyno.model import Need, Subject, SubjectKind
 from httpdyno.subjects import provision
 from httpdyno.subjects.needs import ProgramVersion, check_needs, recipe_for, wheel_recipe
-from httpdyno.subjects.provision import Provision, ProvisionEvent, ProvisionState, plan_provision, provide
+from httpdyno.subjects.provision import Provision, ProvisionState, plan_provision, provide
 
 
 def subject(*needs: str, unavailable: str = "") -> Subject:
@@ -103,10 +103,14 @@ mkdir -p "$2/inside" && printf '#!/bin/sh\\n' > "$2/inside/tool" && chmod +x "$2
 
 
 def carried_out(provision: Provision, cache: Path) -> dict[str, ProvisionState]:
-    news: list[ProvisionEvent] = []
-    provide(provision, cache, tell=news.append)
-    assert all(event.log.is_file() for event in news)
-    return {event.name: event.state for event in news}
+    states: dict[str, ProvisionState] = {}
+
+    def tell(name: str, state: ProvisionState, log: Path) -> None:
+        assert log.is_file()
+        states[name] = state
+
+    provide(provision, cache, tell=tell)
+    return states
 
 
 def test_lists_are_fetched_when_the_first_try_fails(fake_programs: Path) -> None:
@@ -140,6 +144,6 @@ def test_an_interruption_ends_what_runs(fake_programs: Path) -> None:
     (fake_programs / "programs" / "uv").write_text("#!/bin/sh\nexec sleep 600\n", encoding="utf-8")
     wheel = wheel_recipe("slow==1", {"slow": "slow"})
     answers = iter([False, False, True])
-    with pytest.raises(Interrupted, match="toolchains were being installed"):
-        provide(Provision(wheels=(wheel,)), fake_programs / "cache", tell=lambda _: None, stop=lambda: next(answers))
+    with pytest.raises(Interrupted, match="installing toolchains"):
+        provide(Provision(wheels=(wheel,)), fake_programs / "cache", tell=lambda *_: None, stop=lambda: next(answers))
     assert not (fake_programs / "cache" / "toolchains" / "slow==1").exists()

@@ -1,17 +1,17 @@
-"""The axes of the capacity question: the quantities that vary, the values that are asked for, and their format."""
+"""The axes of the capacity question: the quantities that vary, their values, and the format of values."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import prod
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.capacity.figures import CapacityPoint
 from httpdyno.experiments.options import parse_values
 from httpdyno.model import (
     Link,
-    LinkPath,
     Loop,
     format_exact,
     format_rate,
@@ -22,7 +22,6 @@ from httpdyno.model import (
 from httpdyno.model.link import DEFAULT_QUEUE_NS, HOUR_NS, RATES_BITS_PER_S
 
 _COUNT: Final = re.compile(r"[0-9]{1,7}")
-_LARGEST_BYTES: Final = 1024**3
 _Units = tuple[tuple[str, int], ...]
 _SIZES: Final[_Units] = (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10), ("B", 1))
 _TIMES: Final[_Units] = (("s", 10**9), ("ms", 10**6), ("us", 10**3))
@@ -35,20 +34,15 @@ Value = int | None
 
 def shown_size(size_bytes: int) -> str:
     """Write a size with all of its digits: ``0 B``, ``100 KiB``, ``1000 B``."""
-    return _shown(size_bytes, _SIZES, ("B", 1))
+    return _format_exactly(size_bytes, _SIZES, ("B", 1))
 
 
-def _shown_time(time_ns: int) -> str:
-    return _shown(time_ns, _TIMES, ("ms", 10**6))
-
-
-def _shown(value: int, units: _Units, otherwise: tuple[str, int]) -> str:
+def _format_exactly(value: int, units: _Units, otherwise: tuple[str, int]) -> str:
     unit, factor = next((one for one in units if value and value % one[1] == 0), otherwise)
     return f"{format_exact(value / factor)} {unit}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
+class _Scale(NamedTuple):
     units: _Units
     """The largest first."""
     shown: Callable[[int], str]
@@ -65,7 +59,8 @@ class Quantity:
     """Its field of a ``CapacityPoint``."""
     axis: str
     """Its field of ``Axes``."""
-    read: Callable[[str], int]
+    read: Callable[..., int]
+    """Read one value; the name of the option is for errors."""
     scale: _Scale
     title: str
     wording: str = "{}"
@@ -80,7 +75,7 @@ class Quantity:
 
     def values(self, text: str) -> tuple[int, ...]:
         """Read a list of values."""
-        return parse_values(text, self.read, name=self.option)
+        return parse_values(text, partial(self.read, name=self.option), name=self.option)
 
     def text(self, values: Iterable[Value]) -> str | None:
         """Write a list so that ``values`` reads it; None without limits."""
@@ -118,59 +113,45 @@ class Quantity:
         return f"{self.title}, {unit}" if unit else self.title, labels
 
 
-def _time(text: str, option: str) -> int:
-    # Without a unit `100` might be meant as seconds by one and as milliseconds by another.
-    return 0 if text == "0" else parse_duration_ns(text, bare_unit="none", name=option)
-
-
-def _link_time(option: str, most_hours: int) -> Callable[[str], int]:
-    def read(text: str) -> int:
-        time_ns = _time(text, option)
-        if time_ns > most_hours * HOUR_NS:
-            raise InvalidValue(f"{option}: {text[:60]!r} is longer than on any link; write {most_hours}h or less")
-        return time_ns
+def _reader(parse: Callable[..., int], allowed: range, remedy: str) -> Callable[..., int]:
+    def read(text: str, *, name: str) -> int:
+        value = parse(text, name=name)
+        if value not in allowed:
+            raise InvalidValue(f"{name}: {text[:60]!r} {remedy}")
+        return value
 
     return read
 
 
-def _link_rate(text: str) -> int:
-    rate = parse_rate_bits_per_s(text, name="--link-rate")
-    if rate not in RATES_BITS_PER_S:
-        raise InvalidValue(f"--link-rate: {text[:60]!r} is not a rate of a link; write 1kbit to 1tbit, like 100mbit")
-    return rate
+def _parse_time(text: str, *, name: str) -> int:
+    # Without a unit, `100` can mean seconds or milliseconds.
+    return 0 if text == "0" else parse_duration_ns(text, bare_unit="none", name=name)
 
 
-def _count(text: str) -> int:
-    if not _COUNT.fullmatch(text) or int(text) < 1:
-        raise InvalidValue(f"--concurrency: {text[:60]!r} is not understood; write whole numbers from 1 on, like 200")
-    return int(text)
+def _parse_count(text: str, *, name: str) -> int:
+    del name
+    return int(text) if _COUNT.fullmatch(text) else 0
 
 
-def _size(text: str) -> int:
-    size = parse_size_bytes(text, name="--size")
-    if size > _LARGEST_BYTES:
-        raise InvalidValue(f"--size: {text[:60]!r} is more than a web serves; at most {shown_size(_LARGEST_BYTES)}")
-    return size
-
-
-def _delay(text: str) -> int:
-    delay = _time(text, "--delay")
-    if delay % 10**6 or delay > HOUR_NS:
-        raise InvalidValue(
-            f"--delay: {text[:60]!r} is no wait of a server; write whole milliseconds, up to an hour, like 100ms"
-        )
-    return delay
-
-
+_size: Final = _reader(parse_size_bytes, range(2**30 + 1), "is more than a web serves; at most 1 GiB")
+_delay: Final = _reader(
+    _parse_time,
+    range(0, HOUR_NS + 1, 10**6),
+    "is not a delay of the server; write whole milliseconds, up to an hour, like 100ms",
+)
+# Each direction of a link can take an hour.
+_rtt: Final = _reader(_parse_time, range(2 * HOUR_NS + 1), "is longer than on any link; write 2h or less")
+_queue: Final = _reader(_parse_time, range(HOUR_NS + 1), "is longer than on any link; write 1h or less")
+_link_rate: Final = _reader(
+    parse_rate_bits_per_s, RATES_BITS_PER_S, "is not a rate of a link; write 1kbit to 1tbit, like 100mbit"
+)
+_count: Final = _reader(_parse_count, range(1, 10**7), "is not understood; write whole numbers from 1 on, like 200")
 _SIZE: Final = _Scale(_SIZES, shown_size)
-_TIME: Final = _Scale(_TIMES, _shown_time)
+_TIME: Final = _Scale(_TIMES, lambda time_ns: _format_exactly(time_ns, _TIMES, ("ms", 10**6)))
 SIZE: Final = Quantity("size", "size_bytes", "sizes_bytes", _size, _SIZE, "size")
 DELAY: Final = Quantity("delay", "delay_ns", "delays_ns", _delay, _TIME, "delay", "delay {}", "delay of the server")
-# A link has up to an hour each way.
-ROUND_TRIP: Final = Quantity(
-    "rtt", "round_trip_ns", "round_trips_ns", _link_time("--rtt", 2), _TIME, "rtt", "rtt {}", "round-trip time"
-)
-QUEUE: Final = Quantity("queue", "queue_ns", "queues_ns", _link_time("--queue", 1), _TIME, "queue", "queue {}")
+ROUND_TRIP: Final = Quantity("rtt", "round_trip_ns", "round_trips_ns", _rtt, _TIME, "rtt", "rtt {}", "round-trip time")
+QUEUE: Final = Quantity("queue", "queue_ns", "queues_ns", _queue, _TIME, "queue", "queue {}")
 _RATE: Final = _Scale(_RATES, format_rate)
 LINK_RATE: Final = Quantity(
     "link_rate", "rate_bits_per_s", "rates_bits_per_s", _link_rate, _RATE, "link", label="rate of the link"
@@ -210,7 +191,7 @@ class Axes:
         if not self.count:
             raise InvalidValue("capacity: an axis of the grid has no value")
         if not 0 <= self.loss < 1:
-            raise InvalidValue(f"--loss: a link that loses {self.loss * 100:g} % is none; write it like 0.1%")
+            raise InvalidValue(f"--loss: a link cannot lose {self.loss * 100:g} %; write it like 0.1%")
         limited = None not in self.rates_bits_per_s or self.link.up.rate_bits_per_s is not None
         if self.queues_ns != (None,) and not limited:
             raise InvalidValue("--queue: only a link with a rate has a queue; give a --link-rate, too")
@@ -218,8 +199,7 @@ class Axes:
 
     def values(self, quantity: Quantity) -> tuple[Value, ...]:
         """Return the values of one quantity."""
-        values: tuple[Value, ...] = getattr(self, quantity.axis)
-        return values
+        return tuple(getattr(self, quantity.axis))
 
     @property
     def count(self) -> int:
@@ -227,7 +207,7 @@ class Axes:
         return prod(len(self.values(quantity)) for quantity in QUANTITIES)
 
     def points(self) -> Iterator[CapacityPoint]:
-        """Return the points, the sizes as the fastest axis; each is made when it is asked for."""
+        """Generate the points; the sizes are the fastest axis."""
         return map(self.point, range(self.count))
 
     def point(self, number: int) -> CapacityPoint:
@@ -254,7 +234,11 @@ class Axes:
         if point.round_trip_ns != self.link.round_trip_ns:
             up, down = replace(up, delay_ns=half_ns), replace(down, delay_ns=point.round_trip_ns - half_ns)
         if point.rate_bits_per_s != down.rate_bits_per_s:
-            up, down = (_at_rate(path, point.rate_bits_per_s) for path in (up, down))
+            rate = point.rate_bits_per_s
+            up, down = (
+                replace(path, rate_bits_per_s=rate, queue_ns=rate and (path.queue_ns or DEFAULT_QUEUE_NS))
+                for path in (up, down)
+            )
         if point.queue_ns is not None:
             # If only one way has a rate, the queue is before that one.
             up, down = (replace(path, queue_ns=path.rate_bits_per_s and point.queue_ns) for path in (up, down))
@@ -286,11 +270,6 @@ class Axes:
             # Older runs have none.
             link=Link.parse(str(settings.get("link", "direct"))),
         )
-
-
-def _at_rate(path: LinkPath, rate_bits_per_s: int | None) -> LinkPath:
-    queue_ns = None if rate_bits_per_s is None else path.queue_ns or DEFAULT_QUEUE_NS
-    return replace(path, rate_bits_per_s=rate_bits_per_s, queue_ns=queue_ns)
 
 
 def name_of(point: CapacityPoint) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Final
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model import format_time, parse_duration_ns
-from httpdyno.model.record import FigureRecord, Recorded
+from httpdyno.model.record import FigureRecord, Recorded, measured
 from httpdyno.model.subject import Loop
 
 
@@ -17,11 +17,11 @@ class CapacityPoint(FigureRecord):
 
     prefix: ClassVar[str] = "point_"
 
-    size_bytes: Annotated[int, Recorded("content of each answer", unit="bytes")]
-    delay_ns: Annotated[int, Recorded("wait of the origin server before it answers", unit="ns")]
-    round_trip_ns: Annotated[int, Recorded("round-trip time of the link", unit="ns")]
+    size_bytes: Annotated[int, Recorded("content of each answer")]
+    delay_ns: Annotated[int, Recorded("wait of the origin server before it answers")]
+    round_trip_ns: Annotated[int, Recorded("round-trip time of the link")]
     rate_bits_per_s: Annotated[int | None, Recorded("rate of the link towards the subject; null: not limited")]
-    queue_ns: Annotated[int | None, Recorded("longest time that a packet may wait for the rate", unit="ns")]
+    queue_ns: Annotated[int | None, Recorded("longest time that a packet may wait for the rate")]
     concurrency: Annotated[int, Recorded("requests that may be in flight at once", type="int32")]
     loop: Annotated[Loop, Recorded("open: sent on a schedule; closed: sent after an answer")]
     target_per_s: Annotated[float | None, Recorded("right answers a second to hold", unit="1/s")]
@@ -44,49 +44,38 @@ class CapacitySummary(FigureRecord):
 
     answers: Annotated[int, Recorded("right answers that ended in the steady stretch")]
     errors: Annotated[int, Recorded("requests of the steady stretch that got no right answer")]
-    measured_ns: Annotated[int, Recorded("length of the steady stretch", unit="ns")]
-    per_s: Annotated[
-        float | None,
-        Recorded("right answers for each second of it; closed loop: the slope of their count over time", unit="1/s"),
-    ] = None
-    service_mean_ns: Annotated[float | None, Recorded("mean time from the actual send", unit="ns")] = None
-    response_p50_ns: Annotated[
-        float | None, Recorded("median time from the intended send; closed loop: from the actual send", unit="ns")
-    ] = None
-    response_p99_ns: Annotated[float | None, Recorded("99th percentile of the same time", unit="ns")] = None
-    response_max_ns: Annotated[float | None, Recorded("longest such time", unit="ns")] = None
-    errors_share: Annotated[float | None, Recorded("errors among all requests of the stretch, 0 to 1")] = None
-    held: Annotated[bool | None, Recorded("whether the rate and every clause of the objective were kept")] = None
-    why_not: Annotated[str | None, Recorded("first clause that was not kept, with its figure")] = None
-    limit: Annotated[
-        str | None,
-        Recorded("what limits the point: bandwidth, window, cpu, concurrency, origin, link or unknown"),
-    ] = None
-    limit_per_s: Annotated[float | None, Recorded("the most that this limit allows", unit="1/s")] = None
-    limit_text: Annotated[str | None, Recorded("the limit in one sentence")] = None
-    claimed_answers: Annotated[
-        int | None, Recorded("answers reported by a tool for its whole run; null for a client")
-    ] = None
-    claimed_per_s: Annotated[
-        float | None, Recorded("rate reported by a tool for its whole run; null for a client", unit="1/s")
-    ] = None
+    measured_ns: Annotated[int, Recorded("length of the steady stretch")]
+    per_s: float | None = measured(
+        "right answers for each second of it; closed loop: the slope of their count over time", unit="1/s"
+    )
+    service_mean_ns: float | None = measured("mean time from the actual send")
+    response_p50_ns: float | None = measured("median time from the intended send; closed loop: from the actual send")
+    response_p99_ns: float | None = measured("99th percentile of the same time")
+    response_max_ns: float | None = measured("longest such time")
+    errors_share: float | None = measured("errors among all requests of the stretch, 0 to 1")
+    held: bool | None = measured("whether the rate and every clause of the objective were kept")
+    why_not: str | None = measured("first clause that was not kept, with its figure")
+    limit: str | None = measured("what limits the point: bandwidth, window, cpu, concurrency, origin, link or unknown")
+    limit_per_s: float | None = measured("the most that this limit allows", unit="1/s")
+    limit_text: str | None = measured("the limit in one sentence")
+    claimed_answers: int | None = measured("answers reported by a tool for its whole run; null for a client")
+    claimed_per_s: float | None = measured("rate reported by a tool for its whole run; null for a client", unit="1/s")
 
     @property
     def figures(self) -> Mapping[str, float | None]:
-        """The figures that an objective can bound, as far as they are recorded, by their names there."""
-        return {
-            "p50": self.response_p50_ns,
-            "p99": self.response_p99_ns,
-            "mean": self.service_mean_ns,
-            "max": self.response_max_ns,
-            ERRORS: self.errors_share,
-        }
+        """The recorded figures that an objective can bound, by their names there."""
+        return {name: getattr(self, field) for name, field in RECORDED_FIGURES.items()}
 
 
 DEFAULT_OBJECTIVE: Final = "p99 < rtt + delay + 500ms, errors < 0.1%"
 FIGURES: Final = ("p50", "p90", "p99", "p99.9", "mean", "max", "errors")
 """Figures of an objective: percentiles, mean and maximum of the response times, and the share of errors."""
 ERRORS: Final = "errors"
+RECORDED_FIGURES: Final = {
+    **{"p50": "response_p50_ns", "p99": "response_p99_ns", "mean": "service_mean_ns", "max": "response_max_ns"},
+    ERRORS: "errors_share",
+}
+"""Fields of ``CapacitySummary``, by the names of figures in an objective."""
 _EXAMPLE: Final = f"write it like {DEFAULT_OBJECTIVE!r}"
 _CLAUSE: Final = re.compile(r"(?P<figure>[^\s<>=]+)\s*<\s*(?P<bound>[^<>=]*\S)", re.ASCII)
 _TERM: Final = re.compile(r"(?P<sign>[+-])\s*(?P<term>[^+-]+)")
@@ -140,14 +129,11 @@ class Objective:
 
     def broken(self, point: CapacityPoint, figures: Mapping[str, float | None]) -> Clause | None:
         """Return the first clause that a known figure breaks; None if there is none."""
-        return next(
-            (
-                clause
-                for clause in self.clauses
-                if (found := figures.get(clause.figure)) is not None and not found < clause.bound(point)
-            ),
-            None,
-        )
+        for clause in self.clauses:
+            found = figures.get(clause.figure)
+            if found is not None and not found < clause.bound(point):
+                return clause
+        return None
 
 
 def parse_objective(text: str, *, name: str = "--slo") -> Objective:
@@ -183,7 +169,7 @@ def _clause(text: str, name: str) -> Clause:
         return Clause(figure, bound, float(percent["percent"]) / 100)
     sums = _time(bound, name)
     if max(sums.values()) <= 0:
-        raise InvalidValue(f"{name}: nothing is faster than {bound[:40]!r}; {_EXAMPLE}")
+        raise InvalidValue(f"{name}: no answer can be faster than {bound[:40]!r}; {_EXAMPLE}")
     return Clause(figure, bound, sums[""], sums["rtt"], sums["delay"])
 
 

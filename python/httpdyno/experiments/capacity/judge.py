@@ -1,23 +1,24 @@
 """Judge capacity trials: whether a point was held, its margin, and the rules of validity."""
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from httpdyno.errors import EngineFailed
-from httpdyno.experiments.capacity.figures import ERRORS, CapacityPoint, CapacitySummary, Objective, parse_objective
+from httpdyno.experiments.capacity.figures import (
+    ERRORS,
+    RECORDED_FIGURES,
+    CapacityPoint,
+    CapacitySummary,
+    parse_objective,
+)
 from httpdyno.experiments.capacity.limits import (
     KEPT_SHARE,
-    Situation,
     add_limit,
     cap_to_link,
-    link_of,
-    link_was_as_asked,
 )
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.outcome import ToolArtifacts, ending_from_report, tool_ending
@@ -36,20 +37,17 @@ from httpdyno.judge.validity import RULES, Evidence, Reading, Rule, rules_for, w
 from httpdyno.judge.validity.readings import ON_SCHEDULE, drift
 from httpdyno.model import (
     Counters,
-    Link,
     Loop,
     Outcome,
     Tally,
-    Tone,
     ToolReport,
     Trial,
     TrialPlan,
     Validity,
     Verdict,
     counters_from_report,
-    records_of,
 )
-from httpdyno.stats import Int64Array, median, percentile
+from httpdyno.stats import Int64Array, percentile
 from httpdyno.stats.steadiness import warm_up_length
 
 Figures = Mapping[str, float | None]
@@ -66,19 +64,14 @@ def _figures(times_ns: Int64Array, errors_share: float | None) -> Figures:
     return ranks | {"mean": float(ordered.mean(dtype=np.float64)), "max": float(ordered[-1]), ERRORS: errors_share}
 
 
-def _with_figures(summary: CapacitySummary, figures: Figures) -> CapacitySummary:
-    return replace(
-        summary,
-        response_p50_ns=figures["p50"],
-        response_p99_ns=figures["p99"],
-        response_max_ns=figures["max"],
-        errors_share=figures[ERRORS],
-    )
+def _recorded(figures: Figures) -> dict[str, Any]:
+    """Return figures under their names in the record, except the mean, which is measured from the actual send."""
+    return {field: figures[name] for name, field in RECORDED_FIGURES.items() if name != "mean"}
 
 
-# At the beginning of a closed loop connections are opened, and all requests of the first round are sent at once; at the
-# end fewer and fewer are in flight. In between, a request is sent when an answer came: when answers came can be seen
-# from what was sent.
+# At the beginning of a closed loop connections open, and all requests of the first round are sent at once; at the end
+# fewer and fewer are in flight. In between, each answer triggers the next request, so the times of requests show those
+# of answers.
 _FEWEST_COMPLETIONS: Final = 3
 """Fewest completions of a steady stretch."""
 _ROUNDS_LEFT: Final = 4
@@ -102,13 +95,13 @@ class ClosedStretch:
 def sampled_stretch(samples: pl.DataFrame, *, concurrency: int, ended_at_ns: int | None = None) -> ClosedStretch | None:
     """Find the steady stretch in a client's samples; it ends when the list was exhausted, or at the deadline.
 
-    ``samples`` have ``start_ns`` and ``duration_ns``, null where a URL has no line. ``ended_at_ns``: when the client
-    ended; None: with its last line. None of fewer than three lines.
+    ``samples`` have ``start_ns`` and ``duration_ns``, null where a URL has no line. ``ended_at_ns`` is when the client
+    ended; None: with its last line. Return None for fewer than three lines.
 
     References
     ----------
-    Little, A proof for the queuing formula L = lambda W (1961), Operations Research 9(3): no more answers a second come
-    than are in flight, divided by the mean time of one.
+    Little, A proof for the queuing formula L = lambda W (1961), Operations Research 9(3): the rate is at most the
+    number in flight over the mean time of an answer.
     """
     printed = samples.select("start_ns", "duration_ns").drop_nulls()
     if len(printed) < _FEWEST_COMPLETIONS:
@@ -118,7 +111,7 @@ def sampled_stretch(samples: pl.DataFrame, *, concurrency: int, ended_at_ns: int
     begun_ns, all_ends = int(starts.min()), starts + durations
     ends = np.sort(all_ends)
     if is_exhausted and len(ends) >= (1 + _ROUNDS_COMPARED) * concurrency:
-        # Those that were followed by another start: with the last of them the list was exhausted.
+        # Another request followed each of these; after the last of them the list was exhausted.
         ends = ends[: len(ends) - concurrency]
     stretch = _stretch(ends, concurrency, begun_ns=begun_ns)
     if stretch is None:
@@ -128,7 +121,7 @@ def sampled_stretch(samples: pl.DataFrame, *, concurrency: int, ended_at_ns: int
         stretch = replace(stretch, per_s=min(stretch.per_s, concurrency * 1e9 / mean_ns))
     silent_ns = 0 if ended_at_ns is None else ended_at_ns - int(all_ends.max())
     if not is_exhausted and ended_at_ns is not None and stretch.per_s * silent_ns / 1e9 > concurrency:
-        # No request of a closed loop waits longer than a round but where nothing comes any more.
+        # A request of a closed loop waits longer than a round only if answers have stopped.
         per_s = len(printed) * 1e9 / (ended_at_ns - begun_ns)
         return ClosedStretch(begun_ns, ended_at_ns, min(stretch.per_s, per_s), is_silent=True)
     return stretch
@@ -137,8 +130,8 @@ def sampled_stretch(samples: pl.DataFrame, *, concurrency: int, ended_at_ns: int
 def sent_stretch(arrivals_ns: Int64Array, *, concurrency: int) -> ClosedStretch | None:
     """Find the steady stretch of a closed-loop tool in the arrivals at the origin.
 
-    Arrivals come in any order; each after the first round stands for an answer that came half a round trip before. None
-    of fewer than three requests beyond the first round.
+    Arrivals come in any order; each after the first round stands for an answer that came half a round trip before.
+    Return None for fewer than three requests beyond the first round.
     """
     arrivals = np.sort(arrivals_ns)
     answers = arrivals[concurrency:]
@@ -148,10 +141,10 @@ def sent_stretch(arrivals_ns: Int64Array, *, concurrency: int) -> ClosedStretch 
 def _stretch(ends: Int64Array, concurrency: int, *, begun_ns: int) -> ClosedStretch | None:
     """Count whole rounds of completions, and fit a line through their count over time.
 
-    Where answers are few and long, a count between two moments says when they happened to end: of answers in step (all
-    of a round at once, as with a constant think time) a part of a round too many or too few, behind a full queue that
-    is shared unfairly a tenth of them. The slope of a line through all of them is exact of answers in step, and of an
-    unfair queue three times as sure as the count.
+    Where answers are few and long, a count between two moments depends on when they happened to end. If all answers of
+    a round come at once, as with a constant delay, it is wrong by a part of a round; behind a full queue that is shared
+    unfairly, by a tenth. The slope of a line through all of them is exact in the first case, and three times as precise
+    as the count in the second.
     """
     first = concurrency if len(ends) >= (1 + _ROUNDS_LEFT) * concurrency else 0
     rounds = (len(ends) - first) // concurrency
@@ -206,9 +199,9 @@ def summarise_open(
 ) -> tuple[CapacitySummary, Figures]:
     """Compute the figures of an open loop from its samples.
 
-    The steady stretch ends with the schedule. What was due in it has response times and errors; right answers that came
-    in it are the rate. A request without an answer has waited at least until the end of the trial: it counts with that,
-    so that a stall is not left out for being too long.
+    The steady stretch ends with the schedule. Requests that were due in it give response times and errors; right
+    answers that came in it give the rate. A request without an answer counts as one that waited until the end of the
+    trial, so that a long stall is not left out.
 
     ``samples`` have a row for each URL of the series: ``url``, ``start_ns``, ``duration_ns`` (null where it was not
     reached) and ``verdict``; rows beyond the schedule are left out. The summary has no judgement yet.
@@ -246,15 +239,15 @@ def summarise_open(
         # Answers beyond the due ones belong to earlier requests: catching up is not a higher rate.
         per_s = min(_per_s(ends[answered], end_ns - begin_ns, concurrency), schedule.rate_per_s)
         service_mean_ns = float((ends - starts)[answered].mean())
-    summary = CapacitySummary(answers, errors, end_ns - begin_ns, per_s, service_mean_ns)
-    return _with_figures(summary, figures), figures
+    length_ns = end_ns - begin_ns
+    return CapacitySummary(answers, errors, length_ns, per_s, service_mean_ns, **_recorded(figures)), figures
 
 
 def _begin_ns(due: Int64Array, ends: Int64Array, response: Int64Array, schedule: Schedule) -> int:
     """Find the start of the steady stretch, which covers at least half of the schedule.
 
-    The warm-up is over by MSER-5 on the response times of requests in the order in which they were due, and not before
-    the first of them can have been answered.
+    MSER-5 on the response times, in the order in which requests were due, gives the end of the warm-up; it is not
+    before the first answer can have come.
     """
     bins = min(_MOST_BINS, len(response) // _FEWEST_A_BIN)
     warm_up = 0
@@ -264,7 +257,7 @@ def _begin_ns(due: Int64Array, ends: Int64Array, response: Int64Array, schedule:
         warm_up = warm_up_length(means) * size
     settled = schedule.started_at_ns + int(np.median(response[warm_up:]))
     if warm_up:
-        # Late ones of the warm-up are no part of it either: they would be too many answers at its beginning.
+        # Late answers of the warm-up do not count either: they would raise the rate at the beginning.
         settled = max(settled, int(due[warm_up]), percentile(np.sort(ends[:warm_up]), _NEARLY_ALL))
     return min(settled, (schedule.started_at_ns + schedule.end_ns) // 2)
 
@@ -272,9 +265,9 @@ def _begin_ns(due: Int64Array, ends: Int64Array, response: Int64Array, schedule:
 def _per_s(ends: Int64Array, length_ns: int, concurrency: int) -> float:
     """Return the answers a second of a stretch.
 
-    Where all slots are busy answers come in step, so that one round more or less would lie within the stretch by
-    chance: whole rounds are counted over the time that they took. What came in the whole stretch bounds it, as there
-    may have been a silence at its end.
+    Where all slots are busy, answers of a round come together, and chance decides whether one round more lies within
+    the stretch: whole rounds are counted over the time that they took. The rate of the whole stretch is an upper bound,
+    as there may have been a silence at its end.
     """
     overall = len(ends) * 1e9 / length_ns
     if len(ends) < _FEW_ROUNDS * concurrency:
@@ -285,9 +278,9 @@ def _per_s(ends: Int64Array, length_ns: int, concurrency: int) -> float:
 
 
 _JITTER_NS: Final = 30_000_000
-_FEW: Final = 2
+_FEW_ANSWERS: Final = 2
 """Tolerance of a short stretch, which cannot resolve 1 %: 30 ms, or two answers, at its ends are chance."""
-_OF_MACHINE: Final = frozenset({Validity.ORIGIN_LIMITED, Validity.LINK_LIMITED, Validity.DISTURBED, Validity.UNSTEADY})
+_BY_MACHINE: Final = frozenset({Validity.ORIGIN_LIMITED, Validity.LINK_LIMITED, Validity.DISTURBED, Validity.UNSTEADY})
 
 
 def conclude_trial(trial: Trial, plan: TrialPlan, figures: Figures, rules: Sequence[Rule]) -> Trial:
@@ -296,7 +289,7 @@ def conclude_trial(trial: Trial, plan: TrialPlan, figures: Figures, rules: Seque
     point, summary = plan.condition.get(CapacityPoint), trial.get(CapacitySummary)
     if point is None or summary is None:
         return trial
-    held, why_not = _held(trial, summary, point, figures)
+    held, why_not = _judge_point(trial, summary, point, figures)
     return add_limit(trial.having(replace(summary, held=held, why_not=why_not)))
 
 
@@ -308,10 +301,10 @@ def is_reliable(trial: Trial) -> bool:
     """
     summary = trial.get(CapacitySummary)
     held = summary is not None and summary.held
-    return bool(rankable_trials([trial]) or (held and trial.outcome is Outcome.OK and trial.validity in _OF_MACHINE))
+    return bool(rankable_trials([trial]) or (held and trial.outcome is Outcome.OK and trial.validity in _BY_MACHINE))
 
 
-def _at_its_distance(point: CapacityPoint, trial: Trial) -> CapacityPoint:
+def at_measured_distance(point: CapacityPoint, trial: Trial) -> CapacityPoint:
     """Return the point with the round-trip time for the objective: on a real network, the measured one."""
     against = trial.counters.against
     if against is None or against.rtt_min_ns is None:
@@ -319,7 +312,7 @@ def _at_its_distance(point: CapacityPoint, trial: Trial) -> CapacityPoint:
     return replace(point, round_trip_ns=against.rtt_min_ns)
 
 
-def _held(
+def _judge_point(
     trial: Trial, summary: CapacitySummary, point: CapacityPoint, figures: Figures
 ) -> tuple[bool | None, str | None]:
     if trial.outcome is Outcome.INTERRUPTED:
@@ -333,97 +326,10 @@ def _held(
         share = min(KEPT_SHARE, 1 - _JITTER_NS / summary.measured_ns)
         if point.loop is Loop.OPEN:
             # The rate of a closed loop does not count answers that came in time.
-            share = min(share, 1 - _FEW / (target * summary.measured_ns / 1e9))
+            share = min(share, 1 - _FEW_ANSWERS / (target * summary.measured_ns / 1e9))
         if summary.per_s < share * target:
             return False, f"{summary.per_s:,.0f} right answers a second, not {target:,.0f}"
-    return parse_objective(point.objective or "").judge(_at_its_distance(point, trial), figures)
-
-
-_NOTHING_KNOWN: Final = 0.5
-_DISTURBED: Final = 0.3
-_RATE_SPREAD: Final = 0.02
-_TIME_SPREAD: Final = 0.1
-_ERRORS_SPREAD: Final = 0.5
-"""Variation between trials: standard deviations of logarithms; largest for a share of few errors."""
-_DISTURBED_SPREAD: Final = 2.5
-"""Factor of the variation on a disturbed machine."""
-_LEAST_ERRORS: Final = 1e-5
-_LITTLE: Final = 0.05
-_OBSTACLES: Final = {
-    Validity.ORIGIN_LIMITED: _NOTHING_KNOWN,
-    Validity.GENERATOR_LIMITED: _NOTHING_KNOWN,
-    Validity.LINK_LIMITED: _NOTHING_KNOWN,
-    Validity.DISTURBED: _DISTURBED,
-    Validity.UNSTEADY: _DISTURBED,
-}
-"""Validities that can make a subject fail a point that it would hold."""
-_CAME_TO_LAW: Final = 0.97
-"""Share of the law's limit from which the law alone explains a failure."""
-_SURELY_LESS: Final = 0.95
-"""A point is impossible if the laws of links and queues allow at most this share of its rate."""
-
-
-def error_chance_of(trial: Trial, objective: Objective) -> float:
-    """Return the probability that a repeated trial would have the opposite result.
-
-    It is 0 far from every bound, and 1/2 for a trial without information: its result is unknown, or an instrument was
-    exhausted when it failed.
-    """
-    summary, point = trial.get(CapacitySummary), trial.get(CapacityPoint)
-    if trial.outcome is Outcome.INTERRUPTED or not link_was_as_asked(trial):
-        return _NOTHING_KNOWN
-    if trial.outcome is not Outcome.OK:
-        return _DISTURBED
-    if summary is None or point is None or summary.held is None:
-        return _NOTHING_KNOWN
-    by_law = failed_by_law(trial)
-    wider = _DISTURBED_SPREAD if trial.validity in _OBSTACLES and not by_law else 1.0
-    distances = [distance / wider for distance in _distances(summary, point, objective)]
-    if summary.held:
-        # A held point counts in spite of a disturbance.
-        least = _LITTLE if trial.validity in _OBSTACLES else 0.0
-        return max([least, *(_beyond(distance) for distance in distances if distance >= 0)])
-    least = _OBSTACLES.get(trial.validity, 0.0) if trial.validity else 0.0
-    return max(
-        min(least, _LITTLE) if by_law else least,
-        min((_beyond(-distance) for distance in distances if distance <= 0), default=0.0),
-    )
-
-
-def is_impossible(point: CapacityPoint, link: Link) -> bool:
-    """Return whether a point is impossible: its link or concurrency does not allow the rate."""
-    return point.target_per_s is not None and Situation(point, link).lawful_per_s < _SURELY_LESS * point.target_per_s
-
-
-def failed_by_law(trial: Trial) -> bool:
-    """Return whether a trial failed at a point that was impossible on any machine.
-
-    The laws allow far less than the rate; or they allow less, and the measured rate reached their limit.
-    """
-    summary, point = trial.get(CapacitySummary), trial.get(CapacityPoint)
-    if summary is None or point is None or summary.held is not False or point.target_per_s is None:
-        return False
-    lawful_per_s = Situation(point, link_of(trial, point)).lawful_per_s
-    came = (summary.per_s or 0.0) >= _CAME_TO_LAW * lawful_per_s
-    return lawful_per_s < (KEPT_SHARE if came else _SURELY_LESS) * point.target_per_s
-
-
-def _distances(summary: CapacitySummary, point: CapacityPoint, objective: Objective) -> Iterator[float]:
-    """Return the margin of each figure to its bound in standard deviations; negative: beyond the bound."""
-    if summary.per_s and point.target_per_s is not None and summary.per_s < KEPT_SHARE * point.target_per_s:
-        # A rate has no margin above its target: only a missed rate has a distance.
-        yield math.log(summary.per_s / (KEPT_SHARE * point.target_per_s)) / _RATE_SPREAD
-    for clause in objective.clauses:
-        bound, found = clause.bound(point), summary.figures.get(clause.figure)
-        if clause.figure == ERRORS and found is not None:
-            yield math.log(bound / max(found, _LEAST_ERRORS)) / _ERRORS_SPREAD
-        elif found and bound > 0:
-            yield math.log(bound / found) / _TIME_SPREAD
-
-
-def _beyond(deviations: float) -> float:
-    """Return the one-sided tail probability of a normal distribution at that many standard deviations."""
-    return 0.5 * math.erfc(deviations / math.sqrt(2))
+    return parse_objective(point.objective or "").judge(at_measured_distance(point, trial), figures)
 
 
 _NOTHING = CapacitySummary(answers=0, errors=0, measured_ns=0)
@@ -433,15 +339,14 @@ def judge_capacity(
     plan: TrialPlan,
     artifacts: TrialArtifacts,
     reference: Reference,
-    circumstances: Circumstances = NO_CIRCUMSTANCES,
-    *,
     rules: Sequence[Rule],
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
 ) -> JudgedTrial:
     """Judge one trial of one client at the point of its condition.
 
     The list is a series: each URL ends with its number.
     """
-    judged = judge_crawl(plan, artifacts, reference, circumstances, rules=rules)
+    judged = judge_crawl(plan, artifacts, reference, rules, circumstances)
     point = plan.condition.get(CapacityPoint)
     assert point is not None, "capacity conditions have a point"
     if judged.trial.outcome is Outcome.REFUSED:
@@ -484,8 +389,8 @@ def _closed(samples: pl.DataFrame, point: CapacityPoint, ended_at_ns: int | None
     answers, errors = len(times), ended - len(times)
     figures = _figures(times, errors / ended if ended else None)
     per_s = stretch.per_s * answers / ended if answers else None
-    summary = CapacitySummary(answers, errors, stretch.end_ns - stretch.begin_ns, per_s, figures["mean"])
-    return _with_figures(summary, figures), figures
+    length_ns = stretch.end_ns - stretch.begin_ns
+    return CapacitySummary(answers, errors, length_ns, per_s, figures["mean"], **_recorded(figures)), figures
 
 
 _ROUNDED: Final = 0.01
@@ -495,9 +400,8 @@ _ROUNDED: Final = 0.01
 def judge_capacity_tool(
     plan: TrialPlan,
     artifacts: ToolArtifacts,
-    circumstances: Circumstances = NO_CIRCUMSTANCES,
-    *,
     rules: Sequence[Rule],
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
 ) -> Trial:
     """Compute the figures of a tool's trial, and decide whether it held its point.
 
@@ -507,10 +411,10 @@ def judge_capacity_tool(
     """
     point = plan.condition.get(CapacityPoint)
     assert point is not None, "a tool is measured at a point"
-    counters = counters_from_report(artifacts.report)
     ending = ending_from_report(artifacts.report, artifacts.stderr)
     if ending.refused:
         return trial_refused(plan, artifacts.report, circumstances)
+    counters = counters_from_report(artifacts.report)
     outcome, reason, claimed = tool_ending(plan, ending, artifacts.text)
     circumstances = replace(circumstances, version=circumstances.version or _version(counters))
     trial = trial_not_run(plan, outcome, reason, circumstances, urls_given=counters.requests or 0)
@@ -526,14 +430,17 @@ def judge_capacity_tool(
         stretch = None if per_s is None else ClosedStretch(int(arrivals[0]), int(arrivals[-1]), per_s)
     figures = tool_figures(claimed)
     share = 1 - (figures[ERRORS] or 0.0)
-    summary = CapacitySummary(0, 0, 0, None, figures["mean"])
+    within = right = length_ns = 0
     if stretch is not None:
         within = int(((arrivals >= stretch.begin_ns) & (arrivals <= stretch.end_ns)).sum())
         right, length_ns = round(within * share), stretch.end_ns - stretch.begin_ns
-        summary = CapacitySummary(right, within - right, length_ns, stretch.per_s * share, figures["mean"])
-    claimed_per_s = claimed.stated_per_s or claimed.requests_per_s
-    summary = replace(summary, claimed_answers=claimed.requests, claimed_per_s=claimed_per_s)
-    trial = replace(trial.having(_with_figures(summary, figures)), tally=_tally(claimed, counters, point))
+    summary = CapacitySummary(
+        *(right, within - right, length_ns, None if stretch is None else stretch.per_s * share, figures["mean"]),
+        claimed_answers=claimed.requests,
+        claimed_per_s=claimed.stated_per_s or claimed.requests_per_s,
+        **_recorded(figures),
+    )
+    trial = replace(trial.having(summary), tally=_tally(claimed, counters, point))
     return conclude_trial(trial, plan, figures, rules)
 
 
@@ -583,142 +490,3 @@ CAPACITY_RULES: Final = rules_for(
     *(Evidence.ANSWERS, Evidence.ORIGIN, Evidence.LINK, Evidence.MACHINE, Evidence.PACE),
     own=[replace(rule, read=_drift) for rule in RULES if rule.read is drift],
 )
-
-
-_NEAR: Final = 0.9
-_PART: Final = 0.5
-_MUCH: Final = 10
-_OF_ITS_OWN: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.UNAVAILABLE, Outcome.REFUSED})
-_AGAINST_ALL: Final = frozenset({Validity.INCORRECT, Validity.UNVERIFIED})
-TONES: Final = (
-    (Tone.HELD, "held"),
-    (Tone.DOUBTFUL, "held only in some trials"),
-    (Tone.NEAR, "90 % of the rate, or more"),
-    (Tone.PART, "50 to 90 %"),
-    (Tone.LITTLE, "below 50 %"),
-    (Tone.UNKNOWN, "unreliable"),
-)
-"""Legend of the tones."""
-
-
-class Mark(StrEnum):
-    """Kinds of short texts about a point."""
-
-    NOTHING = ""
-    RATE = "rate"
-    SHARE = "share"
-    SLOW = "slow"
-    ERRORS = "errors"
-
-
-@dataclass(frozen=True, slots=True)
-class PointResult:
-    """One subject at one point."""
-
-    subject: str
-    point: CapacityPoint
-    tone: Tone
-    mark: Mark
-    """Kind of text that describes it, unless it is held."""
-    per_s: float | None
-    """Right answers a second, the median of its trials."""
-    p99_ns: float | None
-    trials: int
-    why: str | None
-    """Reason of the failure, or of an unknown result."""
-    limit: str | None
-    """Kind of its limit: bandwidth, window, cpu, ..."""
-    limit_text: str | None = None
-    """The same in one sentence, with figures."""
-
-    @property
-    def share(self) -> float | None:
-        """Share of the target rate that was reached; None without a target rate or a result."""
-        if self.per_s is None or self.point.target_per_s is None:
-            return None
-        return self.per_s / self.point.target_per_s
-
-    @property
-    def word(self) -> str:
-        """Short text for a cell: per cent of the rate; if the rate was kept, the failed requirement, like ``slow``."""
-        share = self.share or 0.0
-        if self.mark is Mark.SHARE and share >= _MUCH:
-            return f"{share:.0f}\u00d7"
-        if self.mark is Mark.SHARE:
-            # A missed rate never rounds to 100.
-            return f"{min(100 * share, 99) if _PART < share < KEPT_SHARE else 100 * share:.0f}"
-        return f"{self.per_s:,.0f}" if self.mark is Mark.RATE else self.mark.value
-
-
-def trials_by_point(trials: Iterable[Trial]) -> Mapping[tuple[str, CapacityPoint], list[Trial]]:
-    """Group trials by subject and point, in the order of their first trials; those without a point are skipped."""
-    groups: dict[tuple[str, CapacityPoint], list[Trial]] = {}
-    for trial in trials:
-        if trial.get(CapacityPoint) is not None:
-            groups.setdefault((trial.subject, trial[CapacityPoint]), []).append(trial)
-    return groups
-
-
-def point_results(trials: Iterable[Trial]) -> tuple[PointResult, ...]:
-    """Summarise the trials of each subject at each point, in the order of their first trials."""
-    return tuple(_found(subject, point, group) for (subject, point), group in trials_by_point(trials).items())
-
-
-def target_words(points: Sequence[PointResult]) -> str:
-    """Describe the target: ``2,000 requests a second``."""
-    targets = sorted({one.point.target_per_s for one in points if one.point.target_per_s is not None})
-    return f"{' or '.join(f'{target:,.6g}' for target in targets)} requests a second" if targets else ""
-
-
-def _found(subject: str, point: CapacityPoint, trials: Sequence[Trial]) -> PointResult:
-    counted = [
-        trial for trial in trials if trial.get(CapacitySummary) is not None and (is_reliable(trial) or _by_law(trial))
-    ]
-    # Unreliable results are shown, in brackets.
-    shown = records_of(CapacitySummary, counted or trials)
-    per_s = median(one.per_s for one in shown)
-    whys = [one.why_not for one in shown if one.why_not]
-    reasons = [*whys, *(trial.reason or trial.validity_reason for trial in trials)]
-    limit, limit_text = next(((one.limit, one.limit_text) for one in shown if one.limit), (None, None))
-    tone = _tone(point, trials, counted, per_s)
-    return PointResult(
-        subject=subject,
-        point=point,
-        tone=tone,
-        mark=_mark(point, per_s, [] if tone is Tone.DOUBTFUL else counted or trials),
-        per_s=per_s,
-        p99_ns=median(one.response_p99_ns for one in shown),
-        trials=len(trials),
-        why=next((reason for reason in reasons if reason), None),
-        limit=limit,
-        limit_text=limit_text,
-    )
-
-
-def _mark(point: CapacityPoint, per_s: float | None, trials: Sequence[Trial]) -> Mark:
-    if per_s is None or point.target_per_s is None:
-        return Mark.NOTHING if per_s is None else Mark.RATE
-    missed = [trial for trial in trials if trial.get(CapacitySummary) and trial[CapacitySummary].held is False]
-    if not missed or per_s < KEPT_SHARE * point.target_per_s:
-        return Mark.SHARE
-    # The first clause of the objective that does not hold.
-    objective, figures = parse_objective(point.objective or ""), missed[0][CapacitySummary].figures
-    broken = objective.broken(_at_its_distance(point, missed[0]), figures)
-    return Mark.ERRORS if broken is not None and broken.figure == ERRORS else Mark.SLOW
-
-
-def _by_law(trial: Trial) -> bool:
-    """Return whether a disturbed trial failed at a point that is impossible anyway."""
-    return trial.outcome is Outcome.OK and trial.validity not in _AGAINST_ALL and failed_by_law(trial)
-
-
-def _tone(point: CapacityPoint, trials: Sequence[Trial], counted: Sequence[Trial], per_s: float | None) -> Tone:
-    if any(trial.outcome not in _OF_ITS_OWN for trial in trials):
-        return Tone.LITTLE
-    held = [summary.held for summary in records_of(CapacitySummary, counted) if summary.held is not None]
-    if not held:
-        return Tone.UNKNOWN
-    if any(held):
-        return Tone.HELD if all(held) else Tone.DOUBTFUL
-    share = (per_s or 0.0) / (point.target_per_s or 1.0)
-    return Tone.NEAR if share >= _NEAR else Tone.PART if share >= _PART else Tone.LITTLE

@@ -1,9 +1,10 @@
 """Limits of the rate at a point: predictions, measurements, and their description in one sentence."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil, inf
 from typing import Final, Self
 
@@ -27,8 +28,8 @@ def segments(size_bytes: int, *, head_bytes: float = HEAD_BYTES, mtu_bytes: int 
 
 def wire_bytes(size_bytes: int, *, head_bytes: float = HEAD_BYTES, mtu_bytes: int = 1500) -> float:
     """Return the bytes of IP packets that carry an answer, its head included, when nothing is sent twice."""
-    count = segments(size_bytes, head_bytes=head_bytes, mtu_bytes=mtu_bytes)
-    return size_bytes + head_bytes + count * _IP_AND_TCP_BYTES
+    packets = segments(size_bytes, head_bytes=head_bytes, mtu_bytes=mtu_bytes)
+    return size_bytes + head_bytes + packets * _IP_AND_TCP_BYTES
 
 
 def round_trips(count: int, *, begins_with: int = INITIAL_WINDOW, at_most: int | None = None) -> int:
@@ -95,12 +96,8 @@ class Limit:
     kind: LimitKind
     per_s: float | None
     """Answers a second that it allows; None without a prediction."""
-    text: str = ""
-    """One sentence with the evidence; empty for predictions."""
-
-
-_NO_FIGURES: Final = CapacitySummary(0, 0, 0)
-_NO_COUNTS: Final = Counters()
+    text: str
+    """One sentence with the evidence."""
 
 
 @dataclass(frozen=True)
@@ -111,8 +108,8 @@ class Situation:
     link: Link
     subject: str = ""
     condition: str | None = None
-    summary: CapacitySummary = _NO_FIGURES
-    counters: Counters = _NO_COUNTS
+    summary: CapacitySummary = field(default_factory=partial(CapacitySummary, 0, 0, 0))
+    counters: Counters = field(default_factory=Counters)
 
     @classmethod
     def of(cls, trial: Trial) -> Self | None:
@@ -138,9 +135,9 @@ class Situation:
         return self.target > 0 and self.per_s >= KEPT_SHARE * self.target
 
     @property
-    def rate_bits_per_s(self) -> int | None:
-        """Of the link, towards the subject."""
-        return self.link.down.rate_bits_per_s
+    def rate_bits_per_s(self) -> float:
+        """Of the link, towards the subject; infinite without a limit."""
+        return self.link.down.rate_bits_per_s or inf
 
     @cached_property
     def head_bytes(self) -> float:
@@ -158,9 +155,9 @@ class Situation:
         return wire_bytes(self.point.size_bytes, head_bytes=self.head_bytes, mtu_bytes=self.link.mtu_bytes)
 
     @property
-    def utilisation(self) -> float | None:
-        """Share of the link's rate used by right answers; None: the link has no rate."""
-        return None if self.rate_bits_per_s is None else self.bits_per_s(self.per_s) / self.rate_bits_per_s
+    def utilisation(self) -> float:
+        """Share of the link's rate used by right answers; 0 for a link without a limit."""
+        return self.bits_per_s(self.per_s) / self.rate_bits_per_s
 
     def bits_per_s(self, per_s: float) -> float:
         """Return the link rate that this many answers a second need."""
@@ -168,10 +165,10 @@ class Situation:
 
     def _round_trips(self, *, idle_s: float | None) -> int:
         """Return the round trips of an answer after so long an idle time; None: the first of its connection."""
-        count = segments(self.point.size_bytes, head_bytes=self.head_bytes, mtu_bytes=self.link.mtu_bytes)
-        send_bytes = self.counters.tcp_wmem_max_bytes or _SEND_BUFFER_BYTES
-        receive_bytes = self.counters.tcp_rmem_max_bytes or _RECEIVE_BUFFER_BYTES
-        at_most = int(min(send_bytes, _WINDOW_SHARE * receive_bytes) / self.link.mtu_bytes)
+        counters, mtu_bytes = self.counters, self.link.mtu_bytes
+        count = segments(self.point.size_bytes, head_bytes=self.head_bytes, mtu_bytes=mtu_bytes)
+        receive_bytes = _WINDOW_SHARE * (counters.tcp_rmem_max_bytes or _RECEIVE_BUFFER_BYTES)
+        at_most = int(min(counters.tcp_wmem_max_bytes or _SEND_BUFFER_BYTES, receive_bytes) / mtu_bytes)
         timeout_s = self.link.round_trip_ns / 1e9 + _LEAST_TIMEOUT_S
         window = INITIAL_WINDOW if idle_s is None else restart_window(count, idle_s=idle_s, timeout_s=timeout_s)
         return round_trips(count, begins_with=window, at_most=at_most)
@@ -188,23 +185,23 @@ class Situation:
 
     def least_s(self, round_trips: int) -> float:
         """Return the least time of an answer: delay, round trips, and its own time on the link."""
-        on_link_s = 0.0 if self.rate_bits_per_s is None else self.bits_per_s(1) / self.rate_bits_per_s
-        return (self.point.delay_ns + round_trips * self.link.round_trip_ns) / 1e9 + on_link_s
+        waits_ns = self.point.delay_ns + round_trips * self.link.round_trip_ns
+        return waits_ns / 1e9 + self.bits_per_s(1) / self.rate_bits_per_s
 
     @property
-    def bandwidth_per_s(self) -> float | None:
-        """Answers a second that the link can carry: its rate over the bits of an answer; None: it has no rate."""
-        return None if self.rate_bits_per_s is None else self.rate_bits_per_s / self.bits_per_s(1)
+    def bandwidth_per_s(self) -> float:
+        """Answers a second that the link can carry: its rate over the bits of an answer; infinite without a limit."""
+        return self.rate_bits_per_s / self.bits_per_s(1)
 
-    def _waiting(self, round_trips: int) -> float | None:
-        """Return the concurrency over the least time of an answer.
+    def _waiting_per_s(self, round_trips: int) -> float:
+        """Return the concurrency over the least time of an answer; infinite if it takes no time.
 
         References
         ----------
         Little, A proof for the queuing formula L = lambda W, Operations Research 9 (1961).
         """
         least_s = self.least_s(round_trips)
-        return self.point.concurrency / least_s if least_s > 0 else None
+        return self.point.concurrency / least_s if least_s > 0 else inf
 
     @cached_property
     def busy(self) -> tuple[int, float | None, float]:
@@ -229,8 +226,9 @@ class Situation:
         own = own or 0.0
         return own >= _BUSY_ENOUGH or (total >= _BUSY_ENOUGH and own >= total / 2)
 
-    def _full(self) -> float | None:
-        """Return the limit that the subject's CPUs would reach if they were always busy.
+    @property
+    def _cpu_per_s(self) -> float:
+        """The limit that the subject's CPUs would reach if they were always busy; infinite if it is not known.
 
         The rate is that of the whole trial, during which CPU use was recorded. The engine has no such limit: it spins
         to be on time, and a rule of validity detects an engine that is too slow.
@@ -243,23 +241,19 @@ class Situation:
         _, own, _ = self.busy
         watched_s = max((cpu.window_ns for cpu in self.counters.cpus or ()), default=0) / 1e9
         if not own or not self.cpu_full or not self.counters.requests or not watched_s:
-            return None
+            return inf
         return self.counters.requests / watched_s / own
 
     @cached_property
-    def limits(self) -> tuple[Limit, ...]:
-        """All known limits, the narrowest first; of equals, the one further from the subject."""
+    def limits(self) -> Mapping[LimitKind, float]:
+        """Answers a second that each known limit allows, the narrowest first; of equals, the one further away."""
         every = {
             LimitKind.BANDWIDTH: self.bandwidth_per_s,
-            LimitKind.CONCURRENCY: self._waiting(1),
-            LimitKind.WINDOW: self._waiting(self.round_trips) if self.round_trips > 1 else None,
-            LimitKind.CPU: self._full(),
+            LimitKind.CONCURRENCY: self._waiting_per_s(1),
+            LimitKind.WINDOW: self._waiting_per_s(self.round_trips) if self.round_trips > 1 else inf,
+            LimitKind.CPU: self._cpu_per_s,
         }
-        return tuple(
-            Limit(kind, per_s)
-            for kind, per_s in sorted(every.items(), key=lambda one: one[1] or 0)
-            if per_s is not None
-        )
+        return {kind: per_s for kind, per_s in sorted(every.items(), key=lambda one: one[1]) if per_s < inf}
 
     @property
     def lawful_per_s(self) -> float:
@@ -267,7 +261,7 @@ class Situation:
 
         The growth of windows depends on the kernel: limits that use it are measured.
         """
-        return min(self.bandwidth_per_s or inf, self._waiting(1) or inf)
+        return min(self.bandwidth_per_s, self._waiting_per_s(1))
 
 
 def link_of(trial: Trial, point: CapacityPoint) -> Link:
@@ -278,19 +272,41 @@ def link_of(trial: Trial, point: CapacityPoint) -> Link:
         return Link.symmetric(round_trip_ns=point.round_trip_ns, rate_bits_per_s=point.rate_bits_per_s)
 
 
+def is_impossible(point: CapacityPoint, link: Link) -> bool:
+    """Return whether a point is impossible: its link or concurrency does not allow the rate."""
+    return point.target_per_s is not None and Situation(point, link).lawful_per_s < _SURELY_LESS * point.target_per_s
+
+
+def failed_by_law(trial: Trial) -> bool:
+    """Return whether a trial failed at a point that was impossible on any machine.
+
+    The laws allow far less than the rate; or they allow less, and the measured rate reached their limit.
+    """
+    summary, point = trial.get(CapacitySummary), trial.get(CapacityPoint)
+    if summary is None or point is None or summary.held is not False or point.target_per_s is None:
+        return False
+    lawful_per_s = Situation(point, link_of(trial, point)).lawful_per_s
+    reached = (summary.per_s or 0.0) >= _REACHES_LAW * lawful_per_s
+    return lawful_per_s < (KEPT_SHARE if reached else _SURELY_LESS) * point.target_per_s
+
+
 KEPT_SHARE: Final = 0.99
 """Least share of right answers for a rate to be held: with less, the backlog grows without end."""
+_REACHES_LAW: Final = 0.97
+"""Share of the law's limit from which the law alone explains a failure."""
+_SURELY_LESS: Final = 0.95
+"""A point is impossible if the laws of links and queues allow at most this share of its rate."""
 _AGREES: Final = 0.85
 """Least ratio of measured to predicted rate at which a limit explains it; slow start and queues take the rest."""
 _REFUTES: Final = 1.05
 _MOST_UNCERTAIN: Final = 0.2
 _FULL: Final = 0.93
 """Share of use from which a resource counts as exhausted."""
-_AS_ASKED: Final = "held"
+_AS_REQUESTED: Final = "held"
 _COLD: Final = 1.25
 """Times that are at most this multiple of a connection's first answer may be those of first answers."""
 _MANY_OPENED: Final = 0.1
-_MANY_OTHERS: Final = 0.1
+_MANY_BY_OTHERS: Final = 0.1
 _MANY_DROPPED: Final = 0.001
 _INSTRUMENTS: Final = {Validity.ORIGIN_LIMITED: LimitKind.ORIGIN, Validity.LINK_LIMITED: LimitKind.LINK}
 
@@ -298,15 +314,17 @@ _INSTRUMENTS: Final = {Validity.ORIGIN_LIMITED: LimitKind.ORIGIN, Validity.LINK_
 def cap_to_link(trial: Trial) -> Trial:
     """Take no more answers than the link has room for.
 
-    Where many share a full link, some of them wait with half an answer while others get ahead: the count over a few
-    rounds grows faster than the link carries. Of a tool in an open loop, requests are counted, which a queue accepts.
-    An excess that no such round explains stays, and refutes the model.
+    Where many requests share a full link, some wait with half an answer while others get ahead: the count over a few
+    rounds grows faster than the link carries. For a tool in an open loop, requests are counted, which a queue accepts.
+    An excess that cannot be explained like this stays, and refutes the model.
     """
     situation = Situation.of(trial)
-    most = None if situation is None else situation.bandwidth_per_s
-    if situation is None or most is None or not most < situation.per_s <= _refuting(situation) * most:
+    if situation is None:
         return trial
-    return trial.having(replace(situation.summary, per_s=most))
+    most_per_s = situation.bandwidth_per_s
+    if not most_per_s < situation.per_s <= _refuting_ratio(situation) * most_per_s:
+        return trial
+    return trial.having(replace(situation.summary, per_s=most_per_s))
 
 
 def add_limit(trial: Trial) -> Trial:
@@ -323,17 +341,17 @@ def limit_of(trial: Trial) -> Limit | None:
     situation = Situation.of(trial)
     if situation is None:
         return None
-    measured, kept, most = situation.per_s, situation.kept, _refuting(situation)
+    measured, kept, most = situation.per_s, situation.kept, _refuting_ratio(situation)
     instrument = _INSTRUMENTS.get(trial.validity) if trial.validity else None
     if instrument is not None and not _is_conclusive(trial, situation, most):
         reason = trial.validity_reason or "the instrument was exhausted before the subject"
         return Limit(instrument, None, f"{reason}: no conclusion about the subject")
-    limits = [limit for limit in situation.limits if not (kept and limit.kind is LimitKind.CPU)]
+    limits = [one for one in situation.limits.items() if not (kept and one[0] is LimitKind.CPU)]
     if not limits:
         text = f"unknown: measured {_rate(measured)}; no limit is known; {_busy_text(situation)}"
         return None if kept else Limit(LimitKind.UNKNOWN, None, text)
-    kind, allowed = limits[0].kind, limits[0].per_s or 0.0
-    law = _law(situation, kind)
+    kind, allowed = limits[0]
+    law = _law_text(situation, kind)
     # The CPU limit is computed over the whole trial: the steady stretch cannot refute it.
     if measured > most * allowed and kind is not LimitKind.CPU:
         text = f"unknown: measured {_rate(measured)}, more than the {_rate(allowed)} that {kind} allows ({law})"
@@ -350,16 +368,16 @@ def limit_of(trial: Trial) -> Limit | None:
         }
         text = f"{kind}: {law}, {_rate(allowed)}; measured: {measured:,.0f}{wanted} a second{evidence.get(kind, '')}"
         return Limit(kind, allowed, text)
-    return _by_evidence(situation)
+    return _limit_by_evidence(situation)
 
 
-def link_was_as_asked(trial: Trial) -> bool:
+def link_was_as_requested(trial: Trial) -> bool:
     """Return whether the link of a trial passed its checks when it was measured, whatever its delays afterwards."""
     link = trial.counters.link
-    return trial.validity is not Validity.LINK_LIMITED or (link is not None and link.verdict == _AS_ASKED)
+    return trial.validity is not Validity.LINK_LIMITED or (link is not None and link.verdict == _AS_REQUESTED)
 
 
-def _refuting(situation: Situation) -> float:
+def _refuting_ratio(situation: Situation) -> float:
     """Return the ratio of measured to predicted rate that refutes a prediction.
 
     It includes the counting error of a rate: half a round, as answers begin before they end.
@@ -373,18 +391,18 @@ def _is_conclusive(trial: Trial, situation: Situation, most: float) -> bool:
 
     It is if links and queues explain the rate, or if the rate was held; never if the link failed its checks.
     """
-    lawful = next((limit.per_s for limit in situation.limits if limit.kind is not LimitKind.CPU), None)
+    lawful = next((per_s for kind, per_s in situation.limits.items() if kind is not LimitKind.CPU), None)
     explained = situation.kept or bool(lawful and _AGREES <= situation.per_s / lawful <= most)
-    return explained and link_was_as_asked(trial)
+    return explained and link_was_as_requested(trial)
 
 
-def _by_evidence(situation: Situation) -> Limit:
+def _limit_by_evidence(situation: Situation) -> Limit:
     """Find the exhausted resource when fewer answers came than any limit allows."""
-    limits = {limit.kind: limit.per_s or 0.0 for limit in situation.limits}
+    limits = situation.limits
     # The CPU limit is itself derived from the measurement.
     kind = next((kind for kind in limits if kind is not LimitKind.CPU), LimitKind.CPU)
     measured, mean_ns, slots = situation.per_s, situation.summary.service_mean_ns, situation.point.concurrency
-    foreseen = f"the model predicts {_rate(limits[kind])} ({_law(situation, kind)})"
+    foreseen = f"the model predicts {_rate(limits[kind])} ({_law_text(situation, kind)})"
     if situation.cpu_full:
         text = f"cpu: {_busy_text(situation)} at {_rate(measured)}; {foreseen}"
         return Limit(LimitKind.CPU, limits.get(LimitKind.CPU), text)
@@ -401,7 +419,7 @@ def _by_evidence(situation: Situation) -> Limit:
         flight = "" if in_flight is None else f", {in_flight:.0f} of {slots} in flight"
         return Limit(LimitKind.UNKNOWN, limits[kind], f"unknown: {found}; {_busy_text(situation)}{flight}")
     took = f"all {slots} slots were in use, but answers took {format_time(mean_ns)}"
-    # New connections, whose windows are small, are told from a subject that is slow itself.
+    # New connections have small windows: they explain times that a slow subject could explain, too.
     trips = situation.first_round_trips
     if trips > situation.round_trips + 1 and mean_ns <= _COLD * 1e9 * situation.least_s(trips):
         text = f"window: {took}: the first answer of a connection takes {trips} round trips, later ones less; {found}"
@@ -414,13 +432,12 @@ def _by_evidence(situation: Situation) -> Limit:
     return Limit(LimitKind.CONCURRENCY, measured, f"concurrency: {took}, {why}; {found}")
 
 
-def _law(situation: Situation, kind: LimitKind) -> str:
-    """Describe the limit's calculation."""
+def _law_text(situation: Situation, kind: LimitKind) -> str:
     point, trip = situation.point, format_time(situation.link.round_trip_ns)
     size = format_size(point.size_bytes)
     if kind is LimitKind.BANDWIDTH:
         wire = format_size(situation.wire_bytes)
-        return f"answers of {size} ({wire} of packets) over {format_rate(situation.rate_bits_per_s or 0)}"
+        return f"answers of {size} ({wire} of packets) over {format_rate(situation.link.down.rate_bits_per_s or 0)}"
     if kind is LimitKind.CONCURRENCY:
         waits = [f"a delay of {format_time(point.delay_ns)}"] if point.delay_ns else []
         waits += [f"a round trip of {trip}"] if situation.link.round_trip_ns else []
@@ -434,26 +451,23 @@ def _busy_text(situation: Situation) -> str:
     cpus, own, total = situation.busy
     if own is None:
         return "CPU use of the subject is unknown"
-    plural = "CPU" if cpus == 1 else f"{cpus} CPUs"
-    others = total - own
-    if others < _MANY_OTHERS:
+    plural, others = "CPU" if cpus == 1 else f"{cpus} CPUs", total - own
+    if others < _MANY_BY_OTHERS:
         return f"the subject's {plural} {_percent(own)} busy"
     return f"the subject's {plural} {_percent(total)} busy, {_percent(others)} by other programs"
 
 
 def _use_of_link(situation: Situation) -> str:
     used = situation.utilisation
-    if used is None:
-        return ""
     return f", the link {_percent(used)} full" if used <= 1 else ", the link full"
 
 
 def _sent_share(situation: Situation) -> float | None:
-    """Share of the link's rate sent towards the subject over the whole trial, including wrong answers."""
+    """Return the share of the link's rate sent towards the subject over the whole trial, including wrong answers."""
     counters = situation.counters
     carried = counters.link.down.bytes if counters.link else None
     sent_bytes = counters.received_bytes if carried is None else carried
-    if situation.rate_bits_per_s is None or sent_bytes is None or not counters.wall_ns:
+    if sent_bytes is None or not counters.wall_ns:
         return None
     return min(8 * sent_bytes / (situation.rate_bits_per_s * counters.wall_ns / 1e9), 1.0)
 
@@ -490,19 +504,19 @@ def capacity_sentences(trials: Iterable[Trial]) -> tuple[str, ...]:
     groups = [(kind, aimed) for kind in (LimitKind.BANDWIDTH, LimitKind.CONCURRENCY, LimitKind.WINDOW)]
     for subject in dict.fromkeys(one.subject for one in aimed):
         groups.append((LimitKind.CPU, [one for one in aimed if one.subject == subject]))
-    clearest = [(kind, _clearest(of, kind)) for kind, of in groups]
+    clearest = [(kind, _clearest_point(of, kind)) for kind, of in groups]
     sentences = [f"{kind}: {_NEEDS[kind](one)}" for kind, one in clearest if one is not None]
     unknown = [one for one in found if one.summary.limit == LimitKind.UNKNOWN]
-    for first in unknown[:1]:
-        where = first.condition or "its point"
+    if unknown:
+        first = unknown[0]
         sentences.append(
             f"the model does not explain {len(unknown)} of {len(found)} trials; the first is {first.subject} at "
-            f"{where}: {first.summary.limit_text}"
+            f"{first.condition or 'its point'}: {first.summary.limit_text}"
         )
     return tuple(sentences)
 
 
-def _clearest(found: Sequence[Situation], kind: LimitKind) -> Situation | None:
+def _clearest_point(found: Sequence[Situation], kind: LimitKind) -> Situation | None:
     """Return the point with the largest shortfall due to a limit; of equals, the one with the slowest link.
 
     A search skips points that their link cannot carry: then it is the point with the fullest link.
@@ -510,9 +524,9 @@ def _clearest(found: Sequence[Situation], kind: LimitKind) -> Situation | None:
     limited = [one for one in found if one.summary.limit == kind]
     missed = [one for one in limited if one.summary.held is False]
     if missed:
-        return min(missed, key=lambda one: (one.per_s / one.target, one.rate_bits_per_s or 0))
-    full = [one for one in limited if kind is LimitKind.BANDWIDTH and (one.utilisation or 0.0) >= _QUITE_FULL]
-    return max(full, key=lambda one: one.utilisation or 0.0, default=None)
+        return min(missed, key=lambda one: (one.per_s / one.target, one.link.down.rate_bits_per_s or 0))
+    full = [one for one in limited if kind is LimitKind.BANDWIDTH and one.utilisation >= _QUITE_FULL]
+    return max(full, key=lambda one: one.utilisation, default=None)
 
 
 def _evidence(one: Situation) -> str:
@@ -520,8 +534,7 @@ def _evidence(one: Situation) -> str:
 
 
 def _bandwidth(one: Situation) -> str:
-    """Describe the link rate that a size needs, and the size that a link rate allows."""
-    rate = one.rate_bits_per_s or 0
+    rate = one.link.down.rate_bits_per_s or 0
     fits = largest_size_bytes(rate, one.target, head_bytes=one.head_bytes, mtu_bytes=one.link.mtu_bytes)
     size = "not even empty answers" if fits is None else f"answers of {format_size(fits)} at most"
     return (
@@ -532,7 +545,6 @@ def _bandwidth(one: Situation) -> str:
 
 
 def _concurrency(one: Situation) -> str:
-    """Describe the required number of requests in flight."""
     waits_ns: float = one.point.delay_ns + one.link.round_trip_ns
     why = f"answers that wait {format_time(waits_ns)} for delay and distance"
     if one.target * waits_ns / 1e9 <= one.point.concurrency:
@@ -545,7 +557,6 @@ def _concurrency(one: Situation) -> str:
 
 
 def _window(one: Situation) -> str:
-    """Describe the rate of one connection over a distance."""
     least_s = (one.point.delay_ns + one.round_trips * one.link.round_trip_ns) / 1e9
     return (
         f"over {format_time(one.link.round_trip_ns)} an answer of {format_size(one.point.size_bytes)} takes "
@@ -556,7 +567,6 @@ def _window(one: Situation) -> str:
 
 
 def _cpu(one: Situation) -> str:
-    """Describe the CPU time that the rate would take a subject."""
     cpus, busy, _ = one.busy
     busy = busy or 0.0
     share = f"{100 * one.target / one.per_s * busy:,.0f} %" if one.per_s else "more than all"
@@ -577,13 +587,9 @@ _NEEDS: Final = {
 
 def largest_size_bytes(rate_bits_per_s: float, per_s: float, *, head_bytes: float, mtu_bytes: int) -> int | None:
     """Return the largest answer that a link can carry at a rate; None: not even empty answers fit."""
-    room = rate_bits_per_s / 8 / per_s
-    low, high = -1, _LARGEST_BYTES
-    while high - low > 1:
-        middle = (low + high) // 2
-        fits = wire_bytes(middle, head_bytes=head_bytes, mtu_bytes=mtu_bytes) <= room
-        low, high = (middle, high) if fits else (low, middle)
-    return low if low >= 0 else None
+    needed_bytes = partial(wire_bytes, head_bytes=head_bytes, mtu_bytes=mtu_bytes)
+    fitting = bisect_right(range(_LARGEST_BYTES), rate_bits_per_s / 8 / per_s, key=needed_bytes)
+    return fitting - 1 if fitting else None
 
 
 def rounded_rate(bits_per_s: float) -> str:

@@ -11,7 +11,6 @@ from httpdyno.experiments.options import (
     REPEAT,
     SEED,
     TIMEOUT,
-    Example,
     Group,
     Option,
     Verb,
@@ -111,10 +110,10 @@ VERB: Final = Verb(
     names="Clients and load tools, such as go-net-http.",
     kinds=(SubjectKind.CLIENT, SubjectKind.TOOL),
     examples=(
-        Example("httpdyno capacity go-net-http --rps 200 --size 50KiB", "is it held?"),
-        Example("httpdyno capacity wrk hey --delay 100ms", "tools, in a closed loop"),
-        Example("httpdyno capacity node-fetch --frontier --size 0,20KiB,...,200KiB", "search for the largest size"),
-        Example("httpdyno capacity go-net-http --link 4g --rps 50 --size 0,20KiB,...,200KiB", "over a given link"),
-        Example("httpdyno capacity --preset published-batch-4 --scale 1/10", "a published grid, at a tenth"),
+        ("httpdyno capacity go-net-http --rps 200 --size 50KiB", "is it held?"),
+        ("httpdyno capacity wrk hey --delay 100ms", "tools, in a closed loop"),
+        ("httpdyno capacity node-fetch --frontier --size 0,20KiB,...,200KiB", "search for the largest size"),
+        ("httpdyno capacity go-net-http --link 4g --rps 50 --size 0,20KiB,...,200KiB", "over a given link"),
+        ("httpdyno capacity --preset published-batch-4 --scale 1/10", "a published grid, at a tenth"),
     ),
 )

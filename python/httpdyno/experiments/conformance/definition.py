@@ -22,8 +22,6 @@ from httpdyno.model import (
 )
 from httpdyno.store import WebIdentity
 
-__all__ = ["DEFINITION"]
-
 _NAME: Final = "conformance"
 
 

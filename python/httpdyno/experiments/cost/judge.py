@@ -119,17 +119,14 @@ COST_RULES: Final = rules_for(Evidence.ANSWERS, Evidence.ORIGIN, Evidence.LINK, 
 BOUND_AT_MOST_NS: Final = 10_000_000
 """Largest error bound of another machine's stamps that are used: the CPU clock is read every 10 ms, not more often."""
 UNCHECKED: Final = "it reads the documents and checks none of them"
-_WRONG_DOCUMENT: Final = "check_failed"
-"""The engine's name of the error cause of a wrong document."""
 
 
 def judge_cost(
     plan: TrialPlan,
     artifacts: TrialArtifacts,
     reference: Reference,
-    circumstances: Circumstances = NO_CIRCUMSTANCES,
-    *,
     rules: Sequence[Rule],
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
 ) -> JudgedTrial:
     """Judge one trial of one client that was given documents to fetch, parse and check.
 
@@ -137,7 +134,7 @@ def judge_cost(
     status. A wrong document is caught if the client reports it as wrong. A client that accepted a wrong document
     verifies none of them, so that its trial is incorrect.
     """
-    judged = judge_crawl(plan, artifacts, reference, circumstances, rules=rules)
+    judged = judge_crawl(plan, artifacts, reference, rules, circumstances)
     if judged.trial.outcome is Outcome.REFUSED:
         return judged
     samples = judged.samples
@@ -157,12 +154,13 @@ def judge_cost(
     )
     summary = replace(summary, verified=verified, caught=caught, json_parser=plan.subject.json_parser or None)
     trial = judged.trial.having(summary)
-    missed = (samples["verdict"] == Verdict.MISSED_ERROR.value) & (samples["cause"] == _WRONG_DOCUMENT)
+    missed = (samples["verdict"] == Verdict.MISSED_ERROR.value) & (samples["cause"] == "check_failed")
     accepted = int(missed.sum())
     # Only one document in a thousand is wrong, which would be tolerated as an ordinary wrong answer.
     if accepted and trial.outcome is Outcome.OK:
-        wrong = f"{accepted:,} of {accepted + caught:,} wrong documents"
-        reason = f"it took {wrong} for right ones: its check does not check"
+        reason = (
+            f"it took {accepted:,} of {accepted + caught:,} wrong documents for right ones: its check does not check"
+        )
         trial = replace(trial, validity=Validity.INCORRECT, validity_reason=reason)
     return replace(judged, trial=trial)
 
@@ -189,7 +187,7 @@ def _summary(
     if arrivals is not None and len(arrivals) and bound_ns <= BOUND_AT_MOST_NS:
         clock, requests_ns = RequestClock.ORIGIN, arrivals["at_ns"].drop_nulls()
     split: dict[str, Any] = {}
-    cpu = None if requests_ns is None else CpuSeries.of(report)
+    cpu = CpuSeries.of(report)
     if cpu and requests_ns is not None and (spending := spending_of(cpu, requests_ns.to_numpy() - cpu.started_at_ns)):
         split = {
             "requests_timed_by": clock,
@@ -219,9 +217,8 @@ def _summary(
 def judge_cost_tool(
     plan: TrialPlan,
     artifacts: ToolArtifacts,
-    circumstances: Circumstances = NO_CIRCUMSTANCES,
-    *,
     rules: Sequence[Rule],  # noqa: ARG001  # nothing of a tool is verified: no rule can make it valid
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
 ) -> Trial:
     """Compute the figures of a tool's trial, which are shown but not ranked.
 

@@ -13,7 +13,6 @@ from httpdyno.experiments.options import (
     REPEAT,
     SEED,
     TIMEOUT,
-    Example,
     Option,
     Verb,
     preset_option,
@@ -63,9 +62,9 @@ VERB: Final = Verb(
     names="Clients and load tools. Default: the usual eleven of bench, ab and httperf.",
     kinds=(SubjectKind.CLIENT, SubjectKind.TOOL),
     examples=(
-        Example("httpdyno cost", "the eleven clients, ab and httperf"),
-        Example("httpdyno cost ruby-curb go-net-http --quick", "two, with 2,000 documents, once"),
-        Example("httpdyno cost java-httpclient --keepalive both --gzip both", "at each of four points"),
-        Example("httpdyno cost --preset published --peer apache", "as published, from Apache"),
+        ("httpdyno cost", "the eleven clients, ab and httperf"),
+        ("httpdyno cost ruby-curb go-net-http --quick", "two, with 2,000 documents, once"),
+        ("httpdyno cost java-httpclient --keepalive both --gzip both", "at each of four points"),
+        ("httpdyno cost --preset published --peer apache", "as published, from Apache"),
     ),
 )

@@ -1,23 +1,23 @@
 """Plan the cost experiment: its documents, clients, tools and server."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import ClassVar, Final
 
 from httpdyno.errors import InvalidValue, UsageError
-from httpdyno.experiments.against import negotiate_web, reject_conflicts
+from httpdyno.experiments.against import server_settings
 from httpdyno.experiments.cost.judge import Coding, CostPoint
 from httpdyno.experiments.cost.options import NAME, CostOptions
 from httpdyno.experiments.crawl.plan import HEADLINE
 from httpdyno.experiments.experiment import Beginning, Begun, Tell
 from httpdyno.experiments.options import stored_options
 from httpdyno.experiments.participants import find_peer, require_able
-from httpdyno.experiments.plan import ListedPlan, renumbered, schedule, usual_repeat
+from httpdyno.experiments.plan import ListedPlan, listed_blocks
 from httpdyno.experiments.restoring import OfOneWeb
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.web_answers import PEER_URL
-from httpdyno.model import Condition, Link, Subject, SubjectKind, UrlSeries, Workload
+from httpdyno.model import Condition, Subject, SubjectKind, UrlSeries, Workload
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.subjects.catalogue import Catalogue
 
@@ -65,17 +65,10 @@ class Cost(CostOptions, OfOneWeb):
             host = self.against or "http://cost.example"
             urls = f"{PEER_URL}/json?n=" if self.peer else f"{host}/json?coding={coding.value}&n="
             series = UrlSeries(urls, self.documents)
-            condition = Condition(
-                experiment=NAME,
-                web=self.web,
-                workload=Workload(series, timeout_s=self.timeout_s, keepalive=keepalive, check="json"),
-                seed=self.seed,
-                concurrency=1,
-                link=Link.parse(self.link),
-                link_seed=self.link_seed,
-                against=self.against,
+            workload = Workload(series, timeout_s=self.timeout_s, keepalive=keepalive, check="json")
+            condition = replace(
+                self.base_condition(NAME, workload, self.link, 1),
                 deadline_s=self.deadline_s,
-                memory_bytes=self.memory_bytes,
                 name=", ".join(words),
                 peer=self.peer,
                 receive_steering=self.against is None,
@@ -86,12 +79,8 @@ class Cost(CostOptions, OfOneWeb):
 
     def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
         """Interleave the trials of all subjects in blocks; subjects skip unsupported conditions."""
-        repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
-        planned = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
-        able = [plan for plan in planned if able_to(plan.subject, plan.condition)]
-        if not able:
-            raise InvalidValue("cost: no subject supports these settings; choose others, or other settings")
-        return ListedPlan(renumbered(able), {"repeat": repeat})
+        repeat, quick = self.repeat, self.quick
+        return listed_blocks(subjects, self.conditions(), repeat=repeat, quick=quick, seed=self.seed, able_to=able_to)
 
 
 def able_to(subject: Subject, condition: Condition) -> bool:
@@ -126,14 +115,14 @@ def choose_subjects(
 
     The second value has the default subjects that cannot take part, with the reasons.
     """
-    published = None if preset is None else find_preset(preset, NAME).subjects
     if names:
         subjects = catalogue.select(names)
-        for subject in subjects:
-            if reason := _unfit(subject):
+        for subject, reason in zip(subjects, map(_unfit, subjects), strict=True):
+            if reason:
                 raise UsageError(f"{subject.id}: {reason}; leave it out")
         return subjects, {}
-    if published is not None:
+    if preset is not None:
+        published = find_preset(preset, NAME).subjects
         return catalogue.select([name for name in published if name in catalogue.subjects]), {}
     usual = catalogue.usual(HEADLINE)
     tools = [catalogue.subjects[name] for name in _TOOLS if name in catalogue.subjects]
@@ -158,22 +147,10 @@ def make_cost(
     """Build the experiment; the engine gives the default seed of its web."""
     if peer is not None and options.web not in {None, _WEB}:
         raise UsageError(f"--web {options.web} conflicts with --peer {peer.id}: both set the server; give one of them")
-    against, name, seed = options.against, options.web or _WEB, options.seed
-    if against is not None:
-        reject_conflicts(link=options.link, peer=peer.id if peer else None)
-        there = negotiate_web(against, engine, tell, web=options.web, seed=seed)
-        against, name, seed = there.url, there.web, there.seed
-    web = engine.web(name, seed=seed)
-    resolved = {
-        "documents": _documents(options),
-        "against": against,
-        "peer": peer.id if peer else None,
-        "web": name,
-        "seed": web.seed,
-        "scale": options.scale if options.preset else None,
-    }
-    folder = str(peer.folder) if peer else None
-    cost = Cost(**(stored_options(options) | resolved), web_digest=web.digest, peer_folder=folder)
+    against, link, web, seed = options.against, options.link, options.web, options.seed
+    server = server_settings(engine, tell, against=against, link=link, peer=peer, web=web, seed=seed, default=_WEB)
+    amount = {"documents": _documents(options), "scale": options.scale if options.preset else None}
+    cost = Cost(**(stored_options(options) | amount | server))
     require_able(subjects, cost.conditions(), able_to, f"--keepalive {options.keepalive} --gzip {options.gzip}")
     return cost
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import compress, product
 from math import inf
+from operator import itemgetter
 from typing import Final
 
 from httpdyno.experiments.cost.judge import UNCHECKED, Coding, CostPoint, CostSummary, RequestClock
@@ -28,7 +29,6 @@ from httpdyno.model import (
     Metric,
     Note,
     Outcome,
-    Ranking,
     Scale,
     Series,
     Table,
@@ -40,14 +40,12 @@ from httpdyno.model import (
     records_of,
 )
 from httpdyno.published import published_table, stacked
-from httpdyno.report.sections.charts import ConditionTrials, memory_chart, ranking_chart, ratio_chart, stacked_chart
+from httpdyno.report.sections.charts import ConditionTrials, memory_chart, ranking_charts, stacked_chart
 from httpdyno.stats import median
-from httpdyno.store import Run
 
 _INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
 _S: Final = 1e-9
 _MS: Final = 1e-6
-_MEGABYTE: Final = 1e-6
 _cost: Final = partial(of_record, CostSummary)
 
 
@@ -59,9 +57,13 @@ def _seconds(name: str, figure: Figure, meaning: str, phrase: str) -> Metric:
     return Metric(Column(name, _DECIMAL, "s", meaning), figure, Direction.LOWER, 3, f"s {phrase}")
 
 
-def _cpu_ms(name: str, field: str, meaning: str, phrase: str) -> Metric:
-    column = Column(name, ColumnKind.TIME, "ms", meaning)
-    return Metric(column, _cost(field, _MS), Direction.LOWER, 6, f"ms of CPU time {phrase}")
+def _cpu_ms(name: str, meaning: str, phrase: str) -> Metric:
+    column = Column(f"{name}_ms", ColumnKind.TIME, "ms", meaning)
+    return Metric(column, _cost(f"{name}_ns", _MS), Direction.LOWER, 6, f"ms of CPU time {phrase}")
+
+
+def _per_s(name: str, unit: str, figure: Figure, meaning: str, digits: int, phrase: str) -> Metric:
+    return Metric(Column(name, _DECIMAL, unit, meaning), figure, Direction.HIGHER, digits, phrase)
 
 
 RANKED_BY: Final = "cpu_per_document_ms"
@@ -69,50 +71,24 @@ COST_METRICS: Final = (
     _count("verified", _cost("verified"), "documents whose value was found right"),
     _count("caught", _cost("caught"), "wrong documents that were named as such", shown=False),
     # The published columns, under their names and in their unit.
-    _seconds(
-        "user", of_counter("cpu_user_ns", _S), "CPU time in user mode, of all processes", "of CPU time in user mode"
-    ),
-    _seconds(
-        "system",
-        of_counter("cpu_system_ns", _S),
-        "CPU time in the kernel, of all processes",
-        "of CPU time in the kernel",
+    *(
+        _seconds(name, of_counter(f"cpu_{name}_ns", _S), f"CPU time {mode}, of all processes", f"of CPU time {mode}")
+        for name, mode in (("user", "in user mode"), ("system", "in the kernel"))
     ),
     _seconds("total", _cost("cpu_ns", _S), "both together", "of CPU time"),
     _seconds("real", _cost("real_ns", _S), "from exec to the end of the process", "from exec to the end"),
-    Metric(
-        Column("reqPerSec", _DECIMAL, "1/s", "documents that came, for each second of real"),
-        _cost("per_s"),
-        Direction.HIGHER,
-        1,
-        "documents a second",
+    _per_s("reqPerSec", "1/s", _cost("per_s"), "documents that came, for each second of real", 1, "documents a second"),
+    _per_s(
+        *("mbPerSec", "MB/s", _cost("bytes_per_s", 1e-6)),
+        "their content after decoding, in 10^6 bytes for each second of real",
+        *(2, "MB a second"),
     ),
-    Metric(
-        Column("mbPerSec", _DECIMAL, "MB/s", "their content after decoding, in 10^6 bytes for each second of real"),
-        _cost("bytes_per_s", _MEGABYTE),
-        Direction.HIGHER,
-        2,
-        "MB a second",
-    ),
+    _cpu_ms("cpu_per_document", "CPU time for each verified document, start-up included", "for each verified document"),
     _cpu_ms(
-        RANKED_BY,
-        "cpu_per_document_ns",
-        "CPU time for each verified document, start-up included",
-        "for each verified document",
+        "steady_cpu_per_document", "that of a document once its cost had settled", "for each document in steady state"
     ),
-    _cpu_ms(
-        "steady_cpu_per_document_ms",
-        "steady_cpu_per_document_ns",
-        "that of a document once its cost had settled",
-        "for each document in steady state",
-    ),
-    _cpu_ms(
-        "cold_cpu_per_document_ms",
-        "cold_cpu_per_document_ns",
-        "that of the first hundredth of the documents",
-        "for each of the first documents",
-    ),
-    _cpu_ms("start_cpu_ms", "start_cpu_ns", "CPU time until the first request", "until the first request"),
+    _cpu_ms("cold_cpu_per_document", "that of the first hundredth of the documents", "for each of the first documents"),
+    _cpu_ms("start_cpu", "CPU time until the first request", "until the first request"),
     _count("warm_up", _cost("warm_up_documents"), "documents before the cost of one had settled"),
     Metric(
         Column("warm_up_cpu_ms", ColumnKind.TIME, "ms", "CPU time of those beyond what as many cost in steady state"),
@@ -166,9 +142,7 @@ def cost_table(trials: Sequence[Trial]) -> Table:
     """Build a table with one row for each subject and setting, as ``judge.trial_table`` does."""
     table = trial_table(trials, COST_METRICS, RANKED_BY, _IDENTITY)
     by_row = grouped(trials)
-    groups = [
-        by_row[str(condition), str(subject)] for condition, subject in table.select(("condition", "subject")).rows
-    ]
+    groups = [by_row[str(row["condition"]), str(row["subject"])] for row in table.records()]
     return Table.of_records(
         (*_IDENTITY, *_SETTINGS, *(column for column in table.columns if column not in _IDENTITY)),
         [record | _settings(group) for record, group in zip(table.records(), groups, strict=True)],
@@ -177,9 +151,8 @@ def cost_table(trials: Sequence[Trial]) -> Table:
     )
 
 
-def cost_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
+def cost_views(trials: Sequence[Trial], _: Mapping[str, Setting]) -> tuple[Table, ...]:
     """Build two tables that fit a terminal: the cost of each document, and the published columns."""
-    del settings
     table = cost_table(trials)
     varied = [name for name in ("keepalive", "gzip") if len(set(table.values(name))) > 1]
     who, filled = ("language", "method", *varied), table.filled()
@@ -200,9 +173,8 @@ def _picked(table: Table, names: Sequence[str], notes: tuple[Note, ...]) -> Tabl
 
 def _settings(group: Sequence[Trial]) -> dict[str, Cell]:
     first, point = group[0], group[0].get(CostPoint)
-    parsers = (summary.json_parser for summary in records_of(CostSummary, group) if summary.json_parser)
     return {
-        "json_parser": next(parsers, None),
+        "json_parser": next((one.json_parser for one in records_of(CostSummary, group) if one.json_parser), None),
         "keepalive": first.keepalive,
         "gzip": None if point is None else point.coding is Coding.GZIP,
         "documents": None if point is None else point.documents,
@@ -250,9 +222,8 @@ def _remarks(group: Sequence[Trial]) -> Iterator[str]:
     if any(map(_is_unchecked, well)):
         yield f"{UNCHECKED}: shown, but not ranked"
     summaries = records_of(CostSummary, well)
-    caught = sorted({summary.caught for summary in summaries if summary.caught})
-    if caught:
-        counts = " to ".join(map(str, dict.fromkeys((caught[0], caught[-1]))))
+    if caught := {summary.caught for summary in summaries if summary.caught}:
+        counts = " to ".join(map(str, sorted({min(caught), max(caught)})))
         yield f"the web served wrong documents: {counts} were named as such"
     moved = [drift for summary in summaries if abs(drift := summary.drift or 0.0) > _SETTLED]
     if 2 * len(moved) > len(well):
@@ -261,15 +232,14 @@ def _remarks(group: Sequence[Trial]) -> Iterator[str]:
             f"its cost had not settled: a document of the last third cost {abs(100 * worst):.0f} % "
             f"{'less' if worst < 0 else 'more'} than one of the first; more --documents show where it ends"
         )
-    refused = [summary.receive_steering_reason for summary in summaries if summary.receive_steering_reason]
-    if refused:
-        yield f"packets were not received on its own CPUs: {refused[0]}"
+    refused = (summary.receive_steering_reason for summary in summaries if summary.receive_steering_reason)
+    if reason := next(refused, None):
+        yield f"packets were not received on its own CPUs: {reason}"
 
 
 _AS_PUBLISHED: Final = "As published"
 _CPU_SPENT: Final = "What was spent"
 _TIMES: Final = ("user", "system")
-_PARTS: Final = ("documents", "start", "warm-up")
 _DATA: Final = ("user", "system", "total", "real", "mbPerSec")
 _TONES: Final = (
     (Tone.HELD, "within 1.5x of the best", 1.5),
@@ -280,19 +250,10 @@ _TONES: Final = (
 _TOOLS: Final = "Load tools stand among the clients, though they verify nothing."
 
 
-def _charts(
-    run: Run,
-    of: ConditionTrials,
-    ranking: Ranking,
-    metric: Metric,
-    names: Mapping[str, str],
-    verdicts: Mapping[int, Mapping[str, int]],
-) -> Iterator[Chart]:
+def _charts(of: ConditionTrials) -> Iterator[Chart]:
     """Draw the trials of one setting."""
-    del run, verdicts
-    drawn = (
-        ranking_chart(of, ranking, metric, names),
-        ratio_chart(of, ranking, names),
+    yield from ranking_charts(of)
+    yield from (
         _interval_chart(of, "mbPerSec", "throughput", "Throughput", "10^6 bytes of content a second."),
         _interval_chart(of, "real", "real-time", "Real time", "From exec to the end of the process."),
         stacked_chart(
@@ -313,7 +274,7 @@ def _charts(
             "spending",
             "Where the CPU time went",
             {name: parts for name, trials in of.well if (parts := _spending(trials))},
-            _PARTS,
+            ("documents", "start", "warm-up"),
             Axis("share of CPU time", "%"),
             caption="Start: until the first request. Warm-up: what the first documents cost beyond as many in steady "
             "state, as MSER-5 finds it. Documents: all the rest.",
@@ -322,7 +283,6 @@ def _charts(
         _course(of),
         memory_chart(of),
     )
-    yield from (chart for chart in drawn if chart and (chart.series or chart.tiles))
 
 
 def _counting(trials: Sequence[Trial]) -> Sequence[Trial]:
@@ -334,14 +294,12 @@ def _median(trials: Sequence[Trial], metric: str) -> float | None:
 
 
 def _interval_chart(of: ConditionTrials, metric_name: str, name: str, title: str, caption: str) -> Chart:
-    """Draw the median figure of each subject over the figures of its trials."""
     column = find_metric(COST_METRICS, metric_name).column
     series: list[Series] = []
     for subject, trials in of.well:
-        values = [value for trial in _counting(trials) if (value := _figure[metric_name](trial)) is not None]
-        if values:
-            series.append(Series(subject, (subject,) * len(values), tuple(values), faint=True))
-            series.append(Series(subject, (subject,), (median(values),)))
+        if values := [value for trial in _counting(trials) if (value := _figure[metric_name](trial)) is not None]:
+            dots = Series(subject, (subject,) * len(values), tuple(values), faint=True)
+            series += (dots, Series(subject, (subject,), (median(values),)))
     return Chart(
         name=name,
         title=f"{title} ({column.unit})",
@@ -358,12 +316,11 @@ def _interval_chart(of: ConditionTrials, metric_name: str, name: str, title: str
 def _all_data(of: ConditionTrials) -> Chart:
     """Draw the medians as a table, each in the tone of its ratio to the best."""
     tiles: list[Tile] = []
-    subjects = dict(of.well)
-    metrics = [find_metric(COST_METRICS, name) for name in _DATA]
-    medians = {metric.name: {name: _median(trials, metric.name) for name, trials in of.well} for metric in metrics}
+    medians = {name: {subject: _median(trials, name) for subject, trials in of.well} for name in _DATA}
     # Rows are stacked upwards: the first subject is to be at the top.
-    for subject, metric in product(reversed(subjects), metrics):
-        name, unit, value = metric.name, metric.column.unit, medians[metric.name][subject]
+    for subject, name in product(reversed(medians[_DATA[0]]), _DATA):
+        metric = find_metric(COST_METRICS, name)
+        unit, value = metric.column.unit, medians[name][subject]
         if value is not None:
             known = [one for one in medians[name].values() if one is not None]
             best = (max if metric.better is Direction.HIGHER else min)(known)
@@ -398,12 +355,10 @@ def _course(of: ConditionTrials) -> Chart:
     """Draw the cost of a document over the trial of each subject that is nearest to its median."""
     series: list[Series] = []
     for subject, trials in of.well:
-        middle = _median(trials, RANKED_BY)
-        known = [(value, trial) for trial in _counting(trials) if (value := _figure[RANKED_BY](trial)) is not None]
-        if middle is None:
-            continue
-        _, typical = min(known, key=lambda one: abs(one[0] - middle))
-        if steps := typical[CostSummary].steps:
+        middle = _median(trials, RANKED_BY) or 0.0
+        known = [(abs(value - middle), trial) for trial in _counting(trials) if (value := _figure[RANKED_BY](trial))]
+        _, typical = min(known, key=itemgetter(0), default=(0.0, None))
+        if typical and (steps := typical[CostSummary].steps):
             after = tuple(step.documents for step in steps)
             series.append(Series(subject, after, tuple(step.cpu_ns * 1e-3 or None for step in steps)))
     return Chart(
@@ -420,7 +375,6 @@ def _course(of: ConditionTrials) -> Chart:
 
 
 def _trial_result(trial: Trial) -> str | None:
-    """Describe the number of documents and the CPU time of each."""
     cost = trial.get(CostSummary)
     if cost is None or cost.cpu_per_document_ns is None:
         return None

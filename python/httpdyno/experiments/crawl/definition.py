@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from httpdyno.experiments.crawl.options import NAME
-from httpdyno.experiments.crawl.plan import Crawl, begin_bench, traffic_lines
+from httpdyno.experiments.crawl.plan import JUDGING, Crawl, begin_bench, traffic_lines
 from httpdyno.experiments.crawl.present import PRESENTATION
 from httpdyno.experiments.definition import Definition, Planning
 from httpdyno.experiments.experiment import Experiment
@@ -27,4 +27,5 @@ DEFINITION: Final = Definition(
     "Which client fetches a list of URLs fastest, and how many of them does it get right?",
     PRESENTATION,
     _CrawlPlanning(begin_bench, Crawl.restore),
+    JUDGING,
 )

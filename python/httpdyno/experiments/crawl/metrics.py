@@ -1,5 +1,6 @@
 """Metrics of a crawl, by the names of their columns."""
 
+from functools import partial
 from typing import Any, Final
 
 from httpdyno.judge.figures import Figure, of_counter, of_record, wire_bytes
@@ -9,6 +10,7 @@ from httpdyno.model import Aspect, Column, ColumnKind, Direction, LinesSummary, 
 _INTEGER, _DECIMAL, _DURATION, _SIZE = ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.DURATION, ColumnKind.SIZE
 _HIGHER, _LOWER = Direction.HIGHER, Direction.LOWER
 _MS: Final = 1e-6
+_of_lines: Final = partial(of_record, LinesSummary)
 
 
 def right_per_core(trial: Trial) -> float | None:
@@ -31,10 +33,6 @@ def in_flight_per_core(trial: Trial) -> float | None:
     planned_ns = trial.summary.planned_mean_ns if trial.link == "direct" else None
     taken_ns = planned_ns or trial.summary.mean_ns
     return per_s * taken_ns * 1e-9 if taken_ns else None
-
-
-def _of_lines(name: str, scale: float = 1.0) -> Figure:
-    return of_record(LinesSummary, name, scale)
 
 
 def _metric(

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 from httpdyno.errors import InvalidValue
@@ -17,7 +16,6 @@ from httpdyno.experiments.options import (
     SEED,
     TIMEOUT,
     USER_AGENT,
-    Example,
     Group,
     Option,
     Verb,
@@ -27,7 +25,7 @@ from httpdyno.experiments.options import (
     seconds,
     web_option,
 )
-from httpdyno.model import LIVE, Workload
+from httpdyno.model import LIVE
 
 # A crawl has short trials, and as many blocks as a budget of time has room for. Blocks tell subjects apart: nine blocks
 # with a third of the URLs each distinguish neighbours that differ by 5 % in 82 % of runs, three whole ones in 7 %. What
@@ -57,7 +55,7 @@ def block_count(trials_s: Iterable[float], *, least: int = _FEWEST) -> int:
 
 NAME: Final = "bench"
 WEB: Final = "top-sites"
-"""The default number of URLs of a crawl."""
+"""The default web of a crawl."""
 AUTO: Final = "auto"
 _MOST_IN_FLIGHT: Final = 1_000_000
 """Highest concurrency; larger numbers exceed the ports of a machine."""
@@ -154,7 +152,7 @@ _QUICK = quick_option(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedUrls:
+class UrlOptions:
     """Options of URLs, web and requests."""
 
     urls: Annotated[str | None, _URLS] = None
@@ -174,13 +172,9 @@ class AskedUrls:
         """Whether the crawl uses the real internet."""
         return self.web == LIVE
 
-    def workload(self, file: Path) -> Workload:
-        """Return the settings of a client; the list is in a file."""
-        return Workload(file, timeout_s=self.timeout_s, user_agent=self.user_agent, http_version=self.http_version)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrawlOptions(AskedUrls):
+class CrawlOptions(UrlOptions):
     """Options of one crawl; None: not given."""
 
     concurrency: Annotated[Any, _CONCURRENCY] = None
@@ -215,12 +209,12 @@ VERB: Final = Verb(
     names="Default: the usual eleven, which are the ten of the published crawl and Bun, and those of --subjects.",
     fetcher=True,
     examples=(
-        Example("httpdyno bench go-net-http rust-reqwest", "two clients, compared"),
-        Example("httpdyno bench --quick", "a first look at the eleven"),
-        Example("httpdyno bench --saturate", "each at the concurrency that saturates its CPU"),
-        Example("httpdyno bench --urls domains.txt --limit 3000", "a list of your own"),
-        Example("httpdyno bench go-net-http --link 4g,loss=1%", "over a slow, lossy link"),
-        Example("httpdyno bench --preset published --scale 1/10", "repeat a published measurement"),
-        Example("httpdyno bench --resume latest", "continue an interrupted run"),
+        ("httpdyno bench go-net-http rust-reqwest", "two clients, compared"),
+        ("httpdyno bench --quick", "a first look at the eleven"),
+        ("httpdyno bench --saturate", "each at the concurrency that saturates its CPU"),
+        ("httpdyno bench --urls domains.txt --limit 3000", "a list of your own"),
+        ("httpdyno bench go-net-http --link 4g,loss=1%", "over a slow, lossy link"),
+        ("httpdyno bench --preset published --scale 1/10", "repeat a published measurement"),
+        ("httpdyno bench --resume latest", "continue an interrupted run"),
     ),
 )

@@ -12,7 +12,7 @@ from typing import ClassVar, Final, NamedTuple, TypeVar
 
 import httpdyno
 from httpdyno.errors import EmptyList, Interrupted, InvalidValue, NothingMeasured, UnknownName, UsageError
-from httpdyno.experiments.against import negotiate_web, reject_conflicts
+from httpdyno.experiments.against import negotiate_web
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS, RANKED_BY, in_flight_per_core, right_per_core
 from httpdyno.experiments.crawl.options import (
     AUTO,
@@ -20,22 +20,20 @@ from httpdyno.experiments.crawl.options import (
     TIME_S,
     TRIAL_URLS,
     WEB,
-    AskedUrls,
     BenchOptions,
-    CrawlOptions,
+    UrlOptions,
     block_count,
 )
+from httpdyno.experiments.definition import Judging
 from httpdyno.experiments.experiment import Beginning, Begun, Experiment, Tell
 from httpdyno.experiments.options import WEBS, stored_options
-from httpdyno.experiments.plan import ListedPlan, Plan, RepeatingPlan, TimeBudget, schedule, usual_repeat
+from httpdyno.experiments.plan import Plan, RepeatingPlan, TimeBudget, listed_blocks, usual_repeat
 from httpdyno.experiments.restoring import OfOneWeb
 from httpdyno.judge import find_metric
 from httpdyno.judge.comparison import find_rankable
 from httpdyno.judge.limit import SATURATED_SHARE, Limit, limited_by, own_cpu_share
 from httpdyno.judge.rankable import disturbed
-from httpdyno.judge.validity import RULES
 from httpdyno.judge.validity.stretch import LEAST_TURNS, Stretch
-from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.interruption import Interruption
@@ -43,7 +41,18 @@ from httpdyno.lab.place import Place
 from httpdyno.lab.planned_time import OVERHEAD_S, PlannedTime, guess_s
 from httpdyno.lab.proof import prove_all
 from httpdyno.lab.web_answers import Answers, WebAnswers
-from httpdyno.model import LIVE, Condition, Link, Outcome, Subject, SubjectKind, Trial, TrialPlan, counted, parse_cpus
+from httpdyno.model import (
+    LIVE,
+    Condition,
+    Outcome,
+    Subject,
+    SubjectKind,
+    Trial,
+    TrialPlan,
+    Workload,
+    counted,
+    parse_cpus,
+)
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.store import NotTuned, TunedFor, WebIdentity, describe_machine, find_tuned
 from httpdyno.subjects.build import BuildEvent, BuildState, build_place, build_subjects
@@ -60,7 +69,7 @@ from httpdyno.urls.source import (
 )
 
 
-def open_urls(engine: Engine, options: AskedUrls, interruption: Interruption, *, piped: bool = False) -> UrlFile:
+def open_urls(engine: Engine, options: UrlOptions, interruption: Interruption, *, piped: bool = False) -> UrlFile:
     """Open the list of URLs.
 
     ``piped``: standard input is a list, too, if it is a pipe or a file; an empty one is ignored when ``limit`` gives
@@ -86,7 +95,6 @@ def open_urls(engine: Engine, options: AskedUrls, interruption: Interruption, *,
 
 
 def _is_piped() -> bool:
-    """Return whether standard input is a pipe or a file, not a terminal or ``/dev/null``."""
     if sys.stdin is None or sys.stdin.closed:
         return False
     mode = os.fstat(sys.stdin.fileno()).st_mode
@@ -119,6 +127,8 @@ def quick_deadline_s(planned: PlannedTime, in_flight: int) -> float:
     return min(float(ceil((_START_S + _TIMES * list_s) / _STEP_S) * _STEP_S), USUAL_DEADLINE_S)
 
 
+JUDGING: Final = Judging()
+"""Execution and judging of crawls."""
 HEADLINE: Final = (
     "bun-fetch",
     "deno-fetch",
@@ -160,17 +170,10 @@ class Crawl(BenchOptions, OfOneWeb):
     @property
     def condition(self) -> Condition:
         """The single point of the grid."""
-        return Condition(
-            experiment=NAME,
-            web=self.web,
-            workload=self.workload(self.file),
-            seed=self.seed,
-            concurrency=self.concurrency,
+        workload = Workload(self.file, self.timeout_s, self.user_agent, http_version=self.http_version)
+        return replace(
+            self.base_condition(NAME, workload, self.link, self.concurrency),
             deadline_s=self.deadline_s,
-            memory_bytes=self.memory_bytes,
-            link=Link.parse(self.link),
-            link_seed=self.link_seed,
-            against=self.against,
             per_host=self.per_host,
             per_host_interval_s=self.per_host_interval_s,
         )
@@ -184,9 +187,7 @@ class Crawl(BenchOptions, OfOneWeb):
 
         Trials on the live internet are not repeated: the user has confirmed the number of requests.
         """
-        repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
-        plans = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
-        listed = ListedPlan(plans, {"repeat": repeat})
+        listed = listed_blocks(subjects, self.conditions(), repeat=self.repeat, quick=self.quick, seed=self.seed)
         if self.no_again or self.on_live_web:
             return listed
         budget = None if self.time_budget_s is None else TimeBudget(self.time_budget_s, _took_s)
@@ -203,14 +204,20 @@ _NO_COMMENT: Final = frozenset("()\\")
 """Characters that end or change the comment of a user agent (RFC 9110, section 5.6.5)."""
 
 
-def check_live(options: CrawlOptions) -> None:
-    """Refuse a limit per host on an emulated web, and an emulated link to the real internet."""
-    if options.on_live_web:
-        if options.link != "direct":
-            raise UsageError("--link conflicts with --web live, which uses a real network; leave one out")
-        return
-    if options.per_host is not None or options.per_host_interval_s is not None:
-        raise UsageError(f"--per-host{'' if options.per_host is not None else '-interval'} requires --web live")
+def check_conflicts(options: BenchOptions) -> None:
+    """Refuse options that require or forbid the real internet, and those that set the concurrency twice."""
+    if options.on_live_web and options.link != "direct":
+        raise UsageError("--link conflicts with --web live, which uses a real network; leave one out")
+    for flag, value in (("--per-host", options.per_host), ("--per-host-interval", options.per_host_interval_s)):
+        if value is not None and not options.on_live_web:
+            raise UsageError(f"{flag} requires --web live")
+    for flag, given in (("--concurrency", options.concurrency is not None), ("--preset", options.preset is not None)):
+        if given and options.saturate:
+            raise UsageError(f"--saturate conflicts with {flag}: both set the concurrency; leave one out")
+    if options.saturate and options.on_live_web:
+        raise UsageError(
+            "--saturate conflicts with --web live: it would overload the real internet; choose another web"
+        )
 
 
 def live_user_agent(contact: str) -> str:
@@ -241,7 +248,7 @@ class ShortList:
     urls: int
     in_flight: int
     who: str
-    """The subject whose own concurrency that is; empty where one concurrency is asked of all."""
+    """The subject with that concurrency of its own; empty if all subjects have the same."""
 
     def __str__(self) -> str:
         whose = f" ({self.who})" if self.who else ""
@@ -252,11 +259,6 @@ class ShortList:
     def needed(self) -> int:
         """Number of URLs needed."""
         return LEAST_TURNS * self.in_flight
-
-    @property
-    def remark(self) -> str:
-        """Return the hint for a run of one client."""
-        return f"no rate is given of {counted(self.urls, 'URL')}; it needs {self.needed:,}"
 
     def refusal(self, source: str | None) -> str:
         """Return the error message with its cure; ``source`` is the list that was given whole."""
@@ -310,21 +312,22 @@ def _with_tuned(subjects: Sequence[Subject], beginning: Beginning, crawl: Crawl)
     """Set each subject's concurrency to the one found on this machine; without one, it keeps its own."""
     tuned = []
     for subject in subjects:
+        concurrency = subject.concurrency
         found = find_tuned(beginning.place.cache, found_for(subject, beginning.place, crawl))
         if isinstance(found, NotTuned):
-            again = f"httpdyno tune {subject.id}{options_found_for(crawl)} would find the best"
-            own = f"its own concurrency, {subject.concurrency}, is used"
-            beginning.tell(f"{subject.id}: {found.reason}: {own}; {again}")
-            tuned.append(subject)
+            cure = f"httpdyno tune {subject.id}{options_found_for(crawl)} would find the best"
+            text = f"{found.reason}: its own concurrency, {concurrency}, is used; {cure}"
         else:
-            beginning.tell(f"{subject.id}: {found.concurrency} in flight, as found on {found.found_at:%Y-%m-%d}")
-            tuned.append(replace(subject, concurrency=found.concurrency))
+            concurrency = found.concurrency
+            text = f"{concurrency} in flight, as found on {found.found_at:%Y-%m-%d}"
+        beginning.tell(f"{subject.id}: {text}")
+        tuned.append(replace(subject, concurrency=concurrency))
     return tuned
 
 
 HIGHEST: Final = 1024
 """Requests in flight: as many as a client opens connections for without asking the system for more descriptors."""
-TRIALS: Final = 2
+_TRIALS: Final = 2
 _MOST_TIMES: Final = 2
 """Largest correction; a larger one is due to a trial with another limit."""
 
@@ -342,54 +345,28 @@ def saturation_after(seen: Sequence[Trial], *, highest: int = HIGHEST) -> Satura
     The first trial, at the client's own concurrency, gives the cost of an answer and, by Little's law, the concurrency
     that saturates its CPUs. The second trial, at that concurrency, gives the share of the CPUs that it used.
     """
-    first, *others = seen
-    if others:
-        return _corrected(first, others[-1], highest)
-    cpus = len(first.counters.subject_cpus) or 1
-    per_core, in_flight = right_per_core(first), in_flight_per_core(first)
-    if first.outcome is not Outcome.OK or per_core is None or in_flight is None:
-        return Saturation(first.concurrency, f"its own: the cost of an answer is unknown ({_reason(first)})")
-    rate = f"{cpus * per_core:,.0f} right answers a second have CPU time, by what one costs at {first.concurrency:,}"
-    return Saturation(min(max(ceil(cpus * in_flight), 1), highest), rate)
-
-
-def _corrected(first: Trial, second: Trial, highest: int) -> Saturation:
-    concurrency, stretch = second.concurrency, Stretch.of(second)
-    share = own_cpu_share(second, stretch) if stretch else None
-    if second.outcome is not Outcome.OK or not share:
-        return Saturation(first.concurrency, f"its own; with {concurrency:,}: {_reason(second)}")
+    first, last = seen[0], seen[-1]
+    own, concurrency = first.concurrency, last.concurrency
+    unknown = last.outcome.value if last.outcome is not Outcome.OK else "no CPU time was counted"
+    if len(seen) == 1:
+        cpus = len(first.counters.subject_cpus) or 1
+        per_core, in_flight = right_per_core(first), in_flight_per_core(first)
+        if first.outcome is not Outcome.OK or per_core is None or in_flight is None:
+            return Saturation(own, f"its own: the cost of an answer is unknown ({unknown})")
+        rate = f"{cpus * per_core:,.0f} right answers a second have CPU time, by what one costs at {own:,}"
+        return Saturation(min(max(ceil(cpus * in_flight), 1), highest), rate)
+    stretch = Stretch.of(last)
+    share = own_cpu_share(last, stretch) if stretch else None
+    if last.outcome is not Outcome.OK or not share:
+        return Saturation(own, f"its own; with {concurrency:,}: {unknown}")
     used = f"with {concurrency:,} it used {100 * share:.0f} % of its CPU time"
     if share >= SATURATED_SHARE or concurrency >= highest:
         return Saturation(concurrency, used)
-    if disturbed(second):
+    if disturbed(last):
         return Saturation(concurrency, f"{used}, but other programs disturbed that")
-    if limited_by(second) is Limit.ORIGIN:
+    if limited_by(last) is Limit.ORIGIN:
         return Saturation(concurrency, f"{used}, and the origin was exhausted")
     return Saturation(min(ceil(concurrency * min(1 / share, _MOST_TIMES)), highest), used)
-
-
-def _reason(trial: Trial) -> str:
-    return trial.outcome.value if trial.outcome is not Outcome.OK else "no CPU time was counted"
-
-
-FIRST_URLS: Final = LEAST_TURNS * HIGHEST
-"""URLs of a trial, enough for every concurrency tried."""
-_TIMEOUTS: Final = 2
-_BEYOND_TIMEOUTS_S: Final = 2
-"""A trial lasts two timeouts and two seconds: URLs that never answer have then given their places back for a while."""
-
-
-def _check_saturate(options: BenchOptions) -> None:
-    """Refuse options that also set the concurrency."""
-    if not options.saturate:
-        return
-    conflicting = {"--concurrency": options.concurrency, "--preset": options.preset}
-    if flag := next((flag for flag, value in conflicting.items() if value is not None), None):
-        raise UsageError(f"--saturate conflicts with {flag}: both set the concurrency; leave one out")
-    if options.on_live_web:
-        raise UsageError(
-            "--saturate conflicts with --web live: it would overload the real internet; choose another web"
-        )
 
 
 def _with_saturating(
@@ -401,18 +378,19 @@ def _with_saturating(
     """
     place, stop, tell = beginning.place, beginning.interruption, beginning.tell
     given = options.limit is not None or options.urls is not None or urls.source == STANDARD_INPUT
-    crawl = replace(crawl, deadline_s=_TIMEOUTS * crawl.timeout_s + _BEYOND_TIMEOUTS_S)
+    # URLs that never answer have then given their places back for a while.
+    crawl = replace(crawl, deadline_s=2 * crawl.timeout_s + 2)
 
     def building(event: BuildEvent) -> None:
         if event.state is BuildState.BUILDING:
             tell(f"{event.subject.id}: is built")
 
-    found = []
-    with nullcontext(urls) if given else open_urls(place.engine, replace(options, limit=FIRST_URLS), stop) as first:
+    found, longest = [], replace(options, limit=LEAST_TURNS * HIGHEST)
+    with nullcontext(urls) if given else open_urls(place.engine, longest, stop) as first:
         if short := find_short(first.count, 1, subjects):
             raise UsageError(short.refusal(urls.source if options.limit is None else None))
         tell(
-            f"--saturate: {TRIALS} short trials of each of {counted(len(subjects), 'client')} find its concurrency "
+            f"--saturate: {_TRIALS} short trials of each of {counted(len(subjects), 'client')} find its concurrency "
             f"first, in {crawl.deadline_s:.0f} s at most each"
         )
         with stop:
@@ -420,25 +398,22 @@ def _with_saturating(
             executor = LocalExecutor(place.engine, place.pinning, stop, urls=first.file)
             executor.builds = prove_all(built, place.engine, place.pinning, stop)
             for subject in subjects:
-                if executor.builds[subject.id].build is None:
-                    found.append(subject)
-                    continue
-                saturation = _find(subject, executor, crawl, first.count // LEAST_TURNS)
-                tell(f"{subject.id}: {saturation.concurrency:,} in flight: {saturation.why}")
-                found.append(replace(subject, concurrency=saturation.concurrency))
+                if executor.builds[subject.id].build is not None:
+                    saturation = _find_saturation(subject, executor, crawl, first.count // LEAST_TURNS)
+                    tell(f"{subject.id}: {saturation.concurrency:,} in flight: {saturation.why}")
+                    subject = replace(subject, concurrency=saturation.concurrency)
+                found.append(subject)
     return found
 
 
-def _find(subject: Subject, executor: LocalExecutor, crawl: Crawl, highest: int) -> Saturation:
-    """Run the trials of one client, one after the other."""
+def _find_saturation(subject: Subject, executor: LocalExecutor, crawl: Crawl, highest: int) -> Saturation:
     seen: list[Trial] = []
     saturation = Saturation(min(subject.concurrency, highest), "its own")
-    while len(seen) < TRIALS:
-        condition = replace(crawl, concurrency=saturation.concurrency).condition
-        judged = executor.run(TrialPlan(len(seen), 0, 0, subject, condition), CRAWL, RULES)
+    while len(seen) < _TRIALS:
+        plan = TrialPlan(len(seen), 0, 0, subject, replace(crawl, concurrency=saturation.concurrency).condition)
+        seen.append(executor.run(plan, JUDGING.trials[SubjectKind.CLIENT], JUDGING.rules).trial)
         if executor.interruption.requested:
             raise Interrupted(f"interrupted during the search for the concurrency of {subject.id}")
-        seen.append(judged.trial)
         saturation = saturation_after(seen, highest=min(highest, HIGHEST))
         if saturation.concurrency == seen[-1].concurrency:
             break
@@ -448,7 +423,7 @@ def _find(subject: Subject, executor: LocalExecutor, crawl: Crawl, highest: int)
 _FEW_IN_FLIGHT: Final = 10
 _LONGEST_REORDERED: Final = 100_000
 """A longer list keeps its order: of its five minutes and more, a timeout at the end is nothing."""
-_Asked = TypeVar("_Asked", bound=AskedUrls)
+_Options = TypeVar("_Options", bound=UrlOptions)
 
 
 def begin_bench(beginning: Beginning, names: Sequence[str], options: BenchOptions) -> Begun:
@@ -477,11 +452,10 @@ def begin_crawl(
     """
     engine = beginning.place.engine
     options = settle_against(options, engine, beginning.tell)
-    check_live(options)
-    _check_saturate(options)
+    check_conflicts(options)
     with ExitStack() as refused:
-        asked = replace(options, limit=options.limit or limit)
-        urls = refused.enter_context(open_urls(engine, asked, beginning.interruption, piped=piped))
+        limited = replace(options, limit=options.limit or limit)
+        urls = refused.enter_context(open_urls(engine, limited, beginning.interruption, piped=piped))
         remark_on(urls, beginning.tell)
         crawl = _make_crawl(options, urls, engine)
         if options.concurrency == AUTO:
@@ -497,38 +471,34 @@ def begin_crawl(
                 crawl = replace(crawl, file=urls.file.path)
             elif len(subjects) > 1:
                 raise UsageError(short.refusal(urls.source if options.limit is None else None))
-            beginning.tell(f"{short}; {urls.count:,} are taken" if longer else short.remark)
-        urls = refused.enter_context(_reordered(crawl, urls, beginning))
-        crawl = _in_time(replace(crawl, file=urls.file.path), urls, subjects, beginning, given_s=options.deadline_s)
+            alone = f"no rate is given of {counted(short.urls, 'URL')}; it needs {short.needed:,}"
+            beginning.tell(f"{short}; {urls.count:,} are taken" if longer else alone)
+        # A published list, or one for the real internet, stays as it is.
+        if not crawl.on_live_web and crawl.preset is None:
+            if urls.count <= _LONGEST_REORDERED:
+                slow = compute_answers(crawl.condition, urls, beginning).planned.slow
+                urls = refused.enter_context(with_slow_first(urls, slow, timeout_s=crawl.timeout_s))
+                crawl = replace(crawl, file=urls.file.path)
+            crawl = _in_time(crawl, urls, subjects, beginning, given_s=options.deadline_s)
         refused.pop_all()
     return Begun(crawl, subjects, urls)
 
 
-def _ask_web(crawl: Crawl, urls: UrlFile, beginning: Beginning) -> Answers:
-    """Ask what the web answers to a list."""
-    return WebAnswers(beginning.place.engine, beginning.interruption).of(crawl.condition, urls.file)
-
-
-def _reordered(crawl: Crawl, urls: UrlFile, beginning: Beginning) -> UrlFile:
-    """Put the slowest URLs early; a published list, or one for the live internet, stays as it is."""
-    if crawl.on_live_web or crawl.preset is not None or urls.count > _LONGEST_REORDERED:
-        return urls
-    slow = _ask_web(crawl, urls, beginning).slow
-    return with_slow_first(urls, slow, timeout_s=crawl.timeout_s)
+def compute_answers(condition: Condition, urls: UrlFile, beginning: Beginning) -> Answers:
+    """Compute the answers of a condition's web to a list."""
+    return WebAnswers(beginning.place.engine, beginning.interruption).of(condition, urls.file)
 
 
 def _in_time(
     crawl: Crawl, urls: UrlFile, subjects: Sequence[Subject], beginning: Beginning, *, given_s: float | None
 ) -> Crawl:
     """Set the number of blocks, or the deadline of ``--quick``, unless they are given; ``given_s`` is a deadline."""
-    if crawl.on_live_web or crawl.preset is not None:
-        return crawl
     if not crawl.quick:
         if crawl.repeat is not None:
             return crawl
         # A list of the user's own gets all of its blocks, and no fewer than any experiment.
         least, budget_s = (0, TIME_S) if urls.source is None else (usual_repeat(len(subjects)), None)
-        planned = _ask_web(crawl, urls, beginning).planned
+        planned = compute_answers(crawl.condition, urls, beginning).planned
         trials_s = (guess_s(TrialPlan(0, 0, 0, subject, crawl.condition), planned) for subject in subjects)
         return replace(crawl, repeat=block_count(trials_s, least=least), time_budget_s=budget_s)
     # The web's plan does not include a link or a distance.
@@ -536,27 +506,25 @@ def _in_time(
         return crawl
     # The deadline depends little on the subjects: it is a setting of runs that are compared.
     least = min(crawl.condition.concurrency or subject.concurrency for subject in subjects)
-    deadline_s = quick_deadline_s(_ask_web(crawl, urls, beginning).planned, min(least, _FEW_IN_FLIGHT))
+    deadline_s = quick_deadline_s(compute_answers(crawl.condition, urls, beginning).planned, min(least, _FEW_IN_FLIGHT))
     beginning.tell(f"--quick: trials end after {deadline_s:.0f} s; --duration sets another time")
     return replace(crawl, deadline_s=deadline_s)
 
 
 def _longer(short: ShortList, urls: UrlFile, options: BenchOptions, beginning: Beginning) -> UrlFile | None:
     """Open as many URLs as needed, if no number was given and the web has them."""
-    if options.limit is not None or urls.source == STANDARD_INPUT:
-        return None
-    longer = open_urls(beginning.place.engine, replace(options, limit=short.needed), beginning.interruption)
-    if longer.count == short.needed:
-        return longer
-    longer.file.close()
+    if options.limit is None and urls.source != STANDARD_INPUT:
+        longer = open_urls(beginning.place.engine, replace(options, limit=short.needed), beginning.interruption)
+        if longer.count == short.needed:
+            return longer
+        longer.file.close()
     return None
 
 
 def _make_crawl(options: BenchOptions, urls: UrlFile, engine: Engine) -> Crawl:
     """Build the crawl; the engine gives the default seed of a web."""
     name, seed = options.web or WEB, options.seed
-    live = WebIdentity(LIVE, 1 if seed is None else seed, None)
-    web = live if options.on_live_web else engine.web(name, seed=seed)
+    web = engine.web(name, seed=seed) if name != LIVE else WebIdentity(LIVE, 1 if seed is None else seed, None)
     found = {
         "deadline_s": USUAL_DEADLINE_S if options.deadline_s is None else options.deadline_s,
         "concurrency": None if options.concurrency == AUTO else options.concurrency,
@@ -573,15 +541,14 @@ def lasting_web(web: str) -> str:
     return str(Path(web).absolute()) if web not in {*WEBS, LIVE} and Path(web).is_file() else web
 
 
-def settle_against(options: _Asked, engine: Engine, tell: Tell) -> _Asked:
+def settle_against(options: _Options, engine: Engine, tell: Tell) -> _Options:
     """Identify another machine's origin; without a named web, use the origin's.
 
     Options without ``against`` are returned unchanged.
     """
     if options.against is None:
         return options
-    reject_conflicts(link=options.link)
-    there = negotiate_web(options.against, engine, tell, web=options.web, seed=options.seed)
+    there = negotiate_web(options.against, engine, tell, web=options.web, seed=options.seed, link=options.link)
     return replace(options, against=there.url, web=there.web, seed=there.seed)
 
 

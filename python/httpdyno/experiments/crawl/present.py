@@ -28,7 +28,6 @@ from httpdyno.model import (
     Chart,
     Column,
     ColumnKind,
-    Metric,
     Note,
     Outcome,
     Ranking,
@@ -42,7 +41,6 @@ from httpdyno.report.sections.charts import ConditionTrials, cost_chart, ranking
 from httpdyno.report.sections.headline import lead_text, placing_medians
 from httpdyno.report.sections.tables import subject_names
 from httpdyno.stats import FEWEST_BLOCKS
-from httpdyno.store import Run
 
 COST: Final = RANKED_BY
 RATE: Final = "right_per_s"
@@ -100,7 +98,9 @@ def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: M
     word, phrase = _PHRASES.get(name, (f"First by {metric.column.heading}", metric.phrase or unit))
     alone = _SHORT_PHRASES.get(name)
     short = alone or unit
-    plain = _without_brackets(names)
+    # Brackets at the ends of names are left out if the names stay distinct.
+    plain = {subject: text.partition(" (")[0] for subject, text in names.items()}
+    plain = plain if len(set(plain.values())) == len(plain) else dict(names)
     cut = ({subject: _cut(text, longest) for subject, text in plain.items()} for longest in _NAME_LENGTHS)
     forms: tuple[tuple[Mapping[str, str], dict[str, Any]], ...] = (
         (names, {"phrase": phrase}),
@@ -112,22 +112,17 @@ def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: M
         *((of, {"phrase": alone, "figure": False, "bounds": False, "reason": False}) for of in (plain, *cut)),
     )
     bounds = {subject: bound for (_, subject), bound in lower_bounds(trials, metric).items() if subject in names}
-    best = medians[ranking.standings[0].subject]
-    ahead = sorted((subject for subject, bound in bounds.items() if bound > best), key=lambda one: -bounds[one])
+    leader = ranking.standings[0].subject
+    ahead = {subject: bound for subject, bound in bounds.items() if bound > medians[leader]}
     for of, style in forms:
         if ahead:
-            held = f"{of[ahead[0]]} at {figure_text(bounds[ahead[0]])} {short}"
+            highest = max(ahead, key=lambda subject: ahead[subject])
+            held = f"{of[highest]} at {figure_text(ahead[highest])} {short}"
             others = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
-            first = f"; of those ranked {of[ranking.standings[0].subject]} is first" if "figure" not in style else ""
+            first = f"; of those ranked {of[leader]} is first" if "figure" not in style else ""
             yield f"{word}: no clear winner: the origin held up {held}{others}{first}"
         else:
             yield f"{word}: {lead_text(ranking, metric, medians, of, after_name=', ', **style)}"
-
-
-def _without_brackets(names: Mapping[str, str]) -> Mapping[str, str]:
-    """Strip brackets from the ends of names, if the names stay distinct."""
-    shortened = {subject: name.partition(" (")[0] for subject, name in names.items()}
-    return shortened if len(set(shortened.values())) == len(shortened) else names
 
 
 def _cut(name: str, longest: int) -> str:
@@ -267,26 +262,16 @@ def _views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Ta
     return (_compact_table(replace(table, title=title), trials, names),)
 
 
-def _charts(
-    run: Run,
-    of: ConditionTrials,
-    ranking: Ranking,
-    metric: Metric,
-    names: Mapping[str, str],
-    verdicts: Mapping[int, Mapping[str, int]],
-) -> Iterator[Chart]:
+def _charts(of: ConditionTrials) -> Iterator[Chart]:
     """Draw the usual charts, the ranking by the other of rate and cost, and both against each other."""
     rate, per_core, cost = (find_metric(CRAWL_METRICS, name) for name in (RATE, COST, "cpu_per_right_ms"))
-    other = per_core if metric.name == RATE else rate
-    trials = [trial for own in of.trials.values() for trial in own]
-    second = ranking_chart(of, rank(trials, other, disturbed=True), other, names)
-    charts = list(usual_charts(run, of, ranking, metric, names, verdicts))
-    if second is not None:
-        after = bool(charts) and charts[0].name == "ranking"
-        charts.insert(after, replace(second, name="ranking-other") if after else second)
-    yield from charts
-    if (spent := cost_chart(of, rate, cost)) is not None:
-        yield spent
+    other = per_core if of.metric == rate else rate
+    first, *others = usual_charts(of)
+    second = ranking_chart(of, rank(of.trials, other, disturbed=True), other)
+    yield first
+    yield replace(second, name="ranking-other") if first.series else second
+    yield from others
+    yield cost_chart(of, rate, cost)
 
 
 class CrawlPresentation(Presentation):

@@ -165,8 +165,6 @@ def per_loop_text(time: str, runs: int, loops: int) -> str:
     return f"{time} per loop (mean ± std. dev. of {counted(runs, 'run')}, {counted(loops, 'loop')} each)"
 
 
-_NUMBER: Final = r"(\d+)$"
-"""A URL of a series ends with its number."""
 _FEWEST_OF_P999: Final = 1000
 """With fewer calls the 99.9th percentile is the longest."""
 
@@ -207,7 +205,7 @@ def summarise_lines(
     clock_bound_ns
         Error bound of the stamps of arrivals: those of another machine are moved to the clock of this one.
     """
-    calls = _calls(samples, point.parallel)
+    calls = _whole_loops(samples, point.parallel)
     if calls.is_empty():
         return LatencySummary(calls=0)
     first_ns = int(calls["duration_ns"][0])
@@ -261,11 +259,12 @@ def shows_shares(bound_ns: int, call_ns: float) -> bool:
     return bound_ns < call_ns
 
 
-def _calls(samples: pl.DataFrame, parallel: int) -> pl.DataFrame:
+def _whole_loops(samples: pl.DataFrame, parallel: int) -> pl.DataFrame:
     """Return the calls of whole loops that are right, in the order of their numbers, each with its loop."""
-    numbered = samples.with_columns(number=pl.col("url").str.extract(_NUMBER).cast(pl.Int64))
-    right = numbered.filter((pl.col("verdict") == Verdict.RIGHT.value) & pl.col("number").is_not_null())
-    looped = right.with_columns(loop=pl.col("number") // parallel).sort("number")
+    right = samples.filter(pl.col("verdict") == Verdict.RIGHT.value)
+    # A URL of a series ends with its number.
+    numbered = right.with_columns(number=pl.col("url").str.extract(r"(\d+)$").cast(pl.Int64)).drop_nulls("number")
+    looped = numbered.with_columns(loop=pl.col("number") // parallel).sort("number")
     return looped.filter(pl.len().over("loop") == parallel)
 
 
@@ -283,9 +282,8 @@ def judge_latency(
     plan: TrialPlan,
     artifacts: TrialArtifacts,
     reference: Reference,
-    circumstances: Circumstances = NO_CIRCUMSTANCES,
-    *,
     rules: Sequence[Rule],
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
 ) -> JudgedTrial:
     """Judge one trial of one client at the point of its condition.
 
@@ -295,7 +293,7 @@ def judge_latency(
         timed = _judge_harness(plan, artifacts, reference, circumstances)
         judged_timed = with_validity(timed, rules) if timed.outcome is Outcome.OK else timed
         return JudgedTrial(judged_timed, pl.DataFrame())
-    judged = judge_crawl(plan, artifacts, reference, circumstances, rules=rules)
+    judged = judge_crawl(plan, artifacts, reference, rules, circumstances)
     trial, samples = judged.trial, judged.samples
     if trial.outcome is Outcome.REFUSED:
         return judged

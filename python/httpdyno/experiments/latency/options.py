@@ -12,7 +12,6 @@ from httpdyno.experiments.options import (
     REPEAT,
     SEED,
     TIMEOUT,
-    Example,
     Option,
     Verb,
     preset_option,
@@ -68,9 +67,9 @@ VERB: Final = Verb(
     help="Measure the time of one call in a warm process, like timeit, and divide it among server, wire and client.",
     names="Clients. Default: the three of the published figures, and those of --subjects.",
     examples=(
-        Example("httpdyno latency python-httpx go-net-http", "the time of one call"),
-        Example("httpdyno latency go-net-http --parallel 1,5,50", "more at once"),
-        Example("httpdyno latency python-httpx --peer flask-dev", "against another server"),
-        Example("httpdyno latency --preset published --quick", "compared with the published figures"),
+        ("httpdyno latency python-httpx go-net-http", "the time of one call"),
+        ("httpdyno latency go-net-http --parallel 1,5,50", "more at once"),
+        ("httpdyno latency python-httpx --peer flask-dev", "against another server"),
+        ("httpdyno latency --preset published --quick", "compared with the published figures"),
     ),
 )

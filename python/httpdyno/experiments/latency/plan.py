@@ -6,20 +6,19 @@ from itertools import product
 from typing import ClassVar, Final
 
 from httpdyno.errors import InvalidValue, UsageError
-from httpdyno.experiments.against import negotiate_web, reject_conflicts
+from httpdyno.experiments.against import server_settings
 from httpdyno.experiments.experiment import Beginning, Begun, Tell
 from httpdyno.experiments.latency.judge import Content, LatencyPoint
 from httpdyno.experiments.latency.options import NAME, LatencyOptions
 from httpdyno.experiments.options import stored_options
-from httpdyno.experiments.participants import ORIGIN, find_peer, require_able
-from httpdyno.experiments.plan import ListedPlan, renumbered, schedule, usual_repeat
+from httpdyno.experiments.participants import find_peer, require_able
+from httpdyno.experiments.plan import ListedPlan, listed_blocks
 from httpdyno.experiments.restoring import OfOneWeb
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.web_answers import PEER_URL
 from httpdyno.model import (
     MOST_URLS,
     Condition,
-    Link,
     Subject,
     SubjectKind,
     TrialPlan,
@@ -40,7 +39,6 @@ _CALLS_PER_S: Final = 50_000
 A trial ends with its list, and the seven runs need some of it: too short a list leaves a fast client without a figure.
 """
 _LONGEST_S: Final = MOST_URLS // _CALLS_PER_S
-_HARNESS: Final = "timeit"
 _HARNESS_DEADLINE_S: Final = 120.0
 _HARNESS_FORESEEN_S: Final = 5.0
 _MOST_PARALLEL: Final = 1000
@@ -48,7 +46,7 @@ _MOST_PARALLEL: Final = 1000
 _WEB: Final = "plain"
 _BOTH: Final = "both"
 _KEEPALIVE: Final[Mapping[str, tuple[bool, ...]]] = {"on": (True,), "off": (False,), _BOTH: (True, False)}
-_MODES: Final[Mapping[str, tuple[str, ...]]] = {"lines": ("",), "harness": (_HARNESS,), _BOTH: ("", _HARNESS)}
+_MODES: Final[Mapping[str, tuple[str, ...]]] = {"lines": ("",), "harness": ("timeit",), _BOTH: ("", "timeit")}
 
 
 def grid(workloads: str, parallels: str) -> tuple[LatencyPoint, ...]:
@@ -122,29 +120,22 @@ class Latency(LatencyOptions, OfOneWeb):
     def conditions(self) -> Sequence[Condition]:
         """Return a condition for each combination of point, kind of connection and timing."""
         ways = product(parse_points(self.points), _KEEPALIVE[self.keepalive], _MODES[self.mode])
-        return [self._condition(point, keepalive=keepalive, harness=harness) for point, keepalive, harness in ways]
+        return [self._condition(point, harness, keepalive=keepalive) for point, keepalive, harness in ways]
 
-    def _condition(self, point: LatencyPoint, *, keepalive: bool, harness: str) -> Condition:
+    def _condition(self, point: LatencyPoint, harness: str, *, keepalive: bool) -> Condition:
         host = PEER_URL if self.peer else self.against or "http://latency.example"
         calls = 1 if harness else point.parallel * max(1, int(self.duration_s * _CALLS_PER_S) // point.parallel)
         name = point_name(point, keepalive=keepalive)
-        return Condition(
-            experiment=NAME,
-            web=self.web,
-            workload=Workload(
-                UrlSeries(f"{host}/{point.workload}?n=", calls),
-                timeout_s=self.timeout_s,
-                keepalive=keepalive,
-                check=Content.JSON.value if point.workload is Content.JSON else "",
-                harness=harness,
-            ),
-            seed=self.seed,
-            concurrency=point.parallel,
-            link=Link.parse(self.link),
-            link_seed=self.link_seed,
-            against=self.against,
+        workload = Workload(
+            UrlSeries(f"{host}/{point.workload}?n=", calls),
+            timeout_s=self.timeout_s,
+            keepalive=keepalive,
+            check=Content.JSON.value if point.workload is Content.JSON else "",
+            harness=harness,
+        )
+        return replace(
+            self.base_condition(NAME, workload, self.link, point.parallel),
             deadline_s=_HARNESS_DEADLINE_S if harness else self.duration_s,
-            memory_bytes=self.memory_bytes,
             name=f"{name}, in its own process" if harness else name,
             foreseen_s=_HARNESS_FORESEEN_S if harness else self.duration_s,
             peer=self.peer,
@@ -155,12 +146,9 @@ class Latency(LatencyOptions, OfOneWeb):
 
     def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
         """Interleave the trials of all subjects in blocks; subjects skip unsupported conditions."""
-        repeat = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
-        planned = schedule(subjects, self.conditions(), repeat=repeat, seed=self.seed)
-        able = [_as_able(plan) for plan in planned if able_to(plan.subject, plan.condition)]
-        if not able:
-            raise InvalidValue("latency: no subject supports these settings; choose others, or another --mode")
-        return ListedPlan(renumbered(able), {"repeat": repeat})
+        repeat, quick = self.repeat, self.quick
+        listed = listed_blocks(subjects, self.conditions(), repeat=repeat, quick=quick, seed=self.seed, able_to=able_to)
+        return replace(listed, trials=tuple(map(_as_able, listed.trials)))
 
 
 def able_to(subject: Subject, condition: Condition) -> bool:
@@ -177,10 +165,10 @@ def able_to(subject: Subject, condition: Condition) -> bool:
 
 def _as_able(plan: TrialPlan) -> TrialPlan:
     """Let a client that does not parse JSON fetch the document only."""
-    condition = plan.condition
-    if not condition.workload.check or condition.workload.check in plan.subject.capabilities.check:
+    workload = plan.condition.workload
+    if not workload.check or workload.check in plan.subject.capabilities.check:
         return plan
-    return replace(plan, condition=replace(condition, workload=replace(condition.workload, check="")))
+    return replace(plan, condition=replace(plan.condition, workload=replace(workload, check="")))
 
 
 def begin_latency(beginning: Beginning, names: Sequence[str], options: LatencyOptions) -> Begun:
@@ -197,10 +185,9 @@ def peer_of(catalogue: Catalogue, options: LatencyOptions) -> Subject | None:
     With another machine's origin, a preset has no server of its own.
     """
     name = options.peer
-    if options.preset is not None:
-        asked = find_preset(options.preset, NAME).asked
-        name = asked["peer"] if name is None and options.against is None else name
-    return None if name == ORIGIN else find_peer(catalogue, name, "json")
+    if name is None and options.preset is not None and options.against is None:
+        name = find_preset(options.preset, NAME).asked["peer"]
+    return find_peer(catalogue, name, "json")
 
 
 def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> tuple[Subject, ...]:
@@ -221,27 +208,18 @@ def make_latency(
         raise UsageError(
             f"--keepalive {options.keepalive[:60]} conflicts with --preset, which keeps connections; leave one out"
         )
-    there = None
-    if options.against is not None:
-        reject_conflicts(link=options.link, peer=peer.id if peer else None)
-        there = negotiate_web(options.against, engine, tell, web=_WEB, seed=options.seed, fixed=True)
-    web = engine.web(_WEB, seed=there.seed if there else options.seed)
+    against, link, seed = options.against, options.link, options.seed
+    server = server_settings(
+        engine, tell, against=against, link=link, peer=peer, web=_WEB, seed=seed, default=_WEB, fixed=True
+    )
     usual_s = QUICK_DURATION_S if options.quick else DURATION_S
     resolved = {
         "keepalive": options.keepalive or (_BOTH if options.preset is None else "on"),
         "duration_s": usual_s if options.duration_s is None else options.duration_s,
-        "against": there.url if there else None,
-        "peer": peer.id if peer else None,
-        "seed": web.seed,
     }
     points = grid(options.workload or "plain,json", options.parallel or "1,20")
     if options.preset is not None and options.workload is None and options.parallel is None:
         points = published_points(find_preset(options.preset, NAME))
-    latency = Latency(
-        points=points_text(points),
-        **(stored_options(options) | resolved),
-        peer_folder=str(peer.folder) if peer else None,
-        web_digest=web.digest,
-    )
+    latency = Latency(points=points_text(points), **(stored_options(options) | resolved | server))
     require_able(subjects, latency.conditions(), able_to, f"--keepalive {latency.keepalive} --mode {latency.mode}")
     return latency

@@ -44,61 +44,56 @@ from httpdyno.model import (
     records_of,
 )
 from httpdyno.published import PublishedTable
-from httpdyno.report.sections.charts import ConditionTrials, percentile_chart, response_times, stacked_chart
+from httpdyno.report.sections.charts import ConditionTrials, response_time_charts, stacked_chart
 from httpdyno.report.sections.headline import ranked_headline
 from httpdyno.report.sections.tables import subject_names
 from httpdyno.stats import median
 from httpdyno.store import Run
 
 _MS: Final = 1e-6
-_US: Final = 1e-3
-_PERCENT: Final = 100.0
-_EXACT: Final = 6
-"""Decimals of a millisecond: nanoseconds."""
 _figure: Final = partial(of_record, LatencySummary)
 _Key = TypeVar("_Key")
 
 
-def _time(name: str, field: str, meaning: str, phrase: str = "", *, shown: bool = True) -> Metric:
+def _time(name: str, meaning: str, phrase: str = "", *, shown: bool = True) -> Metric:
     column = Column(name, ColumnKind.TIME, "ms", meaning, shown=shown)
-    return Metric(column, _figure(field, _MS), Direction.LOWER, _EXACT, phrase)
+    # Six decimals of a millisecond are nanoseconds.
+    return Metric(column, _figure(f"{name.removesuffix('_ms')}_ns", _MS), Direction.LOWER, 6, phrase)
 
 
 def _count(name: str, read: str | Callable[[LatencySummary], float | None], meaning: str) -> Metric:
     return Metric(Column(name, ColumnKind.INTEGER, description=meaning, shown=False), _figure(read))
 
 
-def _share(name: str, field: str, whose: str) -> Metric:
+def _share(part: str, whose: str) -> Metric:
     def share(summary: LatencySummary) -> float | None:
-        part: float | None = getattr(summary, field)
-        return None if part is None or not summary.call_ns else part / summary.call_ns
+        part_ns: float | None = getattr(summary, f"{part}_ns")
+        return None if part_ns is None or not summary.call_ns else part_ns / summary.call_ns
 
-    column = Column(name, ColumnKind.INTEGER, "%", f"share of a call's duration that is {whose}")
-    return Metric(column, _figure(share, _PERCENT))
+    column = Column(f"{part}_share", ColumnKind.INTEGER, "%", f"share of a call's duration that is {whose}")
+    return Metric(column, _figure(share, 100.0))
 
 
-MEAN: Final = _time(
-    "mean", "mean_ns", "mean time of a loop: of all calls that are started at once", "ms a loop", shown=False
-)
+MEAN: Final = _time("mean", "mean time of a loop: of all calls that are started at once", "ms a loop", shown=False)
 _METRICS: Final = (
     MEAN,
     Metric(
         Column("deviation", ColumnKind.NUMBER, "us", "standard deviation of the runs", shown=False),
-        _figure("deviation_ns", _US),
+        _figure("deviation_ns", 1e-3),
         Direction.LOWER,
         3,
     ),
     _count("runs", lambda summary: len(summary.runs) or None, "runs of the figure"),
     _count("loops", "loops", "loops of each run"),
-    _time("p50", "p50_ns", "median duration of a call"),
-    _time("p99", "p99_ns", "99th percentile of the durations"),
-    _time("p999", "p999_ns", "99.9th percentile; empty for fewer than 1,000 calls"),
-    _time("max", "max_ns", "longest duration", shown=False),
-    _time("first", "first_ns", "duration of the first call of the cold process", shown=False),
-    _time("cpu_per_call_ms", "cpu_per_call_ns", "CPU time of the subject for a call"),
-    _share("client_share", "client_ns", "the client's own"),
-    _share("wire_share", "wire_ns", "the bare network's"),
-    _share("server_share", "server_ns", "the server's, as it stamped arrivals and answers"),
+    _time("p50", "median duration of a call"),
+    _time("p99", "99th percentile of the durations"),
+    _time("p999", "99.9th percentile; empty for fewer than 1,000 calls"),
+    _time("max", "longest duration", shown=False),
+    _time("first", "duration of the first call of the cold process", shown=False),
+    _time("cpu_per_call_ms", "CPU time of the subject for a call"),
+    _share("client", "the client's own"),
+    _share("wire", "the bare network's"),
+    _share("server", "the server's, as it stamped arrivals and answers"),
     _count("calls", "calls", "calls that the figures of single calls rest on"),
 )
 _IDENTITY: Final = (
@@ -168,6 +163,10 @@ class _Row:
 
     def cells(self, *, brief: bool) -> dict[str, Cell]:
         """Return the cells of ``_POINT`` and ``_LOOPS``; ``brief``: texts without what all rows share."""
+
+        def per_loop(time: str, summary: LatencySummary) -> str:
+            return time if brief else per_loop_text(time, len(summary.runs), summary.loops or 0)
+
         first, point, ratio = self.ranked[0], self.ranked[0][LatencyPoint], agreement(self.lines, self.harness)
         timed = records_of(LatencySummary, _successful(self.harness))
         return {
@@ -177,8 +176,8 @@ class _Row:
             "peer": first.peer,
             "mode": "lines" if self.lines else "harness",
             "client": first.method,
-            "per_loop": _timeit_cell(self.ranked, brief=brief),
-            "in_process": _timeit_cell(self.harness, brief=brief) if self.lines else None,
+            "per_loop": _timeit_cell(self.ranked, per_loop),
+            "in_process": _timeit_cell(self.harness, per_loop) if self.lines else None,
             "in_process_mean_ms": MEAN.rounded(_median(timed, "mean_ns")),
             "in_process_cpu_per_call_ms": MEAN.rounded(_median(timed, "cpu_per_call_ns")),
             "agree": None if ratio is None else agreement_text(ratio, brief=brief),
@@ -189,8 +188,7 @@ class _Row:
         if self.lines and self.harness:
             yield from (f"in its own process: {text}" for text in trial_notes(self.harness))
         well = _successful(self.lines)
-        idle = [trial for trial in well if (summary := trial.get(LatencySummary)) and not summary.runs]
-        if idle:
+        if idle := [trial for trial in well if (summary := trial.get(LatencySummary)) and not summary.runs]:
             calls = max((trial.tally.right for trial in idle if trial.tally), default=0)
             lasted = format_span(max((trial.counters.wall_ns or 0) for trial in idle) / 1e9)
             yield f"no time for seven warm runs: {counted(calls, 'call')} in {lasted}; give it more (--duration)"
@@ -216,7 +214,7 @@ def latency_table(trials: Sequence[Trial], *, brief: bool = False) -> Table:
     groups = _rows(trials)
     table = trial_table([trial for row in groups for trial in row.ranked], _METRICS, MEAN.name, _IDENTITY)
     by_name = {(row.ranked[0].condition, row.ranked[0].subject): row for row in groups}
-    rows = [by_name[str(condition), str(subject)] for condition, subject in table.select(("condition", "subject")).rows]
+    rows = [by_name[str(cells["condition"]), str(cells["subject"])] for cells in table.records()]
     notes = [
         *(note for note in table.notes if note.row is not None),
         *(Note(text, index) for index, row in enumerate(rows) for text in row.remarks()),
@@ -230,17 +228,15 @@ def latency_table(trials: Sequence[Trial], *, brief: bool = False) -> Table:
     )
 
 
-def latency_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
-    """Build a table for each point that fits a terminal, as the seed has its blocks, under its answer."""
-    del settings
+def latency_views(trials: Sequence[Trial], _: Mapping[str, Setting]) -> tuple[Table, ...]:
+    """Build a table for each point that fits a terminal, in the order of the published blocks, under its answer."""
     table = latency_table(trials)
     views = [_view(own) for own in _blocks(trials).values()]
     if not views:
         return (table,)
     whole = [note for note in table.notes if note.row is None]
-    runs = sorted({int(count) for count in table.values("runs") if isinstance(count, int | float)})
-    if runs:
-        many = " to ".join(map(str, dict.fromkeys((runs[0], runs[-1]))))
+    if runs := {int(count) for count in table.values("runs") if isinstance(count, int | float)}:
+        many = " to ".join(map(str, sorted({min(runs), max(runs)})))
         text = f"mean ± std. dev. of {many} runs of so many loops each, as timeit has them"
         whole.append(Note(f"{', '.join(_TIMEIT)}: {text}", columns=_TIMEIT))
     return (*views[:-1], replace(views[-1], notes=(*views[-1].notes, *whole)))
@@ -268,22 +264,13 @@ def _view(trials: Sequence[Trial]) -> Table:
     return view.sparing(_SPARED).answering(usual_headline(PRESENTATION, ranked, latency_table(ranked)))
 
 
-def _timeit_cell(trials: Sequence[Trial], *, brief: bool) -> str | None:
+def _timeit_cell(trials: Sequence[Trial], write: Callable[[str, LatencySummary], str]) -> str | None:
     """Write the time of a loop as timeit does: of several trials, the one in the middle; None without a result."""
-    summary = _middle(trials)
-    if summary is None:
-        return None
-    text = _mean_text(summary)
-    return text if brief else per_loop_text(text, len(summary.runs), summary.loops or 0)
-
-
-def _mean_text(summary: LatencySummary) -> str:
-    return timeit_text(summary.mean_ns or 0.0, summary.deviation_ns or 0.0)
-
-
-def _middle(trials: Sequence[Trial]) -> LatencySummary | None:
     known = sorted(_known(_successful(trials)), key=lambda one: one.mean_ns or 0.0)
-    return known[(len(known) - 1) // 2] if known else None
+    if not known:
+        return None
+    middle = known[(len(known) - 1) // 2]
+    return write(timeit_text(middle.mean_ns or 0.0, middle.deviation_ns or 0.0), middle)
 
 
 def _known(trials: Sequence[Trial]) -> list[LatencySummary]:
@@ -338,13 +325,10 @@ def _published_block(trials: Sequence[Trial], published: PublishedTable, point: 
     rows: list[tuple[Cell, ...]] = []
     for subject, client in {row["subject"]: row["client"] for row in published.rows}.items():
         own = _Row([trial for trial in trials if (trial.subject, trial.get(LatencyPoint)) == (subject, point)])
-        printed = [
-            timeit_text(mean_ms * 1e6, deviation_us * 1e3)
-            for mean_ms, deviation_us in _printed(published, str(subject), point)
-        ]
+        printed = [timeit_text(ms * 1e6, us * 1e3) for ms, us in _printed(published, str(subject), point)]
         measured = [
-            f"{_mean_text(summary)}, {counted(summary.loops or 0, 'loop')}" if summary else None
-            for summary in map(_middle, (own.harness, own.lines))
+            _timeit_cell(timed, lambda time, summary: f"{time}, {counted(summary.loops or 0, 'loop')}")
+            for timed in (own.harness, own.lines)
         ]
         if printed or own.trials:
             rows.append((client, *measured, "; ".join(printed) or None))
@@ -369,11 +353,9 @@ def _charts(run: Run, blocks: Mapping[str, Sequence[Trial]], names: Mapping[str,
     order of the report.
     """
     for number, (point, trials) in enumerate(blocks.items()):
-        lines = {
-            name: [trial for trial in trials if trial.subject == subject and not trial.harness]
-            for subject, name in names.items()
-        }
-        of = ConditionTrials("", lines, tuple(names.values()))
+        outside = _Row(trials).lines
+        lines = {name: [t for t in outside if t.subject == subject] for subject, name in names.items()}
+        of = ConditionTrials(outside, names, run.samples())
         known = {name: _known(own) for name, own in lines.items()}
         drawn = (
             _loops_chart(trials, names, preset_of(run.manifest)),
@@ -392,9 +374,9 @@ def _charts(run: Run, blocks: Mapping[str, Sequence[Trial]], names: Mapping[str,
                 "the client claims.",
                 section="Parts of the time",
             ),
-            percentile_chart(of, response_times(of, run.samples())) if any(lines.values()) else None,
+            response_time_charts(of)[0],
         )
-        for chart in (chart for chart in drawn if chart and chart.series):
+        for chart in (chart for chart in drawn if chart.series):
             yield replace(chart, name=f"{chart.name}-{number}", title=f"{chart.title}: {point}")
 
 
@@ -407,15 +389,12 @@ def _loops_chart(trials: Sequence[Trial], names: Mapping[str, str], published: P
         in_process = f"{_IN_PROCESS}: {name.removeprefix(language).strip()}"
         for row, timed in ((name, own.lines), (in_process, own.harness)):
             known = _known(timed)
-            mean_ms = _median(known, "mean_ns")
-            if mean_ms is not None:
+            if (mean_ms := _median(known, "mean_ns")) is not None:
                 runs_ms = [one.loop_ns * _MS for summary in known for one in summary.runs]
                 series += _loop_series(row, mean_ms, _median(known, "deviation_ns") or 0.0, runs_ms)
-        if published is not None and own.trials:
-            printed = _printed(published, subject, own.trials[0][LatencyPoint])
-            if printed:
-                (mean_ms, deviation_us), means = printed[0], [mean for mean, _ in printed]
-                series += _loop_series(f"published: {own.trials[0].method}", mean_ms, deviation_us / 1000, means)
+        if published and own.trials and (printed := _printed(published, subject, own.trials[0][LatencyPoint])):
+            (mean_ms, deviation_us), means = printed[0], [mean for mean, _ in printed]
+            series += _loop_series(f"published: {own.trials[0].method}", mean_ms, deviation_us / 1000, means)
     return Chart(
         name="loops",
         title="Time of a loop",
@@ -489,9 +468,8 @@ def _agreeing(trials: Sequence[Trial]) -> Iterator[str]:
 
 
 def _trial_result(trial: Trial) -> str | None:
-    """Describe the time of a loop."""
-    mean_ns = trial[LatencySummary].mean_ns if trial.get(LatencySummary) else None
-    return None if mean_ns is None else f"{format_time(mean_ns)} a loop"
+    summary = trial.get(LatencySummary)
+    return None if summary is None or summary.mean_ns is None else f"{format_time(summary.mean_ns)} a loop"
 
 
 PRESENTATION: Final = Presentation(

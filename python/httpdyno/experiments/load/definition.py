@@ -7,8 +7,6 @@ from httpdyno.experiments.load.judge import LOAD_RULES, LoadSummary
 from httpdyno.experiments.load.present import LOAD_METRICS, load_report, load_table, load_views
 from httpdyno.model import Column
 
-__all__ = ["DEFINITION"]
-
 DEFINITION: Final = Definition(
     "load",
     "How fast does a server answer, and how long do its answers take?",

@@ -159,7 +159,7 @@ def _lag(trial: Trial) -> Reading:
 
 
 def _busy(trial: Trial, *, open_loop: bool, otherwise: str) -> Reading:
-    """Return how busy the generator's busiest thread was; loads of the other kind have ``otherwise`` instead."""
+    """Return the use of the generator's busiest thread; loads of the other kind have ``otherwise`` instead."""
     if (load := trial.get(LoadSummary)) is not None and load.open_loop is not open_loop:
         return Reading(None, otherwise)
     return _share(trial, "busy_share", "the generator did not count how busy it was")
@@ -174,12 +174,12 @@ def _share(trial: Trial, name: str, absent: str) -> Reading:
 
 
 def _checked(trial: Trial) -> Reading:
-    """Return the answers that did not meet what ``--check`` asks for."""
+    """Return the share of answers that did not meet a ``--check``."""
     load = trial.get(LoadSummary)
     if load is None or load.checks is None:
         return Reading(None, "no --check says what is right")
-    answers = load.checks.right + load.checks.wrong
     wrong = load.checks.wrong
+    answers = load.checks.right + wrong
     return Reading(100 * wrong / answers, f"{wrong} of {answers}") if answers else Reading(None, NO_ANSWERS)
 
 

@@ -315,8 +315,7 @@ def load_times(trials: Sequence[Trial]) -> Table:
         if found:
             cells = (None if value is None else value * _MS for value in medians)
             rows.append((name, sum(times.count for times in found), *cells))
-    title = "" if len(trials) == 1 else f"Medians of {len(trials)} trials"
-    return Table(columns, tuple(rows), title=title)
+    return Table(columns, tuple(rows), title="" if len(trials) == 1 else f"Medians of {len(trials)} trials")
 
 
 def _outcomes(loads: Sequence[LoadSummary]) -> Table:
@@ -356,12 +355,9 @@ def _outcomes(loads: Sequence[LoadSummary]) -> Table:
 _POINTS: Final = 300
 """Most points of a line over time; more are not visible."""
 _LOGARITHMIC_MS: Final = Axis("time", "ms", Scale.LOGARITHMIC)
-_SECONDS: Final = Axis("time", "s")
-
-Reports = Sequence[Mapping[str, Any]]
 
 
-def load_charts(trials: Sequence[Trial], reports: Reports) -> Iterator[Chart]:
+def load_charts(trials: Sequence[Trial], reports: Sequence[Mapping[str, Any]]) -> Iterator[Chart]:
     """Draw the trials of a load.
 
     ``reports`` are the generator's own, of those trials that have one.
@@ -380,74 +376,55 @@ def load_charts(trials: Sequence[Trial], reports: Reports) -> Iterator[Chart]:
         "response p50": "response_p50_ns",
         "response max": "response_max_ns",
     }
+    percentiles = partial(Chart, kind=ChartKind.LINES, y=_LOGARITHMIC_MS)
+    over_time = partial(Chart, kind=ChartKind.LINES, x=Axis("time", "s"), section="Over time")
     drawn = (
-        Chart(
-            "percentiles",
-            "Response time and service time by percentile",
-            ChartKind.LINES,
-            Axis("percentile of answers", "%", Scale.PERCENTILE),
-            _LOGARITHMIC_MS,
-            _curves(reports, dict(zip(("response_time", "service_time", "send_lag"), main, strict=True))),
-            "So many per cent of the answers took no longer than this. Response time counts from when a request was "
-            "due, service time from when it was sent: where the two part, requests waited before they were sent. The "
-            "send lag is the generator's own part of that.",
-            "Response time",
-            main,
+        percentiles(
+            *("percentiles", "Response time and service time by percentile"),
+            x=Axis("percentile of answers", "%", Scale.PERCENTILE),
+            series=_curves(reports, dict(zip(("response_time", "service_time", "send_lag"), main, strict=True))),
+            caption="Each percentage of the answers took no longer than this. Response time counts from when a request "
+            "was due, service time from when it was sent: where the two differ, requests waited before they were sent. "
+            "The send lag is the generator's own part of that.",
+            section="Response time",
+            colours=main,
         ),
-        Chart(
-            "phases",
-            "What a request spends its time on",
-            ChartKind.LINES,
-            Axis("percentile", "%", Scale.PERCENTILE),
-            _LOGARITHMIC_MS,
-            _curves([report.get("phases") or {} for report in reports], phases),
-            "DNS, connection and TLS handshake of every connection that was made; of every answer the time until its "
-            "first byte, and from there to its last.",
-            "Phases",
-            tuple(phases.values()),
+        percentiles(
+            *("phases", "Phases of a request"),
+            x=Axis("percentile", "%", Scale.PERCENTILE),
+            series=_curves([report.get("phases") or {} for report in reports], phases),
+            caption="DNS, connection and TLS handshake of every connection that was made; of every answer the time "
+            "until its first byte, and from there to its last.",
+            section="Phases",
+            colours=tuple(phases.values()),
         ),
-        Chart(
-            "throughput",
-            "Answers a second over time",
-            ChartKind.LINES,
-            _SECONDS,
-            Axis("a second"),
-            _over_time(loads, counts),
-            "Each point is a second of the load.",
-            "Over time",
-            tuple(counts),
+        over_time(
+            *("throughput", "Answers a second over time"),
+            y=Axis("a second"),
+            series=_over_time(loads, counts),
+            caption="Each point is a second of the load.",
+            colours=tuple(counts),
         ),
-        Chart(
-            "times",
-            "Response time over time",
-            ChartKind.LINES,
-            _SECONDS,
-            _LOGARITHMIC_MS,
-            _over_time(loads, times, _MS),
-            "Percentiles of the answers that ended within each second.",
-            "Over time",
-            tuple(times),
+        over_time(
+            *("times", "Response time over time"),
+            y=_LOGARITHMIC_MS,
+            series=_over_time(loads, times, _MS),
+            caption="Percentiles of the answers that ended within each second.",
+            colours=tuple(times),
         ),
-        Chart(
-            "lag",
-            "Send lag over time",
-            ChartKind.LINES,
-            _SECONDS,
-            Axis("99th percentile", "ms", Scale.LOGARITHMIC),
-            _over_time(loads, {"send lag": "send_lag_p99_ns"}, _MS),
-            "How much later than it could the generator itself sent: what it adds to the response time on its own "
-            "account.",
-            "Over time",
-            main,
+        over_time(
+            *("lag", "Send lag over time"),
+            y=Axis("99th percentile", "ms", Scale.LOGARITHMIC),
+            series=_over_time(loads, {"send lag": "send_lag_p99_ns"}, _MS),
+            caption="How much later than possible the generator itself sent: its own part of the response time.",
+            colours=main,
         ),
     )
-    several = {"percentiles": len(reports) > 1, "phases": len(reports) > 1}
     for chart in drawn:
-        lines = _visible(chart)
-        note = " The bold line is the first trial, the thin ones are the others."
-        caption = chart.caption + (note if several.get(chart.name, len(trials) > 1) else "")
-        if lines:
-            yield replace(chart, series=lines, caption=caption)
+        several = len(trials if chart.section == "Over time" else reports) > 1
+        note = " The bold line is the first trial, the thin ones are the others." if several else ""
+        if lines := _visible(chart):
+            yield replace(chart, series=lines, caption=chart.caption + note)
     yield from _outcome_chart(trials)
 
 
@@ -466,7 +443,7 @@ def _outcome_chart(trials: Sequence[Trial]) -> Iterator[Chart]:
     if kinds:
         yield Chart(
             "outcomes",
-            "What became of the requests",
+            "Outcomes of the requests",
             ChartKind.STACKED_BARS,
             Axis("trial"),
             Axis("share of requests", "%"),
@@ -487,7 +464,7 @@ def _visible(chart: Chart) -> tuple[Series, ...]:
     return tuple(line for line in chart.series if line.name in seen)
 
 
-def _curves(reports: Reports, names: Mapping[str, str]) -> tuple[Series, ...]:
+def _curves(reports: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> tuple[Series, ...]:
     """Draw the percentiles of histograms, by their keys in the reports; all but the first trial are faint."""
     lines = []
     for key, name in names.items():
@@ -512,7 +489,7 @@ def _over_time(loads: Sequence[LoadSummary], figures: Mapping[str, str], scale: 
 
 
 def _drawn_seconds(load: LoadSummary) -> Sequence[LoadSecond]:
-    # The last second is incomplete: its counts would look like a fall.
+    # The last second is incomplete: its counts would look like a decrease.
     whole = [second for second in load.series if (second.at_s + 1) * 1e9 <= load.elapsed_ns * 1.001]
     seconds = whole or load.series
     return seconds[:: -(-len(seconds) // _POINTS)]

@@ -11,8 +11,6 @@ from httpdyno.experiments.service.present import PRESENTATION
 from httpdyno.experiments.service.server_trial import SERVER_TRIALS
 from httpdyno.model import SubjectKind
 
-__all__ = ["DEFINITION"]
-
 DEFINITION: Final = Definition(
     NAME,
     "How does a server hold up when every request waits for parallel work?",

@@ -10,7 +10,7 @@ from httpdyno.model.record import FigureRecord, Recorded
 from httpdyno.model.subject import Loop
 
 DEFAULT_WORKLOADS_MS: Final = (500, 1000, 2000)
-"""The waits of a request, all at once, unless others are asked for."""
+"""Default waits of a request, all at once."""
 HELD_WITHIN: Final = 1.1
 """A point is held when 99 % of the requests take less than this many times the ideal."""
 MOST_CONNECTIONS: Final = 50_000
@@ -22,7 +22,7 @@ _bytes: Final = partial(Recorded, unit="bytes")
 
 
 class Endpoint(StrEnum):
-    """What is asked of a server: ``subjects/CONTRACT.md``."""
+    """Endpoints of a server: ``subjects/CONTRACT.md``."""
 
     PLAIN = "plain"
     JSON = "json"
@@ -31,7 +31,7 @@ class Endpoint(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ServicePoint(FigureRecord):
-    """One point of the grid: how much is asked of a server at once, in which loop, with how many threads."""
+    """One point of the grid: connections, loop, and the settings of the server."""
 
     prefix: ClassVar[str] = "service_point_"
 
@@ -52,7 +52,7 @@ class ServicePoint(FigureRecord):
     ] = None
 
     def __post_init__(self) -> None:
-        """Refuse what no trial can be made of."""
+        """Refuse impossible values."""
         if not 1 <= self.connections <= MOST_CONNECTIONS:
             raise InvalidValue(f"--connections: 1 to {MOST_CONNECTIONS:,}, not {self.connections:,}")
         if (self.loop is Loop.OPEN) != (self.rate_per_s is not None):
@@ -75,7 +75,7 @@ class ServicePoint(FigureRecord):
 
     @property
     def waits_ms(self) -> tuple[int, ...]:
-        """The waits of a request; empty where it has none."""
+        """Waits of a request; empty if it has none."""
         try:
             return tuple(int(wait) for wait in self.workloads_ms.split(",")) if self.workloads_ms else ()
         except ValueError as error:
@@ -83,17 +83,17 @@ class ServicePoint(FigureRecord):
 
     @property
     def ideal_ns(self) -> int:
-        """What a request takes on a server that costs nothing: its longest wait; 0 where there is none."""
+        """Duration of a request on a server without any cost: its longest wait; 0 if it has none."""
         return max(self.waits_ms, default=0) * _MS
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceSummary(FigureRecord):
-    """What a server did at a point, over the steady stretch of the trial. A figure that rests on nothing is None.
+    """Figures of a server at a point, over the steady stretch of the trial. A figure without any request is None.
 
     Times are response times: from when a request was due, in a closed loop from when its connection was free for it.
-    Of a request that was still open at the end, the time that it had waited by then counts; one that failed takes for
-    ever.
+    A request that was still open at the end counts with the time that it had waited; a failed request has an infinite
+    time.
     """
 
     prefix: ClassVar[str] = "service_"

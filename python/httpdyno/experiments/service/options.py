@@ -9,7 +9,6 @@ from httpdyno.experiments.options import (
     MEMORY,
     REPEAT,
     SEED,
-    Example,
     Option,
     Verb,
     link_option,
@@ -100,11 +99,9 @@ VERB: Final = Verb(
     named="SERVER",
     kinds=(SubjectKind.SERVER,),
     examples=(
-        Example("httpdyno service rust-axum node-http", "at 20, 100 and 250 connections"),
-        Example(
-            "httpdyno service rust-axum --loop closed,open --threads 1,unlimited", "both loops, one thread and all"
-        ),
-        Example("httpdyno service --search --quick", "at how many connections does each server break?"),
-        Example("httpdyno service --preset published --generator rewrk", "as published"),
+        ("httpdyno service rust-axum node-http", "at 20, 100 and 250 connections"),
+        ("httpdyno service rust-axum --loop closed,open --threads 1,unlimited", "both loops, one thread and all"),
+        ("httpdyno service --search --quick", "at how many connections does each server break?"),
+        ("httpdyno service --preset published --generator rewrk", "as published"),
     ),
 )

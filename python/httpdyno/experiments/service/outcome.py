@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, Self
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from httpdyno.errors import EngineFailed
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.judge.outcome import signal_name
+from httpdyno.judge.outcome import last_lines, process_end
 from httpdyno.model import Outcome, format_time
 
 
@@ -41,16 +42,15 @@ Span = tuple[int, int]
 _FEWEST: Final = 4
 """Fewest readings that can show a growth."""
 _FOR_A_CONNECTION: Final = 1.25
-"""Descriptors that a server may have for one: itself, and now and then one that is not closed yet."""
+"""Descriptors that a server may have for each connection: its own, and sometimes one that is not closed yet."""
 _ALWAYS_ALLOWED: Final = 24
-"""Descriptors that a server may open in the midst of a load: threads, a log, a garbage collection that is late."""
+"""Descriptors that a server may open during a load: for threads, a log, or before a late garbage collection."""
 _RISING: Final = 0.6
-"""Of the steps between readings, those that go up in a leak; around a level half of them do at most."""
+"""Least share of rising steps between readings in a leak; around a constant number at most half of them rise."""
 _AT_LIMIT: Final = 0.97
 _UNSUPPORTED: Final = 127
 """Exit code of a program for a setting that it cannot honour: ``subjects/CONTRACT.md``."""
-_LINES: Final = 2
-_LENGTH: Final = 240
+_last_lines: Final = partial(last_lines, count=2, length=240)
 _NO_MORE: Final = ("Too many open files", "EMFILE", "ENFILE")
 
 
@@ -86,14 +86,8 @@ class Process(_Read):
 
     def end(self, stderr: str) -> str:
         """Describe how it ended, with the end of its standard error."""
-        what = "ended"
-        if self.out_of_memory:
-            what = "killed by the kernel: out of memory"
-        elif self.signal is not None:
-            what = f"killed by {signal_name(self.signal)}"
-        elif self.exit_code is not None:
-            what = f"ended with {self.exit_code}"
-        return what + _last_lines(stderr)
+        what = process_end("ended", self.exit_code, self.signal, out_of_memory=self.out_of_memory)
+        return (what or "ended") + _last_lines(stderr)
 
 
 class Server(_Read):
@@ -112,7 +106,7 @@ class Server(_Read):
         return max((count for _, count in self.descriptors), default=None)
 
     def exhausted(self, *, connections: int) -> str | None:
-        """Describe that a process reached its limit, though the connections do not take that many; else None."""
+        """Describe that a process reached its limit although its connections need fewer descriptors; else None."""
         most, limit = self.most_descriptors_of_one_process, self.descriptor_limit
         most = self.peak if most is None else most
         if limit is None or most is None or most < _AT_LIMIT * limit:
@@ -227,9 +221,6 @@ class Reports(_Read):
         return None if exec_ns is None or began_ns is None else began_ns - exec_ns
 
 
-Found = tuple[Outcome, str | None]
-
-
 def service_outcome(
     reports: Reports,
     artifacts: ServerArtifacts,
@@ -237,7 +228,7 @@ def service_outcome(
     connections: int,
     leak: str | None = None,
     silent_ns: int | None = None,
-) -> Found:
+) -> tuple[Outcome, str | None]:
     """Return the outcome of a server with its reason in one line; None if it is ``ok``.
 
     The first that applies: it was stopped, could not be started, never listened, used up its descriptors, died,
@@ -266,7 +257,7 @@ def service_outcome(
     )
 
 
-def _never_listened(room: _Room, stderr: str) -> Found:
+def _never_listened(room: _Room, stderr: str) -> tuple[Outcome, str | None]:
     if room.outcome != "died":
         return Outcome.NEVER_LISTENED, f"{room.reason or 'accepted no connection'}{_last_lines(stderr)}"
     if room.subject.exit_code == _UNSUPPORTED:
@@ -274,7 +265,7 @@ def _never_listened(room: _Room, stderr: str) -> Found:
     return Outcome.NEVER_LISTENED, f"ended before it listened: {room.subject.end(stderr)}"
 
 
-def _wrong_answers(reports: Reports) -> Found | None:
+def _wrong_answers(reports: Reports) -> tuple[Outcome, str] | None:
     """Find the answer that is missing before the load or breaks the contract; None if there is none."""
     drive, checks = reports.drive or _Drive(), reports.load.checks if reports.load else None
     failed = next((check for check in drive.before if not check.passed), None)
@@ -291,7 +282,7 @@ def _wrong_answers(reports: Reports) -> Found | None:
     return None
 
 
-def _end_of_load(reports: Reports, silent_ns: int | None, said: str) -> Found:
+def _end_of_load(reports: Reports, silent_ns: int | None, said: str) -> tuple[Outcome, str | None]:
     """Return whether the load ended; a failure of the generator is not the server's fault."""
     if silent_ns is not None:
         silence = format_time(silent_ns)
@@ -305,8 +296,3 @@ def _end_of_load(reports: Reports, silent_ns: int | None, said: str) -> Found:
     if reports.generator.exit_code != 0:
         return Outcome.REFUSED, f"the generator {reports.generator.end(said)}"
     return Outcome.OK, None
-
-
-def _last_lines(stderr: str) -> str:
-    last = [line.strip() for line in stderr.splitlines() if line.strip()][-_LINES:]
-    return f": {' / '.join(last)[-_LENGTH:]}" if last else ""

@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from resource import RLIMIT_NOFILE, getrlimit
@@ -47,25 +48,26 @@ from httpdyno.subjects.catalogue import Catalogue
 
 OWN_GENERATOR: Final = "httpdyno-load"
 UNLIMITED: Final = "unlimited"
-"""Name of as many threads as a server takes by itself."""
+"""Value of ``--threads`` for the server's own number."""
 _ALL: Final = "all"
 _SINGLE: Final = ("rate_per_s", "workers", "workloads_ms", "timeout_ms", "generator")
 _DIGITS: Final = 9
+_LARGEST: Final = 10**_DIGITS - 1
 _MOST_THREADS: Final = 1024
 
 
 class Variant(NamedTuple):
-    """How a server is run and asked, whatever the number of connections."""
+    """Settings of a server and its load, except the number of connections."""
 
     loop: Loop
     threads: int | None
-    """None: as many as it takes by itself."""
+    """None: the server's own number."""
     cpus: int | None
     """None: those that all trials of the run have."""
 
     @classmethod
     def of(cls, point: ServicePoint) -> Self:
-        """Read it from a point."""
+        """Return the variant of a point."""
         return cls(point.loop, point.threads, point.cpus)
 
 
@@ -105,7 +107,7 @@ class Axes:
             yield self.point(connections, variant)
 
     def variants(self) -> tuple[Variant, ...]:
-        """Return in which ways each number of connections is tried."""
+        """Return the variants in which each number of connections is measured."""
         return tuple(Variant(*one) for one in product(self.loops, self.threads, self.cpus))
 
     def point(self, connections: int, variant: Variant) -> ServicePoint:
@@ -139,13 +141,6 @@ class Axes:
             **{name: getattr(self, name) for name in _SINGLE},
         }
 
-    @classmethod
-    def restored(cls, settings: Mapping[str, Setting]) -> Self:
-        """Make the axes again from the settings of a manifest; old runs have no ``server_cpus``."""
-        with reading_settings():
-            texts = {name: settings[name] for name in ("connections", "loop", "threads", "endpoint", *_SINGLE)}
-            return cls().changed({**texts, "server_cpus": settings.get("server_cpus")})
-
     def changed(self, texts: Mapping[str, Any], *, available: int | None = None) -> Self:
         """Return the axes with those of ``texts``, which are as in ``settings``; None: unchanged.
 
@@ -153,9 +148,9 @@ class Axes:
         """
         read: dict[str, tuple[str, Callable[[str], Any]]] = {
             "connections": ("connections", lambda text: parse_values(text, _connections, name="--connections")),
-            "loops": ("loop", _each(lambda part: parse_loop(part, name="--loop"))),
+            "loops": ("loop", _each(partial(parse_loop, name="--loop"))),
             "threads": ("threads", _each(_threads)),
-            "cpus": ("server_cpus", _each(lambda part: _server_cpus(part, available))),
+            "cpus": ("server_cpus", _each(partial(_server_cpus, available=available))),
             "endpoint": ("endpoint", _endpoint),
         }
         lists = {field: parse(str(texts[name])) for field, (name, parse) in read.items() if texts[name] is not None}
@@ -174,35 +169,31 @@ def _endpoint(text: str) -> Endpoint:
         raise InvalidValue(f"--endpoint: {text!r} is unknown; choose from: {', '.join(Endpoint)}") from error
 
 
-def _whole_number(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
+def _count(option: str, text: str, like: str, least: int, most: int, fault: str = "is not understood") -> int:
+    """Read a number from ``least`` to ``most``; ``like`` is an example for the message."""
+    if text.isascii() and text.isdigit() and len(text) <= _DIGITS and least <= int(text) <= most:
+        return int(text)
+    raise InvalidValue(f"{option}: {text[:60]!r} {fault}; write it like {like}")
 
 
 def _connections(text: str) -> int:
-    if (count := _whole_number(text)) is None:
-        raise InvalidValue(f"--connections: {text[:60]!r} is not a number of connections; write it like 20,100,250")
-    return count
+    return _count("--connections", text, "20,100,250", 0, _LARGEST, "is not a number of connections")
 
 
 def _server_cpus(text: str, available: int | None) -> int:
     """Read a number of CPUs; the generator has one of several, and shares the only one."""
-    most = max(1, available - 1) if available else None
-    count = most if text == _ALL else _whole_number(text)
-    if not count:
-        raise InvalidValue(f"--server-cpus: {text[:60]!r} is not understood; write it like 1, 2 or {_ALL}")
-    if available and most and count > most:
+    most = max(1, available - 1) if available else _LARGEST
+    if available and text == _ALL:
+        return most
+    count = _count("--server-cpus", text, f"1, 2 or {_ALL}", 1, _LARGEST)
+    if available and count > most:
         whose = f"of the {available} here the generator has one" if available > 1 else "there is one here"
         raise InvalidValue(f"--server-cpus: {count:,} are more than can be had: {whose}; write {most} or {_ALL}")
     return count
 
 
 def _threads(text: str) -> int | None:
-    if text == UNLIMITED:
-        return None
-    count = _whole_number(text)
-    if count is None or not 1 <= count <= _MOST_THREADS:
-        raise InvalidValue(f"--threads: {text[:60]!r} is not understood; write it like 1, 4 or {UNLIMITED}")
-    return count
+    return None if text == UNLIMITED else _count("--threads", text, f"1, 4 or {UNLIMITED}", 1, _MOST_THREADS)
 
 
 def name_of(point: ServicePoint) -> str:
@@ -219,9 +210,9 @@ def name_of(point: ServicePoint) -> str:
 
 
 _TRIES: Final = 2
-"""Of a point whose trial says nothing of the server: what spoilt it may be gone."""
-_WHATEVER_IS_ASKED: Final = frozenset({Outcome.UNAVAILABLE, Outcome.NEVER_LISTENED, Outcome.CRASHED})
-"""How a server ends that no other number of connections would help."""
+"""Most trials of a point that was disturbed: the disturbance may have ended."""
+_WITHOUT_SERVER: Final = frozenset({Outcome.UNAVAILABLE, Outcome.NEVER_LISTENED, Outcome.CRASHED})
+"""Outcomes of a server that would be the same with any number of connections."""
 _NOT_ITS_OWN: Final = frozenset({Outcome.REFUSED, Outcome.INTERRUPTED})
 _DISTURBED: Final = frozenset(
     {Validity.GENERATOR_LIMITED, Validity.DISTURBED, Validity.UNSTEADY, Validity.LINK_LIMITED}
@@ -243,12 +234,12 @@ def search_between(low: int, high: int, *, quick: bool = False) -> DoublingSearc
 
 
 def checks_of(trials: Sequence[Trial], *, tries: int = _TRIES) -> list[Check]:
-    """Read from trials of one server what the search looks at: those that say something of it.
+    """Return the results of one server that a search rests on.
 
-    A trial that the machine or the generator spoilt says that a point holds, when it does in spite of that; that it
-    does not hold, it says only when it was tried so many times.
+    A point that is held counts, even if the machine or the generator disturbed the trial. A disturbed trial in which
+    it is not held counts after ``tries`` of them.
     """
-    counted: list[Check] = []
+    found: list[Check] = []
     spoilt = Counter[int]()
     for trial in trials:
         point, summary = trial.get(ServicePoint), trial.get(ServiceSummary)
@@ -258,8 +249,8 @@ def checks_of(trials: Sequence[Trial], *, tries: int = _TRIES) -> list[Check]:
         if not held and _spoilt(trial):
             spoilt[point.connections] += 1
         if held or not _spoilt(trial) or spoilt[point.connections] >= tries:
-            counted.append(Check(float(point.connections), held))
-    return counted
+            found.append(Check(float(point.connections), held))
+    return found
 
 
 def _spoilt(trial: Trial) -> bool:
@@ -267,30 +258,27 @@ def _spoilt(trial: Trial) -> bool:
 
 
 def to_be_tried(search: DoublingSearch, trials: Sequence[Trial]) -> tuple[int, str] | None:
-    """Return the number of connections that a server is tried with next, and why; None at the end of its search.
+    """Return the next number of connections of a server, and the reason for it; None at the end of its search.
 
-    ``trials`` are those of one server in one variant, in their order; ``search`` is that of all servers.
+    ``trials`` are those of one server in one variant, in their order; all servers have the same ``search``.
     """
-    if any(trial.outcome in _WHATEVER_IS_ASKED for trial in trials):
+    if any(trial.outcome in _WITHOUT_SERVER for trial in trials):
         return None
     checks = checks_of(trials)
-    last = trials[-1] if trials else None
-    point = last.get(ServicePoint) if last else None
-    if last and point and _spoilt(last) and not any(round(check.load) == point.connections for check in checks):
+    point = trials[-1].get(ServicePoint) if trials and _spoilt(trials[-1]) else None
+    if point and not any(round(check.load) == point.connections for check in checks):
         return point.connections, "again, as something else disturbed the trial"
-    connections = search.next(checks)
-    if connections is None:
+    if (connections := search.next(checks)) is None:
         return None
-    failed = search.conclude(checks).failed
     if not checks:
         return connections, "to begin with"
-    return connections, "more may hold" if failed is None else "it breaks below"
+    return connections, "more may hold" if search.conclude(checks).failed is None else "it breaks below"
 
 
 USUAL_REPEAT: Final = 3
-"""Two trials have no spread worth the name, and each lasts many times the longest wait."""
+"""Two trials show hardly any spread, and each lasts many times the longest wait."""
 ROUNDS: Final = 4.0
-"""How many ideals the steady stretch lasts unless another time is asked for."""
+"""Default length of the steady stretch, in ideals."""
 QUICK_ROUNDS: Final = 2.0
 _READY_S: Final = 30.0
 _PROOF_IDEALS: Final = 6.0
@@ -305,17 +293,18 @@ class Service(ServiceOptions):
     axes: Axes
     """The grid that the options of its axes span."""
     send_s: float | None = None
-    """How long to send in all, where that is asked for instead of a steady stretch."""
+    """Duration of the whole load, in place of a steady stretch; None: it follows from the stretch."""
     repeat: int = 1
     most_connections: int = 10_000
     seed: int = 1
     generator_folder: str | None = None
-    """Where the ``subject.toml`` of another generator lies; None: ours sends."""
+    """Folder of another generator's ``subject.toml``; None: our own generator sends."""
     threads_of: Mapping[str, int] | None = None
-    """Threads of single servers, by their ids, whatever the grid says: a preset's."""
+    """Threads of single servers, by their ids, in place of those of the grid: a preset has some."""
+    name = NAME
 
     def __post_init__(self) -> None:
-        """Refuse what no trial can be before anything is built."""
+        """Refuse impossible options before anything is built."""
         if self.duration_s is not None and not self.duration_s >= _SHORTEST_S:
             raise InvalidValue(f"--duration: {self.duration_s:g} s are too short to tell anything; write 1s or more")
         longest_s = max(point.ideal_ns for point in self.axes.points()) / 1e9
@@ -335,11 +324,6 @@ class Service(ServiceOptions):
                 "that the search begins with; give more, or fewer --connections"
             )
         _ = self.conditions()
-
-    @property
-    def name(self) -> str:
-        """The verb."""
-        return NAME
 
     def condition(self, point: ServicePoint) -> Condition:
         """Return the condition of a point."""
@@ -387,17 +371,16 @@ class Service(ServiceOptions):
     def _search_plan(self, subjects: Sequence[Subject]) -> SearchPlan:
         """Plan the search for where servers break, one variant after the other.
 
-        A subject that is not available has one trial, which says why.
+        A subject that is not available has one trial, with the reason.
         """
         variants = self.axes.variants()
         search = search_between(min(self.axes.connections), self.most_connections, quick=self.quick)
 
         def choose(_: Subject, seen: Sequence[Trial]) -> NextTrial | None:
-            points = [trial.get(ServicePoint) for trial in seen]
-            for variant in () if any(trial.outcome in _WHATEVER_IS_ASKED for trial in seen) else variants:
-                own = [
-                    trial for trial, point in zip(seen, points, strict=True) if point and Variant.of(point) == variant
-                ]
+            if any(trial.outcome in _WITHOUT_SERVER for trial in seen):
+                return None
+            for variant in variants:
+                own = [t for t in seen if (point := t.get(ServicePoint)) and Variant.of(point) == variant]
                 if (step := to_be_tried(search, own)) is not None:
                     connections, why = step
                     return NextTrial(self.condition(self.axes.point(connections, variant)), why)
@@ -419,9 +402,12 @@ class Service(ServiceOptions):
 
     @classmethod
     def restore(cls, settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path | None = None) -> Self:
-        """Make the experiment again from what its manifest says."""
+        """Rebuild the experiment from the settings of its manifest."""
         with reading_settings():
-            axes, seed = Axes.restored(settings), int(settings["seed"] or 0)
+            texts = {name: settings[name] for name in ("connections", "loop", "threads", "endpoint", *_SINGLE)}
+            # Runs of version 0.1.0 have no ``server_cpus``.
+            axes = Axes().changed({**texts, "server_cpus": settings.get("server_cpus")})
+            seed = int(settings["seed"] or 0)
             pairs = [pair.split("=") for pair in str(settings["threads_of"] or "").split(",") if pair]
             threads = {name: int(count) for name, count in pairs}
         return restored(cls, settings, webs, urls, axes=axes, seed=seed, threads_of=threads or None)

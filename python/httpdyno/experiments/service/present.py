@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
-from typing import Final, NamedTuple
+from typing import Final
 
 from httpdyno.experiments.definition import Definition, Presentation
 from httpdyno.experiments.experiment import Setting
-from httpdyno.experiments.report import base_report
+from httpdyno.experiments.report import base_report, rank_subjects
 from httpdyno.experiments.service.figures import HELD_WITHIN, Endpoint, ServicePoint, ServiceSummary
 from httpdyno.experiments.service.plan import Variant, checks_of, restored_search, to_be_tried
-from httpdyno.judge import rank, rankable_trials, trial_notes, trial_table, worst_validity
+from httpdyno.judge import rankable_trials, trial_notes, trial_table, worst_validity
 from httpdyno.judge.figures import of_counter, record_metric
 from httpdyno.judge.rankable import grouped
 from httpdyno.judge.wording import listed
@@ -40,8 +40,8 @@ from httpdyno.model import (
     records_of,
 )
 from httpdyno.published import PublishedTable
+from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.headline import after_colon, ranked_headline
-from httpdyno.report.sections.tables import subject_names
 from httpdyno.stats import median
 from httpdyno.stats.boundary import Check, DoublingSearch
 from httpdyno.store import Manifest, Run
@@ -137,8 +137,7 @@ def reaches(trials: Sequence[Trial], search: DoublingSearch | None = None) -> tu
     """
     groups: dict[tuple[str, Variant], list[Trial]] = {}
     for trial in trials:
-        point = trial.get(ServicePoint)
-        if point is not None and point.waits_ms:
+        if (point := trial.get(ServicePoint)) and point.waits_ms:
             groups.setdefault((trial.subject, Variant.of(point)), []).append(trial)
     return tuple(_reach(*group, of, search) for group, of in groups.items())
 
@@ -303,9 +302,7 @@ def _point_cells(trials: Sequence[Trial], found: Mapping[tuple[str, Variant], Re
     bounds = [one.at_least for one in known if one.at_least is not None]
     return (
         *(point.connections, point.loop.value, point.threads, point.cpus, point.generator, trials[0].method),
-        is_held(trials) if reach else None,
-        reach.failed if reach else None,
-        reach.held if reach else None,
+        *((is_held(trials), reach.failed, reach.held) if reach else (None, None, None)),
         any(bounds) if bounds else None,
         next((one.why_not for one in known if one.why_not), None),
         next((one.failures for one in known if one.failures), None),
@@ -331,16 +328,13 @@ def _by_slowest(table: Table) -> Table:
 def service_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
     """Build tables that fit a terminal, the first with the answer; a search begins with the reach of each server."""
     table, search = service_table(trials), restored_search(settings)
-    answers = _answers(trials, table, search)
+    _, _, answers, _ = _answers(trials, table, search)
     if search is not None:
-        answer = answers.doubt + "; ".join(answers.reached) if answers.reached else _NOTHING
-        return (
-            reach_table(reaches(trials, search), most=search.high).answering(answer),
-            _narrow(table),
-        )
-    more = len(answers.by_point) - 1
+        reach = reach_table(reaches(trials, search), most=search.high)
+        return reach.answering("; ".join(answers) or _NOTHING), _narrow(table)
+    more = len(answers) - 1
     rest = f". The table has {counted(more, 'more point')}" if more > 0 else ""
-    return (_narrow(table).answering(answers.by_point[0] + rest if answers.by_point else _NOTHING),)
+    return (_narrow(table).answering(answers[0] + rest if answers else _NOTHING),)
 
 
 def reach_table(found: Sequence[Reach], *, most: int | None = None) -> Table:
@@ -401,7 +395,7 @@ def _narrow(table: Table) -> Table:
 
 
 _FEWEST_MS: Final = 0.01
-"""Least overhead on a logarithmic scale; smaller values are noise of the clock."""
+"""Least overhead on the logarithmic scale; smaller values are noise of the clock."""
 
 
 def _drawable_ms(overhead_ns: float | None) -> float | None:
@@ -429,14 +423,14 @@ _CHARTS: Final[Sequence[tuple[str, str, Axis, Callable[[ServiceSummary], float |
         "CPU time of the server for each answer",
         Axis("CPU time for each answer", "ms", Scale.LOGARITHMIC),
         lambda one: None if not one.cpu_per_request_ns else one.cpu_per_request_ns * _MS,
-        "With few requests a second, what a server does besides counts as theirs: timers, collections of garbage.",
+        "With few requests a second, other work of the server counts, too: timers, garbage collections.",
     ),
     (
         "memory-per-open-request",
         "Memory that the load adds, for each request in flight",
         Axis("memory for each request in flight", "KiB", Scale.LOGARITHMIC),
         lambda one: None if not one.memory_per_open_bytes else one.memory_per_open_bytes / 1024,
-        "Memory under load less that before it. Few connections share what grows but once, such as a pool.",
+        "Memory under load minus memory before it. With few connections, parts of a fixed size, such as a pool, count.",
     ),
 )
 """Name, title, vertical axis, figure and caption of each chart."""
@@ -505,36 +499,26 @@ _UNFINISHED: Final = "; the search was not finished"
 _NOTHING: Final = "Nothing was measured: the run has no finished trial"
 
 
-class _Answers(NamedTuple):
-    """Results of a run in sentences."""
+def _answers(
+    trials: Sequence[Trial], table: Table, search: DoublingSearch | None
+) -> tuple[Mapping[str, str], Sequence[Ranking], list[str], list[str]]:
+    """Return the names of subjects, the ranked ones first, the rankings, the answers, and further findings.
 
-    names: Mapping[str, str]
-    """Names of subjects, the ranked ones first."""
-    rankings: Sequence[Ranking]
-    by_point: Sequence[str]
-    """The ranking at each point."""
-    reached: Sequence[str]
-    """Where servers break."""
-    doubt: str
-    """Prefix of a search's headline if none of its trials is valid, with the worst validity."""
-
-
-def _answers(trials: Sequence[Trial], table: Table, search: DoublingSearch | None) -> _Answers:
+    A grid is answered by the ranking at each point, a search by the breaking points.
+    """
     metric = PRESENTATION.ranking_metric
-    points: dict[str, list[Trial]] = {}
-    for trial in trials:
-        points.setdefault(trial.condition, []).append(trial)
-    rankings = {point: rank(group, metric) for point, group in points.items()}
-    ranked = [standing.subject for ranking in rankings.values() for standing in ranking.standings]
-    names = subject_names(trials, tuple(dict.fromkeys((*ranked, *map(str, table.values("subject"))))))
-    by_point = [
-        f"{point}: {after_colon(ranked_headline(points[point], ranking, metric, names))}"
-        for point, ranking in rankings.items()
-    ]
+    points, rankings, names = rank_subjects(PRESENTATION, trials, table)
+    reached = _reached(reaches(trials, search), names)
+    if search is None:
+        by_point = (
+            f"{point}: {after_colon(ranked_headline(points[point], ranking, metric, names))}"
+            for point, ranking in rankings.items()
+        )
+        return names, tuple(rankings.values()), list(by_point), reached
     worst = worst_validity(trials)
-    believed = worst is None or any(trial.validity in {Validity.VALID, None} for trial in trials)
-    doubt = "" if believed else f"No trial is VALID ({worst}): "
-    return _Answers(names, tuple(rankings.values()), by_point, _reached(reaches(trials, search), names), doubt)
+    if reached and worst is not None and all(trial.validity not in {Validity.VALID, None} for trial in trials):
+        reached[0] = f"No trial is VALID ({worst}): {reached[0]}"
+    return names, tuple(rankings.values()), reached, []
 
 
 def service_report(run: Run, definition: Definition) -> Report:
@@ -542,10 +526,8 @@ def service_report(run: Run, definition: Definition) -> Report:
     trials, settings = run.records(), run.manifest.settings
     search = restored_search(settings)
     table = definition.presentation.table(trials)
-    answers = _answers(trials, table, search)
-    names = answers.names
-    first, rest = (answers.by_point, answers.reached) if search is None else (answers.reached, [])
-    servers, points = counted(len(names), "server"), counted(len(answers.by_point), "point")
+    names, rankings, answers, findings = _answers(trials, table, search)
+    servers, points = counted(len(names), "server"), counted(len(rankings), "point")
     report = base_report(
         run,
         definition,
@@ -553,10 +535,10 @@ def service_report(run: Run, definition: Definition) -> Report:
         names,
         counts=f"{servers}, {points}, {counted(len(trials), 'trial')}",
         # In a grid, each point lists the unranked servers with their reasons.
-        headline=(answers.doubt if search else "") + first[0] if first else _NOTHING,
+        headline=answers[0] if answers else _NOTHING,
         table=table,
         charts=service_charts(trials, names),
-        rankings=answers.rankings,
+        rankings=rankings,
     )
     endpoint = settings.get("endpoint")
     waits = f"waits {settings.get('workloads_ms')} ms, all at once"
@@ -566,9 +548,9 @@ def service_report(run: Run, definition: Definition) -> Report:
     )
     return replace(
         report,
-        facts=(*asked, *(fact for fact in report.facts if fact[0] not in {"URLs", "Timeout", "Web"})),
+        facts=(*asked, *run_facts(run.manifest, trials, urls=False)),
         figures="A row for each server at each point: medians of its trials.",
-        findings=(*first[1:], *rest, *_failures(trials, names)),
+        findings=(*answers[1:], *findings, *_failures(trials, names)),
     )
 
 
@@ -610,28 +592,37 @@ def _failures(trials: Sequence[Trial], names: Mapping[str, str]) -> list[str]:
     return [f"{names[subject]} {outcome}: {reason}" for (subject, outcome), reason in failed.items()]
 
 
-class _Published(NamedTuple):
-    """Figures of a server at a number of connections, as the publication shows them."""
+_NO_FIGURES: Final = "---"
 
-    slowest_ms: Cell = None
-    per_s: Cell = None
-    at_least: bool = False
-    """Whether ``slowest_ms`` is a lower bound."""
 
-    def __str__(self) -> str:
-        if self.slowest_ms is None and self.per_s is None:
-            return "---"
-        slowest = "---" if self.slowest_ms is None else f"{self.slowest_ms:.2f}ms"
-        return f"{'≥ ' if self.at_least else ''}{slowest}, {'---' if self.per_s is None else f'{self.per_s:.2f}'}"
+def _published_cell(slowest_ms: Cell, per_s: Cell, *, at_least: bool = False) -> str:
+    """Return figures as the publication shows them; ``at_least``: ``slowest_ms`` is a lower bound."""
+    if slowest_ms is None and per_s is None:
+        return _NO_FIGURES
+    slowest = _NO_FIGURES if slowest_ms is None else f"{slowest_ms:.2f}ms"
+    return f"{'≥ ' if at_least else ''}{slowest}, {_NO_FIGURES if per_s is None else f'{per_s:.2f}'}"
 
 
 def published_form(manifest: Manifest, trials: Sequence[Trial], published: PublishedTable) -> Table:
     """Return a run in the published form: each measured server above its published figures."""
     there = {
-        (str(row["subject"]), int(str(row["connections"]))): _Published(row["slowest5"], row["requestsPerSec"])
+        (str(row["subject"]), int(str(row["connections"]))): _published_cell(row["slowest5"], row["requestsPerSec"])
         for row in published.rows
     }
-    here = _measured(trials)
+    groups: dict[tuple[str, int], list[ServiceSummary]] = {}
+    for trial in trials:
+        if point := trial.get(ServicePoint):
+            groups.setdefault((trial.subject, point.connections), []).extend(records_of(ServiceSummary, [trial]))
+    slowest = {key: median(one.slowest_5_ns for one in known) for key, known in groups.items()}
+    bounds = {key for key, known in groups.items() if slowest[key] is not None and any(one.at_least for one in known)}
+    here = {
+        key: _published_cell(
+            None if (slowest_ns := slowest[key]) is None else slowest_ns / 1e6,
+            median(one.per_s for one in known),
+            at_least=key in bounds,
+        )
+        for key, known in groups.items()
+    }
     connections = sorted({count for _, count in here or there})
     names = {str(row["subject"]): (row["framework"], row["language"]) for row in published.rows}
     ours = {subject.id: (subject.method, subject.language.lower()) for subject in manifest.subjects}
@@ -644,9 +635,9 @@ def published_form(manifest: Manifest, trials: Sequence[Trial], published: Publi
             notes.append(Note(f"{failed.outcome}: {failed.reason}", len(rows)))
         for kind, cells, present in (("measured", here, bool(own)), ("published", there, subject in names)):
             if present:
-                figures = (str(cells.get((subject, count), _Published())) for count in connections)
+                figures = (cells.get((subject, count), _NO_FIGURES) for count in connections)
                 rows.append((*named, kind, *figures, subject))
-    if any(cell.at_least for cell in here.values()):
+    if bounds:
         notes.append(Note("≥: requests that were still open at the end count with their wait until then"))
     notes.append(Note("95%: the mean of the slowest 5 %, as rewrk computes it under that name"))
     # Another generator reports figures of its whole run.
@@ -663,22 +654,6 @@ def published_form(manifest: Manifest, trials: Sequence[Trial], published: Publi
         Column("subject", description="name of the subject's folder", shown=False),
     )
     return Table(columns, tuple(rows), "as published: framework, lang, 95 % and req/s", tuple(notes))
-
-
-def _measured(trials: Sequence[Trial]) -> dict[tuple[str, int], _Published]:
-    """Return the medians of each server at each number of connections."""
-    groups: dict[tuple[str, int], list[Trial]] = {}
-    for trial in trials:
-        if point := trial.get(ServicePoint):
-            groups.setdefault((trial.subject, point.connections), []).append(trial)
-    cells = {}
-    for key, group in groups.items():
-        known = records_of(ServiceSummary, group)
-        slowest_ns = median([one.slowest_5_ns for one in known])
-        at_least = slowest_ns is not None and any(one.at_least for one in known)
-        slowest_ms = None if slowest_ns is None else slowest_ns / 1e6
-        cells[key] = _Published(slowest_ms, median([one.per_s for one in known]), at_least)
-    return cells
 
 
 def _result(trial: Trial) -> str | None:

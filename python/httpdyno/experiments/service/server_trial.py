@@ -21,7 +21,7 @@ from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import NotRun, TrialFiles, trial_folder
 from httpdyno.model import Condition, Loop, Subject, TrialPlan, format_exact
-from httpdyno.subjects.build import Build, filled
+from httpdyno.subjects.build import Build
 from httpdyno.subjects.template import Load, fill_content, fill_template
 
 _DRIVE, _LOAD, _SAMPLES = "drive.json", "load.json", "samples.csv"
@@ -171,7 +171,7 @@ def _tool_argv(tool: Build, condition: Condition, point: ServicePoint) -> list[s
         content=_CONTENT if works else None,
     )
     fill = fill_content if works else fill_template
-    return [filled(part, folder=tool.folder, target=tool.place.target) for part in fill(tool.subject, load)]
+    return [tool.place.filled(part) for part in fill(tool.subject, load)]
 
 
 def _json(file: ScratchFile | None) -> dict[str, Any] | None:

@@ -11,20 +11,20 @@ from httpdyno.model import Loop, format_time
 from httpdyno.stats import nearest_rank
 
 SHORTEST_UNIT_NS: Final = 500_000_000
-"""What a round is taken to last where requests do not wait: as many of them as make figures."""
+"""Assumed length of a round if requests do not wait: it fits the requests that figures need."""
 _DRAIN_UNITS: Final = 1.5
-"""Beyond the 1.1 times the ideal within which a point is held, so that no request that is not can hide at the end."""
+"""More than the 1.1 times the ideal within which a point is held, so that late requests at the end are seen."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """From when to when requests have to begin to count, since the load began.
+    """The time in which a request must begin to count, in ns since the load began.
 
-    A closed loop whose connections all began at once would send them all at once for ever: each answer of a server that
-    waits 2 s comes 2 s later, and the next request with it. Connections therefore begin one after the other over one
-    ideal (``ramp_ns``): from then on requests are spread over it evenly, as they would be after a long time of chance.
-    After another ideal the first requests of all connections are over, with what opening a connection costs. Requests
-    of the last one and a half ideals do not count, since they could not be seen to be late.
+    If all connections of a closed loop began at once, they would send at the same moments for ever: each answer of a
+    server that waits 2 s comes 2 s later, and the next request with it. Connections therefore begin one after the other
+    over one ideal (``ramp_ns``), which spreads the requests evenly, as after a long time of random delays. After
+    another ideal the first requests of all connections have ended, with the cost of opening connections. Requests of
+    the last one and a half ideals do not count, since the load ends before they could be late.
 
     References
     ----------
@@ -43,19 +43,19 @@ class Stretch:
 
     @property
     def length_ns(self) -> int:
-        """How long it is."""
+        """Its length."""
         return self.end_ns - self.begin_ns
 
 
 def unit_ns(point: ServicePoint) -> int:
-    """Return what a round lasts: the ideal of a request, where it has one."""
+    """Return the length of a round: the ideal of a request, if it has one."""
     return max(point.ideal_ns, SHORTEST_UNIT_NS)
 
 
 def ramp_ns(point: ServicePoint) -> int:
-    """Return over how long the connections of a closed loop begin; an open loop has its schedule.
+    """Return the time over which the connections of a closed loop begin; 0 for an open loop, which has a schedule.
 
-    Over one ideal, however short: over one and a quarter, a quarter of them would send together with others, for ever.
+    It is one ideal, however short: with one and a quarter, a quarter of them would send together with others, for ever.
     """
     return point.ideal_ns or SHORTEST_UNIT_NS if point.loop is Loop.CLOSED else 0
 
@@ -96,11 +96,11 @@ _Instants = np.ndarray[tuple[int], np.dtype[np.int64]]
 def measure_steady(samples: pl.DataFrame, stretch: Stretch, point: ServicePoint) -> ServiceSummary:
     """Return the figures of the steady stretch, from the samples of our own generator.
 
-    Requests count that began in the stretch, and those that outlasted it: of a connection that is never answered none
-    begins in it. In a closed loop such a one counts as often as others were answered meanwhile. A request that was open
-    at the end counts with the time that it had waited, a failed one takes for ever.
+    Requests count that began in the stretch or outlasted it, since a connection without an answer begins none in it. In
+    a closed loop, a request that outlasted it counts as often as others were answered in that time. A request that was
+    open at the end counts with the time that it had waited; a failed request has an infinite time.
 
-    A time below the ideal has the same overhead as one that is as much above it: a server that answers before the wait
+    A time below the ideal has the same overhead as a time equally far above it: a server that answers before the wait
     is over did not wait, which is no advantage.
 
     ``samples`` have ``intended_ns`` and ``end_ns``, since the load began, and ``status_or_error``: a row for each

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from httpdyno.experiments.crawl.options import AskedUrls
-from httpdyno.experiments.options import Example, Option, Verb, quick_option, seconds
+from httpdyno.experiments.crawl.options import UrlOptions
+from httpdyno.experiments.options import Option, Verb, quick_option, seconds
 
 NAME: Final = "tune"
 _LIMIT = Option(
@@ -29,7 +29,7 @@ _QUICK = quick_option(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TuneOptions(AskedUrls):
+class TuneOptions(UrlOptions):
     """Options of a search; None: not given."""
 
     limit: Annotated[int | None, _LIMIT] = None
@@ -49,9 +49,9 @@ VERB: Final = Verb(
     must_name=True,
     fetcher=True,
     examples=(
-        Example("httpdyno tune node-fetch", "find the best concurrency"),
-        Example("httpdyno tune go-net-http rust-reqwest", "two clients, each up to its best, in one chart"),
-        Example("httpdyno tune node-fetch --quick", "a first look, in half a minute"),
-        Example("httpdyno bench node-fetch --concurrency auto", "use the result"),
+        ("httpdyno tune node-fetch", "find the best concurrency"),
+        ("httpdyno tune go-net-http rust-reqwest", "two clients, each up to its best, in one chart"),
+        ("httpdyno tune node-fetch --quick", "a first look, in half a minute"),
+        ("httpdyno bench node-fetch --concurrency auto", "use the result"),
     ),
 )

@@ -12,6 +12,7 @@ from httpdyno.errors import UsageError
 from httpdyno.experiments.crawl.options import WEB
 from httpdyno.experiments.crawl.plan import (
     HIGHEST,
+    compute_answers,
     find_short,
     found_for,
     lasting_web,
@@ -26,11 +27,7 @@ from httpdyno.experiments.plan import NextTrial, SearchPlan
 from httpdyno.experiments.restoring import OfOneWeb
 from httpdyno.experiments.tune.options import NAME, TuneOptions
 from httpdyno.judge.validity.stretch import LEAST_TURNS
-from httpdyno.lab.engine import Engine
-from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.planned_time import read_planned_time
-from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Condition, Link, Outcome, Subject, SubjectKind, Trial, Validity, Workload
+from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, Validity, Workload
 from httpdyno.stats import (
     Conclusion,
     NotEnoughPoints,
@@ -139,7 +136,7 @@ class SearchResult:
     def compared_text(self, subject: str, own: int) -> str:
         """Describe the result in one line, compared with the concurrency of ``subject.toml``, which is ``own``."""
         best, there = self.best, self.at(own)
-        assert best is not None, "something was chosen"
+        assert best is not None, "a concurrency was chosen"
         if best.load == own:
             return f"{subject}: its own concurrency, {own}, is the best"
         if there is None or there.value == 0:
@@ -201,17 +198,10 @@ class Tune(TuneOptions, OfOneWeb):
 
     def condition(self, concurrency: int | None) -> Condition:
         """Return the condition of one concurrency; None: each subject's own."""
-        return Condition(
-            experiment=NAME,
-            web=self.web,
-            workload=self.workload(self.file),
-            seed=self.seed,
-            concurrency=concurrency,
+        workload = Workload(self.file, self.timeout_s, self.user_agent, http_version=self.http_version)
+        return replace(
+            self.base_condition(NAME, workload, self.link, concurrency),
             deadline_s=self.deadline_s,
-            memory_bytes=self.memory_bytes,
-            link=Link.parse(self.link),
-            link_seed=self.link_seed,
-            against=self.against,
             name="" if concurrency is None else f"{concurrency} in flight",
         )
 
@@ -220,13 +210,11 @@ class Tune(TuneOptions, OfOneWeb):
         return (self.condition(None),)
 
     def plan(self, subjects: Sequence[Subject]) -> SearchPlan:
-        """Plan a search for each subject, in turns; of one that is not available, a trial that says why."""
+        """Plan a search for each subject, in turns."""
         most = self.most_trials * len(subjects)
         return SearchPlan(tuple(subjects), self.condition(None), most, self._choose, self.seed)
 
     def _choose(self, subject: Subject, seen: Sequence[Trial]) -> NextTrial | None:
-        if any(trial.outcome is Outcome.UNAVAILABLE for trial in seen):
-            return None
         start = subject.concurrency
         search = OptimumSearch(start, high=max(self.highest, start), budget=self.most_trials)
         step = search.next([observed(trial) for trial in seen])
@@ -258,7 +246,7 @@ def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOption
         options = replace(options, deadline_s=timeouts * options.timeout_s + _BEYOND_TIMEOUTS_S)
     web = engine.web(options.web or WEB, seed=options.seed)
     with ExitStack() as refused:
-        urls = refused.enter_context(_open_urls(options, engine, beginning.interruption))
+        urls = refused.enter_context(_open_urls(options, beginning))
         remark_on(urls, beginning.tell)
         search = Tune(
             **(stored_options(options) | {"seed": web.seed}),
@@ -280,30 +268,27 @@ def _highest(urls: UrlFile, options: TuneOptions, subjects: Sequence[Subject], t
         raise UsageError(f"{where}: {short}; give so many")
     most = urls.count // LEAST_TURNS
     if most < HIGHEST:
-        why = f"a rate needs {LEAST_TURNS} for each"
-        tell(f"{urls.count:,} URLs: no more than {most:,} in flight are tried, since {why}")
+        reason = f"a rate needs {LEAST_TURNS} for each"
+        tell(f"{urls.count:,} URLs: no more than {most:,} in flight are tried, since {reason}")
     return min(most, HIGHEST)
 
 
-def _open_urls(options: TuneOptions, engine: Engine, interruption: Interruption) -> UrlFile:
+def _open_urls(options: TuneOptions, beginning: Beginning) -> UrlFile:
     """Open the list: of the requested size, else as many URLs as the fastest client could fetch in a trial.
 
     If a URL of the web takes T, a client with N in flight fetches at most N / T a second. T is the mean of a sample.
     """
+    engine, interruption = beginning.place.engine, beginning.interruption
     if options.limit is not None:
         return open_urls(engine, options, interruption)
     assert options.deadline_s is not None, "a trial has an end"
     # Standard input can be read once only: nothing is known of its URLs beforehand.
     source = None if options.urls == "-" else options.urls
     web, timeout_s = options.web or WEB, options.timeout_s
-    with (
-        open_urls(engine, replace(options, urls=source, limit=_SAMPLED), interruption) as sample,
-        ScratchFile() as file,
-    ):
+    with open_urls(engine, replace(options, urls=source, limit=_SAMPLED), interruption) as sample:
         seed = engine.web(web, seed=options.seed).seed
-        condition = Condition("tune", web, Workload((), timeout_s), seed=seed, against=options.against)
-        engine.expect(condition, sample.file.path, file.file)
-        mean_s = read_planned_time(file.path, timeout_s=timeout_s).total_s / max(sample.count, 1)
+        condition = Condition(NAME, web, Workload((), timeout_s), seed=seed, against=options.against)
+        mean_s = compute_answers(condition, sample, beginning).planned.total_s / max(sample.count, 1)
     per_s = min(HIGHEST / mean_s, _FASTEST_PER_S) if mean_s > 0 else _FASTEST_PER_S
     limit = max(round(per_s * options.deadline_s), LEAST_TURNS * HIGHEST)
     return open_urls(engine, replace(options, limit=limit), interruption)

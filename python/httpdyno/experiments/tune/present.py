@@ -9,7 +9,7 @@ import numpy as np
 
 from httpdyno.experiments.crawl.metrics import CRAWL_METRICS
 from httpdyno.experiments.crawl.present import rate_text
-from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.definition import Definition, Presentation
 from httpdyno.experiments.report import base_report
 from httpdyno.experiments.tune.plan import SearchResult, observed, searches_of
 from httpdyno.judge import ceiling_notes, find_metric, worst_validity
@@ -37,10 +37,8 @@ from httpdyno.report.cell import figure_text
 from httpdyno.report.sections.charts import (
     ConditionTrials,
     cost_chart,
-    percentile_chart,
-    response_times,
-    status_chart,
-    verdict_chart,
+    outcome_charts,
+    response_time_charts,
     verdict_counts,
 )
 from httpdyno.report.sections.facts import run_facts
@@ -54,9 +52,12 @@ _MEDIANS: Final = tuple(
     find_metric(CRAWL_METRICS, name)
     for name in ("p50_ms", "p99_ms", "cpu_user_ms", "cpu_system_ms", "peak_memory_bytes")
 )
-_COLUMNS: Final = (
+_IDENTITY: Final = (
     Column("subject", description="name of the subject's folder", shown=False),
     Column("concurrency", _INTEGER, description="requests in flight at most"),
+)
+_COLUMNS: Final = (
+    *_IDENTITY,
     Column("http_version", description="HTTP version that was asked for; empty: the client's default", shown=False),
     Column("verdict", description="result of the search: chosen, no better, worse, raises faults, or failed"),
     Column("right_per_s", _RATE.kind, _RATE.unit, "right answers a second: geometric mean of the trials"),
@@ -259,20 +260,16 @@ def _charts(
 ) -> Iterator[Chart]:
     """Draw the search of one client; ``trials`` and ``loads`` are named by concurrency."""
     yield _tuning_chart(result, own)
-    of = ConditionTrials("", {name: [t for t in trials if t.subject == name] for name in loads}, tuple(loads))
     # The list of a search is longer than any trial.
     verdicts = {
         trial: {name: count for name, count in counts.items() if name != Verdict.NOT_REACHED.value}
         for trial, counts in verdict_counts(run.samples()).items()
     }
+    of = ConditionTrials(trials, loads, run.samples(), verdicts)
     cost = find_metric(CRAWL_METRICS, "cpu_per_right_ms")
-    drawn = (
-        percentile_chart(of, response_times(of, run.samples())),
-        verdict_chart(of, verdicts),
-        status_chart(of),
-        cost_chart(of, definition.presentation.ranking_metric, cost),
-    )
-    yield from (chart for chart in drawn if chart is not None)
+    yield response_time_charts(of)[0]
+    yield from outcome_charts(of)
+    yield cost_chart(of, definition.presentation.ranking_metric, cost)
 
 
 def _searches_chart(searches: Mapping[str, SearchResult], names: Mapping[str, str]) -> Chart:
@@ -337,7 +334,6 @@ def _trial_dots(name: str, trials: Sequence[Trial]) -> Series:
 
 
 def _mean_dots(name: str, points: Sequence[Point]) -> Series:
-    """Return means with their intervals."""
     intervals = [point.interval for point in points]
     return Series(
         name,
@@ -370,3 +366,13 @@ def _rate_chart(series: Sequence[Series], caption: str, colours: tuple[str, ...]
         colours=colours,
         marks=tuple(marks),
     )
+
+
+PRESENTATION: Final = Presentation(
+    metrics=CRAWL_METRICS,
+    ranked_by="right_per_s",
+    identity=_IDENTITY,
+    tabulate=tune_table,
+    views=tune_views,
+    report=tuning_report,
+)

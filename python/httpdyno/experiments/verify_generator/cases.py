@@ -3,26 +3,18 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from httpdyno.errors import UnknownName, suggestion
-from httpdyno.judge.generator import Distribution, Queue, Replay, Server, ServerRecord, Stalling, replay
+from httpdyno.judge.generator import Server, ServerRecord, Truth, queueing_server, replay, stalling_server
 from httpdyno.model import Loop, ToolReport, format_exact
 
 CONNECTIONS: Final = {Loop.OPEN: 64, Loop.CLOSED: 16}
-"""Of a closed loop so few that the server is never busy: then all that an answer takes is what the case says."""
+"""A closed loop has so few that the server is never saturated, and a service time is that of the case."""
 _SECOND_NS: Final = 1_000_000_000
 _MS_NS: Final = 1_000_000
 _STALLED: Final = 8
 """One part in so many of the time is a stall: of eight seconds one."""
-
-
-class Truth(NamedTuple):
-    """Report of a correct generator."""
-
-    times: Distribution
-    expected: int | None = None
-    """Requests that it sends on a schedule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +23,7 @@ class Case:
 
     name: str
     rate_per_s: float
-    """Of the open loop."""
+    """Rate of the open loop."""
     closed_per_s: float | None
     """Approximate rate of a closed loop, for tools that end after a number of requests. None: no closed loop."""
     behaviour: Callable[[float], tuple[str, ...]]
@@ -46,7 +38,7 @@ class Case:
         """The loops of its runs."""
         return (Loop.OPEN,) if self.closed_per_s is None else (Loop.OPEN, Loop.CLOSED)
 
-    def why_not_asked(self, record: ServerRecord) -> str | None:
+    def why_excluded(self, record: ServerRecord) -> str | None:
         """Describe why the case does not apply to a tool; None when it does."""
         if self.connecting_counts and 2 * record.connections > record.requests:
             return "it opens a connection for each request, which takes longer than what is asked about"
@@ -73,22 +65,18 @@ class Case:
         schedule = self._replay(duration_s, connections, answered=report.requests)
         if schedule is None:
             return Truth(served, self.requests(loop, duration_s))
-        return Truth(schedule.response.later(overhead_ns), schedule.sent)
+        return Truth(schedule.times.later(overhead_ns), schedule.expected)
 
     def waited_ns(self, share: float, duration_s: float) -> int | None:
         """Return a quantile of the wait of users who come on a schedule; None where service times are random."""
         schedule = self._replay(duration_s, CONNECTIONS[Loop.OPEN])
-        return None if schedule is None else schedule.response.quantile_ns(share)
+        return None if schedule is None else schedule.times.quantile_ns(share)
 
-    def _replay(self, duration_s: float, connections: int, *, answered: int | None = None) -> Replay | None:
+    def _replay(self, duration_s: float, connections: int, *, answered: int | None = None) -> Truth | None:
         if self.server is None:
             return None
         server, rate_per_s = self.server(duration_s), self.rate_per_s
         return replay(server, rate_per_s=rate_per_s, duration_s=duration_s, connections=connections, answered=answered)
-
-
-def _time(seconds: float) -> str:
-    return f"{format_exact(seconds)}s"
 
 
 CASES: Final = (
@@ -114,9 +102,9 @@ CASES: Final = (
         closed_per_s=CONNECTIONS[Loop.CLOSED] / 0.005 * (1 - 1 / _STALLED),
         behaviour=lambda duration_s: (
             *("stall", "--constant", "5ms"),
-            *("--at", _time(duration_s / 2), "--length", _time(duration_s / _STALLED)),
+            *("--at", f"{format_exact(duration_s / 2)}s", "--length", f"{format_exact(duration_s / _STALLED)}s"),
         ),
-        server=lambda duration_s: Stalling(
+        server=lambda duration_s: stalling_server(
             5 * _MS_NS, round(duration_s / 2 * _SECOND_NS), round(duration_s / _STALLED * _SECOND_NS)
         ),
     ),
@@ -126,7 +114,7 @@ CASES: Final = (
         rate_per_s=750,
         closed_per_s=500,
         behaviour=lambda _: ("rate", "--per-second", "500"),
-        server=lambda _: Queue(2 * _MS_NS),
+        server=lambda _: queueing_server(2 * _MS_NS),
     ),
 )
 

@@ -40,7 +40,7 @@ from httpdyno.model import (
     format_exact,
     parse_cpus,
 )
-from httpdyno.subjects.build import build_subjects, filled, find_build
+from httpdyno.subjects.build import build_subjects, find_build
 from httpdyno.subjects.cache import cache_folder, tool_environment
 from httpdyno.subjects.catalogue import read_catalogue
 from httpdyno.subjects.engine_program import find_engine
@@ -54,9 +54,9 @@ _OWN_AS_TOOL: Final = "httpdyno-load"
 ATTEMPTS: Final = 3
 """Most runs of a case, until the server behaved as known, and a wrong report was confirmed."""
 _WRONG_TIMES: Final = 2
-"""How often a report must be wrong to be called so: a virtual machine may be stopped for less than counters show."""
+"""Wrong reports that make a verdict: a virtual machine may have been stopped for less than its counters show."""
 _GRACE_S: Final = 60.0
-"""Time of a tool beyond the duration: it starts, waits for requests in flight, adds up."""
+"""Time of a tool beyond the duration: it starts, waits for requests in flight, computes its report."""
 _TIMEOUT_S: Final = 30.0
 """Timeout of one request: longer than any answer takes."""
 _LEAST_S: Final = 2.0
@@ -113,12 +113,19 @@ class Verified:
     reason: str | None = None
     """Why there is no judgement; None when there is one."""
     disturbed: bool = False
-    """Whether that is because other work had the CPUs."""
+    """Whether there is none because other work had the CPUs."""
 
     @property
     def right(self) -> bool | None:
         """Whether all figures are right; None if unknown."""
         return self.judgement.right if self.judgement else None
+
+    @property
+    def verdict(self) -> str:
+        """``right``, ``NOT_JUDGED``, or the figure that is off the most."""
+        if self.judgement is not None and self.judgement.worst is not None:
+            return str(self.judgement.worst)
+        return "right" if self.right else "NOT_JUDGED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,14 +143,13 @@ class Choice:
 def choose(tools: Iterable[str], cases: Iterable[str], bench: Bench, folders: Iterable[Path]) -> Choice:
     """Find the generators and cases by name.
 
-    ``all`` in ``tools`` is every tool there is. Default: httpdyno's own, and all ``cases``. ``folders`` have further
+    ``all`` in ``tools`` stands for every tool. Default: httpdyno's own, and all ``cases``. ``folders`` have further
     subjects.
     """
     named = tuple(dict.fromkeys(tools)) or (OWN,)
-    catalogue = read_catalogue(folders)
+    catalogue, chosen_cases = read_catalogue(folders), find_cases(cases)
     known = [OWN, *(tool.id for tool in catalogue.of_kind(SubjectKind.TOOL) if tool.id != _OWN_AS_TOOL)]
     wanted = known if ALL in named else named
-    chosen_cases = find_cases(cases)
     others = [name for name in wanted if name != OWN]
     subjects = {tool.id: tool for tool in catalogue.select_of_kind(others, SubjectKind.TOOL)}
     generators: list[Generator] = []
@@ -190,14 +196,14 @@ def _tool_generator(tool: Subject) -> Generator:
         if outcome.build is None:
             raise outcome.error or SubjectUnavailable("it cannot be prepared")
         build = outcome.build
-    folder, target = build.folder, build.place.target
+    place = build.place
 
     def argv(load: Load) -> Sequence[str]:
-        return [filled(part, folder=folder, target=target) for part in fill_template(tool, load)]
+        return [place.filled(part) for part in fill_template(tool, load)]
 
     read = partial(read_tool_report, tool.report_parser)
-    environment = tool_environment(os.environ) | build.environment
-    return Generator(tool.id, build.version, loops_of(tool), argv, read, folder, environment)
+    environment = tool_environment() | build.environment
+    return Generator(tool.id, build.version, loops_of(tool), argv, read, build.folder, environment)
 
 
 def steps(generators: Sequence[Generator], cases: Sequence[Case]) -> tuple[Step, ...]:
@@ -220,7 +226,7 @@ def verify(planned: Sequence[Step], bench: Bench, tell: Callable[[Step], None]) 
 def until_judged(once: Callable[[], Verified]) -> Verified:
     """Repeat a run while it is disturbed, or wrong for the first time.
 
-    Return the first that is right or impossible; else the second that is wrong; else one that was disturbed.
+    Return the first run that is right or impossible; else the second that is wrong; else one that was disturbed.
     """
     found: list[Verified] = []
     for _ in range(ATTEMPTS):
@@ -257,7 +263,7 @@ def _run(step: Step, bench: Bench) -> Verified:
         raise
     except HttpdynoError as error:
         return Verified(step, reason=error.line)
-    if reason := case.why_not_asked(record):
+    if reason := case.why_excluded(record):
         return Verified(step, reason=reason)
     if reason := why_not_judged(record, foreign_share=ran.foreign_share):
         return Verified(step, reason=reason, disturbed=True)
@@ -313,36 +319,24 @@ def divide_cpus(cpus: str | None, available: Collection[int]) -> tuple[frozenset
 
 _NAMES: Final = ("mean", *FIGURES)
 _HIDDEN: Final = frozenset({"p90", "p95"})
-"""Judged like the others; hidden because a table for people is wide enough."""
+"""Figures that are judged like the others, but hidden: the table would be too wide."""
 _MEASURED: Final = {Loop.OPEN: "response time", Loop.CLOSED: "service time"}
-
-
-def _figure_columns(name: str) -> tuple[Column, Column]:
-    """Return the columns of the reported figure and of the right one."""
-    said = "mean" if name == "mean" else f"{name[1:]}th percentile"
-    reported = Column(name, ColumnKind.NUMBER, "ms", f"{said} that it reports", name not in _HIDDEN)
-    return reported, Column(f"{name}True", ColumnKind.NUMBER, "ms", f"{said} that it should report", reported.shown)
-
-
+_figure_column: Final = partial(Column, kind=ColumnKind.NUMBER, unit="ms")
 _COLUMNS: Final = (
     Column("case", description="server with known behaviour"),
     Column("method", description="generator"),
     Column("version", shown=False),
     Column("loop", description="open or closed"),
     Column("held_to", description="what its times are held to", shown=False),
-    *(column for name in _NAMES for column in _figure_columns(name)),
-    Column(
-        "p99_waited_ms", ColumnKind.NUMBER, "ms", "of a closed loop: 99th percentile of what users on a schedule wait"
+    *(
+        _figure_column(name + suffix, description=f"{figure} that it {reports}", shown=name not in _HIDDEN)
+        for name in _NAMES
+        for figure in ["mean" if name == "mean" else f"{name[1:]}th percentile"]
+        for suffix, reports in (("", "reports"), ("True", "should report"))
     ),
+    _figure_column("p99_waited_ms", description="closed loop: 99th percentile of the wait of users on a schedule"),
     Column("verdict", description="right, or the figure that is off the most"),
 )
-
-
-def verdict_of(verified: Verified) -> str:
-    """Return ``right``, ``NOT_JUDGED``, or the figure that is off the most."""
-    if verified.judgement is not None and verified.judgement.worst is not None:
-        return str(verified.judgement.worst)
-    return "right" if verified.right else "NOT_JUDGED"
 
 
 def verified_table(
@@ -352,8 +346,8 @@ def verified_table(
 
     ``unavailable`` has the reasons of such tools. ``overhead_ns`` is added to the server's own times.
     """
-    cells = [_cells(verified) for verified in results]
-    cells += [{"method": name, "verdict": str(Outcome.UNAVAILABLE)} for name in unavailable]
+    cells = list(map(_cells, results))
+    cells += ({"method": name, "verdict": str(Outcome.UNAVAILABLE)} for name in unavailable)
     reasons = (*(verified.reason for verified in results), *unavailable.values())
     how = (
         f"milliseconds; {duration_s:g} s for each row;"
@@ -375,7 +369,7 @@ def _cells(verified: Verified) -> dict[str, Cell]:
         "loop": str(step.loop),
         "held_to": _MEASURED[step.loop],
         "p99_waited_ms": _ms(verified.waited_p99_ns),
-        "verdict": verdict_of(verified),
+        "verdict": verified.verdict,
     }
     for finding in filter(None, map(judgement.of, _NAMES)) if judgement else ():
         cells |= {finding.name: _ms(finding.reported), f"{finding.name}True": _ms(finding.truth)}

@@ -1,4 +1,4 @@
-"""The reports of load tools, read into one form; docs/reference/tools.md says what each figure means."""
+"""The reports of load tools, read into one form; docs/reference/tools.md explains each figure."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -10,8 +10,8 @@ from httpdyno.model import ToolReport
 def read_tool_report(parser: str, text: str) -> ToolReport:
     """Read what a tool printed to standard output.
 
-    ``parser`` is one of ``model.REPORT_PARSERS``: each is a module here. What is no such report, or ends before its
-    figures, is an ``UnreadableReport`` that says what is missing.
+    ``parser`` is one of ``model.REPORT_PARSERS``: each is a module here. A text that is no such report, or ends
+    before its figures, raises ``UnreadableReport``, which names the missing part.
     """
     parse: Callable[[str], ToolReport] = import_module(f"{__name__}.{parser.replace('-', '_')}").parse
     try:

@@ -9,7 +9,7 @@ from httpdyno.model import ToolReport
 def parse(text: str) -> ToolReport:
     """Read a report of h2load.
 
-    In a run with a duration it says nothing of connections that were refused: all its figures are 0 then.
+    A run with a duration does not report refused connections: all its figures are then 0.
     """
     finished = find(r"^finished in ([0-9.]+\w+), ([0-9.]+) req/s, ", text, what="line 'finished in'")
     requests = find(r"^requests: .* ([0-9]+) errored, ([0-9]+) timeout$", text, what="line 'requests'")

@@ -49,7 +49,7 @@ def read_load_report(text: str, loop: Loop) -> ToolReport:
 def parse(text: str) -> ToolReport:
     """Read a report of ``httpdyno load``: response times of an open loop, service times of a closed one.
 
-    It says itself which loop it was.
+    The report names the loop.
     """
     plan = document(text).get("plan")
     on_schedule = isinstance(plan, dict) and plan.get("rate_per_s") is not None

@@ -19,7 +19,7 @@ _NONE_DONE: Final = "No requests completed successfully"
 def parse(text: str) -> ToolReport:
     """Read a report of rewrk.
 
-    It states its rate instead of its duration, and says nothing of statuses; of errors in its text only. A request that
+    It states its rate instead of its duration, and no statuses; only its text has errors. A request that
     failed counts among the others. What its table calls a percentile is the mean of the slowest share.
     """
     return _json(text) if text.lstrip().startswith("{") or not text.strip() else _text(_COLOUR.sub("", text))

@@ -1,4 +1,4 @@
-"""Whether the figures of a trial say something about its subject."""
+"""Validity of a trial: whether its figures describe its subject."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,24 +9,29 @@ from httpdyno.judge.validity.rules import RULES, rules_for
 from httpdyno.model import Aspect, Outcome, Trial, Validity
 
 ALSO: Final = "; also: "
-"""Stands before what else was found, which differs from trial to trial."""
+"""Separates the first broken rule from the others, which differ between trials."""
 
 
 def findings(trial: Trial, rules: Sequence[Rule]) -> tuple[Finding, ...]:
     """Apply rules to a trial, in the order of their weight; a failed trial has no findings.
 
-    Its record is all that is looked at, so that it can be done again years later.
+    They read the record only, so that a stored trial can be judged again years later.
     """
     if trial.outcome is not Outcome.OK:
         return ()
     return tuple(Finding(rule, rule.read(trial)) for rule in rules)
 
 
-def judge_validity(trial: Trial, rules: Sequence[Rule]) -> tuple[Validity | None, str | None]:
-    """Return the validity of a trial, and in one line why it is not ``VALID``: every rule that it does not meet.
+def broken_rules(trial: Trial, rules: Sequence[Rule]) -> tuple[Rule, ...]:
+    """Return the rules that a trial breaks, in the order of their weight."""
+    return tuple(finding.rule for finding in findings(trial, rules) if finding.passed is False)
 
-    The first of them names the validity. Wrong answers come first where nothing but the subject can be their cause.
-    Both are None of a trial that failed. What was refused stays what it is.
+
+def judge_validity(trial: Trial, rules: Sequence[Rule]) -> tuple[Validity | None, str | None]:
+    """Return the validity of a trial, and in one line why it is not ``VALID``: every rule that it breaks.
+
+    The first of them determines the validity. Wrong answers come first if only the subject can be their cause. Both are
+    None for a trial that failed. A refused trial keeps its validity.
     """
     if trial.outcome is Outcome.REFUSED:
         return trial.validity, trial.validity_reason
@@ -37,7 +42,7 @@ def judge_validity(trial: Trial, rules: Sequence[Rule]) -> tuple[Validity | None
         return Validity.VALID, None
     first, *others = broken
     if first.rule.verdict is Validity.UNVERIFIED:
-        # Where nothing can be verified, nothing else is worth saying.
+        # Unverified answers make every other finding irrelevant.
         return first.rule.verdict, first.text
     also = f"{ALSO}{', '.join(other.short for other in others)}" if others else ""
     return first.rule.verdict, first.text + also
@@ -53,7 +58,7 @@ def spoiled_aspects(trial: Trial) -> frozenset[Aspect]:
         return EVERYTHING
     if trial.validity in {Validity.VALID, None}:
         return frozenset()
-    broken = [finding.rule for finding in findings(trial, RULES) if finding.passed is False]
+    broken = broken_rules(trial, RULES)
     verdicts = {rule.verdict for rule in broken}
     formerly = trial.validity in {Validity.UNSTEADY, Validity.ORIGIN_LIMITED} and Validity.DISTURBED in verdicts
     if trial.validity not in verdicts and not formerly:

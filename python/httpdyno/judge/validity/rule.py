@@ -21,7 +21,7 @@ class Evidence(StrEnum):
     """The fetcher gets the same URLs as the subjects."""
     LINK = "link"
     FREE_LINK = "free link"
-    """Its rate is not what is asked for: where it is, a full link is the answer."""
+    """The experiment does not measure the rate of the link: if it did, a full link would be the result."""
     MACHINE = "machine"
     PACE = "pace"
     """Answers come as fast as the subject can, for as long as the trial lasts."""
@@ -36,26 +36,26 @@ class Reading:
     number: float | None
     """None: the trial has no such number."""
     detail: str = ""
-    """What stands behind the number; why there is none."""
+    """Composition of the number, or why there is none."""
     sure: float = 0.0
-    """The part of the number that nothing but the subject can be the cause of."""
+    """Part of the number that only the subject can cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A condition that a trial must meet for its figures to say something about the subject."""
+    """A condition that a trial must meet so that its figures describe the subject."""
 
     name: str
     verdict: Validity
-    """What the trial is when it does not meet the condition."""
+    """Validity of a trial that does not meet the condition."""
     threshold: float
     """The largest number that is allowed, in per cent."""
     unit: str
     """What the number is a share of: ``% of the trial``."""
     meaning: str
-    """What the number is, in a few words."""
+    """Meaning of the number, in a few words."""
     reason: str
-    """A sentence for a trial that does not meet it, with places for ``{number}``, ``{threshold}`` and ``{detail}``."""
+    """Sentence for a trial that does not meet it, with ``{number}``, ``{threshold}`` and ``{detail}`` as places."""
     read: Callable[[Trial], Reading]
     needs: Evidence
     spoils: frozenset[Aspect] = EVERYTHING
@@ -117,7 +117,7 @@ class Finding:
 
     @property
     def _number(self) -> str:
-        """What was found, with enough digits not to read like the threshold when it is beyond."""
+        """The number, with enough digits to differ from the threshold when it is beyond."""
         number = self.number or 0.0
         if self.passed is False and percent(number) == percent(self.threshold):
             return f"{number:.2f} %" if number < self.threshold + 0.05 else f"{number:.1f} %"

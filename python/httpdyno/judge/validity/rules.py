@@ -1,4 +1,4 @@
-"""The rules of validity: what a trial must meet for its figures to say something about its subject."""
+"""The rules of validity, which a trial must meet so that its figures describe its subject."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -26,9 +26,9 @@ _NO_CEILING: Final = {
 }
 """Reasons why a ceiling cannot judge a trial, by its limit."""
 _LATE_AT_MOST: Final = 5
-"""Per cent of the round trip: what a link may be off by before the trial, too."""
+"""Per cent of the round trip; the check of a link before the trial has the same limit."""
 _SHORTEST_ROUND_TRIP_NS: Final = 10_000_000
-"""Of a shorter one, 0.5 ms of error is allowed, as it is before the trial."""
+"""A shorter round trip may be off by 0.5 ms, as before the trial."""
 _WRONG: Final = ("wrong_status", "wrong_length", "late", "false_error", "missed_error", "wrong_time")
 
 
@@ -340,7 +340,7 @@ def _origin_lateness(trial: Trial) -> Reading:
     Evidence.ANSWERS,
 )
 def _wrong_answers(trial: Trial) -> Reading:
-    """Read URLs that were not reached as no answers; load on the machine cannot make the sure ones."""
+    """Leave out URLs that were not reached; load on the machine cannot cause the sure wrong answers."""
     tally = trial.tally
     answers = tally.right + tally.wrong_in_all if tally else 0
     if tally is None or not answers:
@@ -379,19 +379,19 @@ RULES: Final = (
     _wrong_answers,
     _drift,
 )
-"""In the order of their weight: a trial is what the first that it does not meet makes of it.
+"""In the order of their weight: the first broken rule determines the validity of a trial.
 
-Where nothing can be verified, nothing else is worth saying. What spoils an instrument comes before what it then shows:
-a starved origin makes a correct client time out; but wrong answers that it cannot make come first (``Finding.sure``).
-The machine comes before a late origin and before a drift, since it may be the cause of both.
+Unverified answers make every other rule irrelevant. A disturbed instrument comes before its consequences: an origin
+without CPU time makes a correct client time out. Wrong answers that it cannot cause come first (``Finding.sure``). The
+machine comes before a late origin and before a drift, since it may cause both.
 """
 
 
 def rules_for(*evidence: Evidence, own: Sequence[Rule] = ()) -> tuple[Rule, ...]:
     """Return the rules for trials that have some evidence, in the order of their weight.
 
-    A rule of ``own``, the experiment's, takes the place of the one that has its name; the others come before all that
-    the instrument is held against.
+    A rule of ``own``, the experiment's, replaces the rule of the same name; its other rules come before those about the
+    instrument.
     """
     named = {rule.name: rule for rule in own}
     first, *others = [named.pop(rule.name, rule) for rule in RULES if rule.needs in evidence]

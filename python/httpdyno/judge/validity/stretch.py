@@ -1,4 +1,4 @@
-"""The stretch of a trial that its figures rest on: usually until the list was exhausted."""
+"""The part of a trial that its figures describe: usually until the list was exhausted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,28 +7,28 @@ from typing import Final, Self
 from httpdyno.model import ThroughputPoint, Trial
 
 LEAST_TURNS: Final = 4
-"""URLs for each request in flight that make a list long enough to have a rate: of a shorter one its end is most."""
+"""Fewest URLs for each request in flight of a list that has a rate: the end dominates a shorter one."""
 SHORTEST_NS: Final = 1_000_000_000
-"""Shares of a shorter time are not judged: the kernel counts much of what they are made of in ticks of 4 or 10 ms."""
+"""Shares of a shorter time are not judged: the kernel counts many of them in ticks of 4 or 10 ms."""
 TOO_SHORT: Final = "shares of less than 1 s say too little"
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """From exec to the start of the last URL, which is where ``right_per_s`` ends, too.
+    """From exec to the start of the last URL, where ``right_per_s`` ends too.
 
-    What comes after is little work in much time: one stall holds the trial up until its timeout. A share of the whole
-    trial would hide how busy things were while it mattered. A list that is short for its concurrency, or that the
-    deadline cut, has no such moment: there it is the whole trial.
+    The rest is little work in much time: one stall delays the end of the trial until its timeout, so that a share of
+    the whole trial would hide the use of resources. For a list that is short for its concurrency, or that the deadline
+    cut, the stretch is the whole trial.
     """
 
     length_ns: int
     work: float
-    """The part of the trial's answers that ended within, 0 to 1; all of them where their times are not known."""
+    """Share of the trial's answers that ended within, 0 to 1; 1 if their times are unknown."""
 
     @classmethod
     def of(cls, trial: Trial) -> Self | None:
-        """Return the stretch of a trial; None where it is not known how long it took."""
+        """Return the stretch of a trial; None if its duration is unknown."""
         wall_ns = trial.counters.wall_ns
         if not wall_ns:
             return None
@@ -39,7 +39,7 @@ class Stretch:
 
 
 def _share_until(moment_ns: int, bins: Sequence[ThroughputPoint]) -> float:
-    """Share of the answers that came before a moment; within a bin they count as evenly spread."""
+    """Return the share of the answers before a moment; within a bin they count as evenly distributed."""
     answers = sum(point.answers for point in bins)
     if not answers:
         return 1.0

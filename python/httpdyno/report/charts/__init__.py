@@ -5,7 +5,7 @@ from typing import Any, Final
 import vl_convert
 
 from httpdyno.model import Chart, ChartKind
-from httpdyno.report.charts.canvas import Canvas, drawn, told_apart
+from httpdyno.report.charts.canvas import Canvas, distinct_short_forms, drawn
 from httpdyno.report.charts.lines import draw_lines, draw_stairs
 from httpdyno.report.charts.panels import draw_panels, draw_tiles, draw_trends
 from httpdyno.report.charts.points import draw_fitted, draw_points
@@ -30,7 +30,7 @@ _PIXELS: Final = 2
 def specification(chart: Chart, canvas: Canvas) -> dict[str, Any]:
     """Describe a chart in Vega-Lite."""
     bars = [x for series in chart.series for x in series.x if isinstance(x, str)]
-    canvas.short.update(told_apart([*drawn(chart), *bars], canvas.characters))
+    canvas.short.update(distinct_short_forms([*drawn(chart), *bars], canvas.characters))
     return {**_DRAW[chart.kind](chart, canvas), "config": canvas.configuration(), "datasets": canvas.rows}
 
 

@@ -15,7 +15,7 @@ from httpdyno.report.cell import figure_text, without_controls
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Colours by what they are for, as CSS writes them."""
+    """Colours by purpose, as CSS writes them."""
 
     surface: str
     """Background."""
@@ -132,7 +132,7 @@ def _theme(choose: Callable[[str, str, str], str]) -> Theme:
 LIGHT: Final = _theme(lambda _name, light, _dark: light)
 DARK: Final = _theme(lambda _name, _light, dark: dark)
 VARIABLES: Final = _theme(lambda name, _light, _dark: f"var(--{name})")
-"""Names in place of colours: a page decides what they are, so that one drawing serves light, dark and paper."""
+"""Names of CSS variables in place of colours: the page defines them, so one drawing serves light, dark and print."""
 
 
 def style(theme: Theme) -> str:
@@ -164,11 +164,11 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
     return [float(position) for position in placed]
 
 
-def told_apart(names: Sequence[str], most: int) -> dict[str, str]:
-    """Shorten those names to so many characters that would read the same if they were cut at that length.
+def distinct_short_forms(names: Sequence[str], most: int) -> dict[str, str]:
+    """Shorten names to ``most`` characters, if they would look the same when cut at that length.
 
-    The beginning is kept, and what begins where they differ. The result is by name; names that can be cut, or that
-    nothing so short tells apart, are not in it.
+    A short form has the beginning of the name, and the part that begins where the names differ. The result is by name,
+    without names that need no short form, or have no distinct one.
     """
     unique = list(dict.fromkeys(names))
     head = (most - 1) // 2
@@ -186,7 +186,7 @@ def told_apart(names: Sequence[str], most: int) -> dict[str, str]:
 
 
 def text_width(text: str, size: float) -> float:
-    """Estimate how wide a text is, in pixels; no font is known yet."""
+    """Estimate the width of a text, in pixels; the font is unknown."""
     return _CHARACTER * size * len(text)
 
 
@@ -194,16 +194,21 @@ def with_unit(value: float, axis: Axis) -> str:
     """Write a figure with the unit of its axis; a thousand milliseconds are a second."""
     if axis.unit == "ms" and abs(value) >= _THOUSAND:
         return f"{value / _THOUSAND:.3g} s"
-    # Percentiles tell themselves apart by their nines.
+    # High percentiles differ only in their nines, so they need more digits.
     number = f"{value:.6g}" if axis.unit == "%" else figure_text(value)
     return f"{number} {axis.unit}".strip()
+
+
+def bounds(series: Series, place: int) -> tuple[float | None, float | None]:
+    """Return both ends of a point's interval; None where it has none."""
+    return (series.low[place], series.high[place]) if series.low else (None, None)
 
 
 def point_words(chart: Chart, series: Series, place: int) -> str:
     """Describe a point in one line: its series, its place and its interval."""
     x, y = chart.x, chart.y
     across, up = series.x[place], series.y[place]
-    low, high = (bounds[place] if bounds else None for bounds in (series.low, series.high))
+    low, high = bounds(series, place)
     words = [series.name] if isinstance(across, str) else [series.name, f"{x.label} {with_unit(across, x)}"]
     if up is not None:
         words.append(f"{y.label} {with_unit(up, y)}")
@@ -214,7 +219,7 @@ def point_words(chart: Chart, series: Series, place: int) -> str:
 
 LABEL_SIZE: Final = 12
 FACE: Final = 0.87
-"""Words are measured in a narrower face than some readers have: they are cut at this share of the room they have."""
+"""Texts are cut at this share of their room, since some readers' fonts are wider than the measured one."""
 Part = dict[str, Any]
 """Part of a specification, as Vega-Lite writes it."""
 Extent = tuple[float, float]
@@ -256,13 +261,13 @@ class Canvas:
     """Of the whole drawing, in pixels."""
     theme: Theme
     rows: dict[str, list[Part]] = field(default_factory=dict)
-    """What is drawn on it, by the names under which the drawing speaks of it."""
+    """The rows of each mark, by the name under which the specification refers to them."""
     short: dict[str, str] = field(default_factory=dict)
-    """What names read as that would be cut to the same."""
+    """Short forms of names that would look the same when cut, by name."""
 
     @property
     def characters(self) -> int:
-        """How many characters of a name there is room for in any chart."""
+        """The number of characters of a name for which every chart has room."""
         return 14 if self.narrow else 20
 
     @property
@@ -279,7 +284,7 @@ class Canvas:
     def coloured(self, field: str, colours: Mapping[str, str], legend: Part | None) -> Part:
         """Encode a text of each row by its colour."""
         scale = {"domain": list(map(self.text, colours)), "range": list(colours.values())}
-        # A legend of nothing is infinitely wide.
+        # Vega draws an empty legend infinitely wide.
         return named(field, scale=scale, legend=legend if colours else None)
 
     def text(self, text: str) -> str:
@@ -293,6 +298,10 @@ class Canvas:
             {key: self.text(cell) if isinstance(cell, str) else cell for key, cell in row.items()} for row in rows
         ]
         return {"name": name}
+
+    def trials(self, rows: Iterable[Part], encoding: Part) -> Part:
+        """Draw the points of single trials, behind those that sum them up."""
+        return self.marks("point", rows, encoding, filled=True, size=34, opacity=0.32)
 
     def marks(self, kind: str, rows: Iterable[Part], encoding: Part, **looks: Any) -> Part:  # noqa: ANN401
         """Draw a mark for each row; ``encoding`` says what its place, its colour and its words come from."""
@@ -401,9 +410,9 @@ class Frame:
             "y": number("y", scale=_scale(chart.y, self.up), axis=upright),
         }
 
-    def along(self, field: str, *, grid: bool = True) -> Part:
+    def along(self, field: str) -> Part:
         """Encode a number of each row by its place along ``y``, which runs to the right."""
-        axis = self.canvas.axis(self.chart.y, self.up, self.width, grid=grid)
+        axis = self.canvas.axis(self.chart.y, self.up, self.width)
         return number(field, scale=_scale(self.chart.y, self.up), axis=axis)
 
     def points(self, series: Series, places: Iterable[int] | None = None, *, words: bool = False) -> list[Part]:
@@ -416,8 +425,7 @@ class Frame:
             {
                 "x": placed(chart.x, x),
                 "y": y,
-                "low": series.low[place] if series.low else None,
-                "high": series.high[place] if series.high else None,
+                **dict(zip(("low", "high"), bounds(series, place), strict=True)),
                 "name": series.name,
                 "place": place,
                 **({"words": point_words(chart, series, place)} if words else {}),

@@ -101,7 +101,7 @@ def draw_lines(chart: Chart, canvas: Canvas) -> Part:
 
 _STAIRS_HEIGHT: Final = 320
 _APART: Final = 3
-"""Pixels between lines that would lie on each other: clients that hold the same are seen side by side."""
+"""Pixels between lines that would otherwise coincide, since clients hold the same."""
 _HEADROOM: Final = 1.06
 """An arrow stands above the largest value."""
 _REACHED, _OPEN_ABOVE, _OPEN_BELOW = "reached", "open above", "open below"
@@ -116,7 +116,7 @@ def draw_stairs(chart: Chart, canvas: Canvas) -> Part:
     steps = [series for series in chart.series if not series.faint]
     aside = {series.name: _APART * (nth - (len(steps) - 1) / 2) for nth, series in enumerate(steps)}
     drawn_one_by_one = [_series(frame, series, place, aside[series.name]) for series in steps]
-    # What is in doubt of one lies behind what is known of all others.
+    # The uncertain range of each series lies behind the lines of all others.
     layers = [layer for alike in zip(*drawn_one_by_one, strict=True) for layer in alike]
     lines = [(series, _line(chart, series)) for series in chart.series]
     for series, line in lines:
@@ -186,9 +186,9 @@ def _line(chart: Chart, series: Series) -> list[Part]:
 
 
 def _corners(line: list[Part], *, falls: bool) -> Iterator[Part]:
-    """Walk along what is reached for sure: between two places that is the lesser of both.
+    """Yield the corners of the line: between two places, the lesser of their values is certainly reached.
 
-    ``falls``: the series reaches less the further to the right; what it reaches there, it reaches before.
+    ``falls``: the values fall to the right, so that each is also reached at the place before.
     """
     for here, after in pairwise(line):
         yield here
@@ -197,7 +197,7 @@ def _corners(line: list[Part], *, falls: bool) -> Iterator[Part]:
 
 
 def _bands(chart: Chart, series: Series, *, falls: bool) -> Iterator[Part]:
-    """Cover what is neither reached for sure nor known to be out of reach, from each place to the next."""
+    """Yield the uncertain range between each place and the next."""
     whole = [
         (x, low or 0.0, high)
         for x, low, high in zip(series.x, series.low, series.high, strict=True)

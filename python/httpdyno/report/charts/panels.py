@@ -54,11 +54,9 @@ _PANEL_GAP: Final = 20
 def draw_panels(chart: Chart, canvas: Canvas) -> Part:
     """Draw a chart of kind ``PANELS``."""
     names = drawn(chart)
-    count = len(names)
-    if canvas.narrow:
-        columns = 1 if count <= _FEW else 2
-    else:
-        columns = max(1, min(count, 2 if count <= _FEW else 3 if count <= _SOME else 4))
+    few = len(names) <= _FEW
+    most = (1 if few else 2) if canvas.narrow else 2 if few else 3 if len(names) <= _SOME else 4
+    columns = max(1, min(len(names), most))
     width = (canvas.width - 10 - _PANEL_SIDE - (columns - 1) * _PANEL_GAP) // columns
     frame = Frame.around(chart, canvas, width, max(90, min(130, width * 5 // 12)))
     place = frame.place()

@@ -36,7 +36,7 @@ def draw_points(chart: Chart, canvas: Canvas) -> Part:
     trials = _rows(frame, (series for series in chart.series if series.faint))
     text = {"align": "left", "baseline": "middle", "fontSize": LABEL_SIZE, "color": canvas.theme.ink, "limit": 200}
     layers = [
-        canvas.marks("point", trials, hover, filled=True, size=34, opacity=0.32),
+        canvas.trials(trials, hover),
         canvas.marks("point", rows, hover, **dot(canvas, 130)),
         *(
             canvas.marks("text", [row], place | {"text": named("name")}, dx=dx, dy=dy, **text)
@@ -113,7 +113,7 @@ def draw_fitted(chart: Chart, canvas: Canvas) -> Part:
         *_draw_marks(frame),
         canvas.marks("line", curves, one_by_one, strokeWidth=2, strokeJoin="round"),
         canvas.marks("rule", bounded, ends, strokeWidth=3, strokeCap="round", opacity=0.55),
-        canvas.marks("point", trials, hover, filled=True, size=34, opacity=0.32),
+        canvas.trials(trials, hover),
         canvas.marks("point", rows, hover, **dot(canvas, 110)),
     ]
     return {"layer": layers, **frame.size}

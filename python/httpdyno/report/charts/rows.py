@@ -10,6 +10,7 @@ from httpdyno.report.charts.canvas import (
     Canvas,
     Frame,
     Part,
+    bounds,
     dot,
     drawn,
     fits,
@@ -43,12 +44,14 @@ def draw_intervals(chart: Chart, canvas: Canvas) -> Part:
     ends = {"x": frame.along("low"), "x2": {"field": "high"}}
     hover = row | value | {"description": named("words")}
     right = {"y": row["y"], "x": {"value": frame.width}}
-    rows = [row for series in chart.series if not series.faint for row in _interval_rows(chart, series)]
-    trials = [row for series in chart.series if series.faint for row in _interval_rows(chart, series)]
+    rows, trials = (
+        [row for series in chart.series if series.faint is faint for row in _interval_rows(chart, series)]
+        for faint in (False, True)
+    )
     text = {"align": "left", "fontSize": LABEL_SIZE + 1}
     estimate = right | {"text": named("estimate")}
     layers = [
-        canvas.marks("point", trials, hover, filled=True, size=34, opacity=0.32),
+        canvas.trials(trials, hover),
         canvas.marks("rule", rows, row | ends, strokeWidth=3, strokeCap="round"),
         canvas.marks("point", rows, hover, **dot(canvas, 120)),
         canvas.marks("text", rows, estimate, dx=12, fontWeight=600, color=theme.ink, **text),
@@ -70,7 +73,7 @@ def _interval_rows(chart: Chart, series: Series) -> list[Part]:
     for place, value in enumerate(series.y):
         if value is None or not fits(chart.y, value):
             continue
-        low, high = (bounds[place] if bounds else None for bounds in (series.low, series.high))
+        low, high = bounds(series, place)
         rows.append(
             {
                 "name": series.name,

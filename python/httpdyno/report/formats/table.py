@@ -20,10 +20,10 @@ from httpdyno.report.formats import Surface
 _GAP: Final = 2
 """Spaces between two columns."""
 _USUAL_WIDTH: Final = 100
-"""In a pipe, too, what can be spared is left out beyond this; there nothing else ever is."""
+"""Width beyond which dispensable columns are left out also in a pipe, where nothing else is left out."""
 _PADDING: Final = re.compile(r" +((?:\x1b\[0m)?)$", re.MULTILINE)
 _NARROWEST: Final = 20
-"""Where words do not fit side by side they are not broken, either."""
+"""A terminal that is narrower than this gets unbroken lines."""
 _UNDER_HEADINGS: Final = Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 _STYLES: Final = {"good": "green", "doubtful": "yellow", "bad": "red", "absent": "dim"}
 
@@ -55,7 +55,7 @@ def render(table: Table, surface: Surface) -> str:
     columns = _fitting(everything, surface.width)
     hidden = [one.column.heading for one in everything if one not in columns]
     texts = [one.column.kind is ColumnKind.TEXT for one in columns]
-    # What names a row: its first texts, else its first column.
+    # The first adjacent texts name a row, else its first column.
     names = max((*texts, False).index(False), 1)
     if surface.width is not None and _total(columns) > surface.width:
         columns, names = _fold(columns, names, surface.width)
@@ -78,7 +78,7 @@ def render(table: Table, surface: Surface) -> str:
     for number, group in enumerate(groups):
         if number:
             console.print()
-        # In one of several groups a row may have nothing but its name.
+        # A row that has only its name in one of several groups is left out there.
         rows = [row for row in range(whole) if len(groups) == 1 or any(one.texts[row] for one in group[names:])]
         console.print(_grid(group, rows))
         for row, text in () if number else enumerate(alone, start=whole):
@@ -115,7 +115,7 @@ def _fitting(columns: list[_Shown], width: int | None) -> list[_Shown]:
         dispensable = [one for one in reversed(fitting) if one.column.dispensable]
         if not dispensable:
             break
-        # What says nothing in any row makes room first for what does.
+        # Columns without any text are left out first.
         fitting.remove(next((one for one in dispensable if not any(one.texts)), dispensable[0]))
     return fitting
 
@@ -165,7 +165,7 @@ def _total(columns: Sequence[_Shown]) -> int:
 def _grid(columns: Sequence[_Shown], rows: Sequence[int]) -> Grid:
     grid = Grid(box=_UNDER_HEADINGS, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold")
     for one in columns:
-        # Wraps where it was given less than its texts take, at the ends of words; a word that is longer is cut.
+        # A column that is narrower than its texts wraps between words; a longer word is cut.
         grid.add_column(
             Text(one.column.heading, justify="left"),
             justify="right" if right_aligned(one.column) else "left",
@@ -181,7 +181,7 @@ def _grid(columns: Sequence[_Shown], rows: Sequence[int]) -> Grid:
 def _fold(columns: list[_Shown], names: int, limit: int) -> tuple[list[_Shown], int]:
     """Fold columns so that each fits on a line with its row's names, where folding texts is enough.
 
-    Where even so a row's names, the first ``names`` columns, leave too little room, the last of them are none.
+    The first ``names`` columns name the row. If they leave too little room, fewer of them do; their number is returned.
     """
     least = [one.least(limit) for one in columns]
 

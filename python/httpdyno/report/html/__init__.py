@@ -48,14 +48,13 @@ class Grid:
 
 
 def grid(name: str, table: Table, places: Mapping[str, int]) -> Grid:
-    """Prepare a table for a page, where no other has its name; columns that people are not shown are left out.
+    """Prepare a table for a page, where its name is unique; columns that are not shown to people are left out.
 
-    ``places`` has the place of each subject, by id or name: it decides the colour of the rows that are about it.
+    ``places`` has the place of each subject, by id or name: it decides the colour of the subject's rows.
     """
     shown = table.select(column.name for column in table.columns if column.shown)
     names = [column.name for column in shown.columns]
     columns = [_cells(shown.values(column.name), column) for column in shown.columns]
-    about = any(column.name == "subject" for column in table.columns)
     return Grid(
         name,
         table.title,
@@ -63,7 +62,7 @@ def grid(name: str, table: Table, places: Mapping[str, int]) -> Grid:
         names.index("subject") if "subject" in names else 0,
         tuple(zip(*columns, strict=True)),
         # Tables name a subject by its id or by its name.
-        tuple(places.get(str(cell)) for cell in table.values("subject")) if about else (None,) * len(table.rows),
+        tuple(places.get(str(record.get("subject"))) for record in table.records()),
         note_lines(table),
     )
 
@@ -126,7 +125,7 @@ def page(report: Report) -> str:
         report=report,
         answer=_BOUND.sub("\u00a0", answer),
         more=_BOUND.sub("\u00a0", more),
-        # The style and the script are ours, and end no element early; a digest admits this script and no other.
+        # Style and script are httpdyno's own, and close no element early; the digest admits only this script.
         style=Markup(_style(len(report.subjects))),
         script=Markup(script),
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

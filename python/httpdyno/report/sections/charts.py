@@ -1,8 +1,8 @@
 """Charts of a report that several experiments share: outcomes, rankings, response times, and the course of a trial."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -26,27 +26,37 @@ from httpdyno.stats import FloatArray, Int64Array, median, percentile
 
 @dataclass(frozen=True, slots=True)
 class ConditionTrials:
-    """The trials of one condition."""
+    """The trials of one condition, and what the charts of them show."""
 
-    condition: str
-    """Empty when the experiment has one only."""
-    trials: Mapping[str, Sequence[Trial]]
-    """By the name of their subject, in the order of the report."""
-    colours: tuple[str, ...]
-    """The names of all subjects of the report, in its order."""
+    trials: Sequence[Trial]
+    names: Mapping[str, str]
+    """All subjects of the report by id, in its order: each has one colour in all charts."""
+    samples: pl.LazyFrame = field(default_factory=pl.LazyFrame)
+    """Samples of the run, with the columns of ``model.Sample``."""
+    verdicts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    """Counts of verdicts by trial, as ``verdict_counts`` returns them."""
+    ranking: Ranking | None = None
+    """None: the subjects pass or fail."""
+    metric: Metric | None = None
+    """The metric of the ranking."""
+
+    @property
+    def by_name(self) -> dict[str, list[Trial]]:
+        """The trials of each subject, by its name."""
+        return {name: [t for t in self.trials if t.subject == subject] for subject, name in self.names.items()}
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """The names of all subjects of the report, in its order."""
+        return tuple(self.names.values())
 
     @property
     def well(self) -> Iterator[tuple[str, Sequence[Trial]]]:
-        """Return each subject that has trials that went well, with those."""
-        for name, trials in self.trials.items():
+        """Return each subject that has trials that ended well, with those."""
+        for name, trials in self.by_name.items():
             well = [trial for trial in trials if trial.outcome is Outcome.OK]
             if well:
                 yield name, well
-
-
-def _chart(of: ConditionTrials, series: Sequence[Series], **fields: Any) -> Chart | None:  # noqa: ANN401
-    """Return a chart in the colours of a condition; None without series."""
-    return Chart(series=tuple(series), colours=of.colours, **fields) if series else None
 
 
 def _axis(metric: Metric) -> Axis:
@@ -56,13 +66,13 @@ def _axis(metric: Metric) -> Axis:
 _EXPLAINED: Final = "explained"
 _WRONG: Final = tuple(verdict.value for verdict in Verdict if verdict.wrong)
 _NO_ANSWER: Final = (Verdict.NOT_REACHED.value, Verdict.UNVERIFIED.value)
-_CLASSES: Final = (
-    ("2xx", "status_2xx"),
-    ("3xx", "status_3xx"),
-    ("4xx", "status_4xx"),
-    ("5xx", "status_5xx"),
-    ("exception", "exceptions"),
-)
+_CLASSES: Final = {
+    "2xx": "status_2xx",
+    "3xx": "status_3xx",
+    "4xx": "status_4xx",
+    "5xx": "status_5xx",
+    "exception": "exceptions",
+}
 
 
 def verdict_counts(samples: pl.LazyFrame) -> dict[int, dict[str, int]]:
@@ -78,62 +88,67 @@ def verdict_counts(samples: pl.LazyFrame) -> dict[int, dict[str, int]]:
     return counts
 
 
-def verdict_chart(of: ConditionTrials, verdicts: Mapping[int, Mapping[str, int]]) -> Chart | None:
-    """Draw the shares of verdicts; None when nothing was judged."""
+def outcome_charts(of: ConditionTrials) -> Iterator[Chart]:
+    """Draw the shares of verdicts on the answers, then those of reported status codes and errors."""
     order = (Verdict.RIGHT.value, *_WRONG, _EXPLAINED, *_NO_ANSWER)
-    counts = {
-        name: {kind: sum(verdicts.get(trial.trial, {}).get(kind, 0) for trial in trials) for kind in order}
-        for name, trials in of.trials.items()
-    }
-    return _outcome_chart(
-        counts,
+    yield _outcome_chart(
+        of,
+        order,
+        lambda trial, verdict: of.verdicts.get(trial.trial, {}).get(verdict, 0),
         name="verdicts",
         title="Verdicts on the answers",
         caption="Each answer compared with what the web serves. An error is right where the web is faulty.",
     )
-
-
-def status_chart(of: ConditionTrials) -> Chart | None:
-    """Draw the shares of status codes and errors; None when nothing was reported."""
-    counts = {
-        name: {label: sum(getattr(t.summary, field) for t in trials if t.summary) for label, field in _CLASSES}
-        for name, trials in of.trials.items()
-    }
-    return _outcome_chart(
-        counts,
+    yield _outcome_chart(
+        of,
+        tuple(_CLASSES),
+        lambda trial, label: getattr(trial.summary, _CLASSES[label]) if trial.summary else 0,
         name="statuses",
         title="Reported results",
         caption="Status codes after redirects; an exception is whatever a client reports that is not a status code.",
     )
 
 
-def _outcome_chart(counts: Mapping[str, Mapping[str, int]], *, name: str, title: str, caption: str) -> Chart | None:
-    """Draw counts by subject and outcome; subjects and outcomes without any are left out."""
-    subjects = tuple(subject for subject, counted in counts.items() if sum(counted.values()))
-    if not subjects:
-        return None
-    outcomes = [outcome for outcome in counts[subjects[0]] if any(counts[subject][outcome] for subject in subjects)]
+def _outcome_chart(
+    of: ConditionTrials,
+    kinds: Sequence[str],
+    count: Callable[[Trial, str], int],
+    *,
+    name: str,
+    title: str,
+    caption: str,
+) -> Chart:
+    """Draw the sums of counts by subject and kind; subjects and kinds without any are left out."""
+    counts = {
+        subject: [sum(count(trial, kind) for trial in own) for kind in kinds] for subject, own in of.by_name.items()
+    }
+    sums = {subject: own for subject, own in counts.items() if any(own)}
+    by_kind = zip(kinds, zip(*sums.values(), strict=True), strict=bool(sums))
     return Chart(
-        name=name,
-        title=title,
-        kind=ChartKind.STACKED_BARS,
+        name,
+        title,
+        ChartKind.STACKED_BARS,
         x=Axis("subject"),
         y=Axis("share of URLs", "%"),
-        series=tuple(
-            Series(outcome, subjects, tuple(float(counts[subject][outcome]) for subject in subjects))
-            for outcome in outcomes
-        ),
+        series=tuple(Series(kind, tuple(sums), tuple(map(float, own))) for kind, own in by_kind if any(own)),
         caption=caption,
         section="Outcomes",
     )
 
 
-def ranking_chart(of: ConditionTrials, ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> Chart | None:
-    """Draw the median of each ranked subject with its interval, over the single trials; None without such subjects."""
+def ranking_charts(of: ConditionTrials) -> Iterator[Chart]:
+    """Draw the ranking, then each subject as a multiple of the first; nothing where subjects pass or fail."""
+    if of.ranking is not None and of.metric is not None:
+        yield ranking_chart(of, of.ranking, of.metric)
+        yield _ratio_chart(of, of.ranking)
+
+
+def ranking_chart(of: ConditionTrials, ranking: Ranking, metric: Metric) -> Chart:
+    """Draw the median of each ranked subject with its interval, over the single trials."""
     series: list[Series] = []
     for standing in ranking.standings:
-        name = names[standing.subject]
-        trials = placing_trials(of.trials[name], metric.aspect)
+        name = of.names[standing.subject]
+        trials = placing_trials([t for t in of.trials if t.subject == standing.subject], metric.aspect)
         figures = [figure for trial in trials if (figure := metric.figure(trial)) is not None]
         value = standing.value
         middle, low, high = (value.estimate, value.low, value.high) if value else (median(figures), None, None)
@@ -144,9 +159,9 @@ def ranking_chart(of: ConditionTrials, ranking: Ranking, metric: Metric, names: 
         percents = dict.fromkeys(f"{level:.4g} %" for level in (levels[0], levels[-1]))
         interval = f", the line its {' to '.join(percents)} interval"
     axis = _axis(metric)
-    return _chart(
-        of,
-        series,
+    return Chart(
+        series=tuple(series),
+        colours=of.colours,
         name="ranking",
         title=axis.label[:1].upper() + axis.label[1:],
         kind=ChartKind.INTERVALS,
@@ -157,8 +172,8 @@ def ranking_chart(of: ConditionTrials, ranking: Ranking, metric: Metric, names: 
     )
 
 
-def ratio_chart(of: ConditionTrials, ranking: Ranking, names: Mapping[str, str]) -> Chart | None:
-    """Draw each subject as a multiple of the first; None when no ratio can be stated."""
+def _ratio_chart(of: ConditionTrials, ranking: Ranking) -> Chart:
+    names = of.names
     first = ranking.standings[0].subject if ranking.standings else None
     series = []
     for pair in ranking.comparisons:
@@ -168,9 +183,9 @@ def ratio_chart(of: ConditionTrials, ranking: Ranking, names: Mapping[str, str])
         if ratio := ratio_of(pair, other):
             series.append(Series(names[other], (names[other],), (ratio.estimate,), (ratio.low,), (ratio.high,)))
     multiple = f"multiple of {names[first]}" if first else ""
-    return _chart(
-        of,
-        series,
+    return Chart(
+        series=tuple(series),
+        colours=of.colours,
         name="ratios",
         title=f"As a {multiple}",
         kind=ChartKind.INTERVALS,
@@ -185,8 +200,8 @@ def ratio_chart(of: ConditionTrials, ranking: Ranking, names: Mapping[str, str])
     )
 
 
-def cost_chart(of: ConditionTrials, pace: Metric, cost: Metric) -> Chart | None:
-    """Draw the cost of each subject against its pace; None when no subject has both.
+def cost_chart(of: ConditionTrials, pace: Metric, cost: Metric) -> Chart:
+    """Draw the cost of each subject that has both against its pace.
 
     The figures are those of the table: each median is taken over the trials that count for its metric. The small dots
     are the trials that count for both.
@@ -202,9 +217,9 @@ def cost_chart(of: ConditionTrials, pace: Metric, cost: Metric) -> Chart | None:
         if points:
             series.append(Series(name, tuple(x for x, _ in points), tuple(y for _, y in points), faint=True))
         series.append(Series(name, (across,), (up,)))
-    return _chart(
-        of,
-        series,
+    return Chart(
+        series=tuple(series),
+        colours=of.colours,
         name="cpu",
         title="CPU time against throughput",
         kind=ChartKind.POINTS,
@@ -217,46 +232,37 @@ def cost_chart(of: ConditionTrials, pace: Metric, cost: Metric) -> Chart | None:
 
 _POINTS_A_HALVING: Final = 5
 """Points between a percentile and the one half as far from 100, as HdrHistogram prints its distributions."""
-_SHARES: Final = 200
+_SHARES: Final = [step / 2 for step in range(1, 201)]
+"""Percentages at which the distribution is drawn."""
 _MS: Final = 1e-6
 _TIME: Final = Axis("response time", "ms", Scale.LOGARITHMIC)
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseTimes:
-    """Response times of a subject, over all of its trials that went well, as far as they are drawn."""
+def response_time_charts(of: ConditionTrials) -> tuple[Chart, Chart]:
+    """Draw response time over percentile, as HdrHistogram does, and the empirical distribution function.
 
-    count: int
-    percentiles: tuple[tuple[float, ...], tuple[float, ...]]
-    """Percentiles up to the one of a single sample, and the duration of each in ms."""
-    distribution: tuple[tuple[float, ...], tuple[float, ...]]
-    """Durations in ms, and the percentage of samples that took no longer."""
-
-
-def response_times(of: ConditionTrials, samples: pl.LazyFrame) -> dict[str, ResponseTimes]:
-    """Read the response times of each subject that has any, from all samples of its trials that went well.
-
-    The samples have the columns of ``model.Sample``; two columns of them are read, one subject at a time, so that
+    The samples are those of all trials that ended well. Two columns of them are read, one subject at a time, so that
     memory stays small however many there are.
     """
-    times = {}
+    percentiles, distribution, counts = [], [], set()
     for name, trials in of.well:
         numbers = [trial.trial for trial in trials]
-        durations = samples.filter(pl.col("trial").is_in(numbers) & pl.col("line").is_not_null()).select("duration_ns")
-        values = durations.collect(engine="streaming")["duration_ns"].drop_nulls()
-        if len(values):
+        rows = of.samples.filter(pl.col("trial").is_in(numbers) & pl.col("line").is_not_null()).select("duration_ns")
+        values = rows.collect(engine="streaming")["duration_ns"].drop_nulls()
+        if count := len(values):
             # A client can claim any number: a negative one has no place among durations.
-            times[name] = _times(np.maximum(values.sort().to_numpy(), 0))
-    return times
-
-
-def percentile_chart(of: ConditionTrials, times: Mapping[str, ResponseTimes]) -> Chart | None:
-    """Draw response time over percentile, as HdrHistogram does; None when there are no samples."""
-    counts = sorted({subject.count for subject in times.values()})
-    samples = " to ".join(dict.fromkeys(f"{count:,}" for count in (*counts[:1], *counts[-1:])))
-    return _chart(
-        of,
-        [Series(name, *subject.percentiles) for name, subject in times.items()],
+            ordered = np.maximum(values.sort().to_numpy(), 0)
+            last = 100 * (1 - 1 / count)
+            halvings = int(np.ceil(np.log2(count) * _POINTS_A_HALVING))
+            ranks = [100 * (1 - 2.0 ** (-step / _POINTS_A_HALVING)) for step in range(1, halvings)]
+            ranks = [*(rank for rank in ranks if rank < last), *([last] if last > 0 else [])]
+            percentiles.append(Series(name, (0.0, *ranks), _ms(ordered, ranks)))
+            distribution.append(Series(name, _ms(ordered, _SHARES), (0.0, *_SHARES)))
+            counts.add(count)
+    samples = " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)})) if counts else ""
+    return Chart(
+        series=tuple(percentiles),
+        colours=of.colours,
         name="percentiles",
         title="Response time by percentile",
         kind=ChartKind.LINES,
@@ -267,14 +273,9 @@ def percentile_chart(of: ConditionTrials, times: Mapping[str, ResponseTimes]) ->
             f"that the client reports; the samples of all trials are put together ({samples} each)."
         ),
         section="Response time",
-    )
-
-
-def distribution_chart(of: ConditionTrials, times: Mapping[str, ResponseTimes]) -> Chart | None:
-    """Draw the empirical distribution function; None when there are no samples."""
-    return _chart(
-        of,
-        [Series(name, *subject.distribution) for name, subject in times.items()],
+    ), Chart(
+        series=tuple(distribution),
+        colours=of.colours,
         name="distribution",
         title="Share of URLs by response time",
         kind=ChartKind.LINES,
@@ -283,16 +284,6 @@ def distribution_chart(of: ConditionTrials, times: Mapping[str, ResponseTimes]) 
         caption="The share of all URLs that had ended after this time. A step is a time at which many ended at once.",
         section="Response time",
     )
-
-
-def _times(ordered: Int64Array) -> ResponseTimes:
-    count = len(ordered)
-    last = 100 * (1 - 1 / count)
-    halvings = int(np.ceil(np.log2(count) * _POINTS_A_HALVING))
-    ranks = [100 * (1 - 2.0 ** (-step / _POINTS_A_HALVING)) for step in range(1, halvings)]
-    ranks = [*(rank for rank in ranks if rank < last), *([last] if last > 0 else [])]
-    shares = [100 * step / _SHARES for step in range(1, _SHARES + 1)]
-    return ResponseTimes(count, ((0.0, *ranks), _ms(ordered, ranks)), (_ms(ordered, shares), (0.0, *shares)))
 
 
 def _ms(ordered: Int64Array, ranks: Sequence[float]) -> tuple[float, ...]:
@@ -305,37 +296,42 @@ _BINS: Final = 60
 _COUNTED_EVERY_NS: Final = 200_000_000
 """The engine counts answers in bins of 200 ms; wider ones are made of whole ones."""
 _MIB: Final = 1024 * 1024
-_CAPTION: Final = (
-    "The bold line is the median of the trials, the thin ones are the trials, the grey ones everybody else."
-)
 
 
-def throughput_chart(of: ConditionTrials) -> Chart | None:
-    """Draw the answers a second over time, as the origin counted them; None without counts."""
-    return _chart(
-        of,
-        _over_time(of, "throughput", _answers_a_second),
-        name="throughput",
-        title="Answers a second over time",
-        kind=ChartKind.PANELS,
-        x=Axis("time", "s"),
-        y=Axis("answers a second"),
-        caption=f"Seconds since the subject was started; answers that the origin completed, redirects too. {_CAPTION}",
-        section="Over time",
+def throughput_chart(of: ConditionTrials) -> Chart:
+    """Draw the answers a second over time, as the origin counted them."""
+    caption = "Seconds since the subject was started; answers that the origin completed, redirects too."
+    title = "Answers a second over time"
+    return _course_chart(of, "throughput", _answers_a_second, Axis("answers a second"), title, caption)
+
+
+def memory_chart(of: ConditionTrials) -> Chart:
+    """Draw the memory in use over time."""
+    caption = "MiB in use by the whole process tree, over seconds since it was started."
+    return _course_chart(of, "memory", _memory_mib, Axis("memory", "MiB"), "Memory over time", caption)
+
+
+def _course_chart(
+    of: ConditionTrials,
+    name: str,
+    binned: Callable[[Trial, Int64Array], FloatArray],
+    axis: Axis,
+    title: str,
+    caption: str,
+) -> Chart:
+    """Draw the course of the counter of that name, in a panel for each subject."""
+    explained = (
+        "The bold line is the median of the trials, the thin ones are the trials, the grey ones all other subjects."
     )
-
-
-def memory_chart(of: ConditionTrials) -> Chart | None:
-    """Draw the memory in use over time; None without measurements."""
-    return _chart(
-        of,
-        _over_time(of, "memory", _memory_mib),
-        name="memory",
-        title="Memory over time",
+    return Chart(
+        series=tuple(_over_time(of, name, binned)),
+        colours=of.colours,
+        name=name,
+        title=title,
         kind=ChartKind.PANELS,
         x=Axis("time", "s"),
-        y=Axis("memory", "MiB"),
-        caption=f"MiB in use by the whole process tree, over seconds since it was started. {_CAPTION}",
+        y=axis,
+        caption=f"{caption} {explained}",
         section="Over time",
     )
 
@@ -400,13 +396,11 @@ def stacked_chart(
     *,
     caption: str,
     section: str,
-) -> Chart | None:
-    """Draw a bar for each subject, divided into parts; None without subjects.
+) -> Chart:
+    """Draw a bar for each subject, divided into parts.
 
     ``rows`` has the values of ``parts``, in the unit of ``axis``, by the name of the subject.
     """
-    if not rows:
-        return None
     values = zip(*rows.values(), strict=True)
     return Chart(
         name=name,
@@ -414,7 +408,7 @@ def stacked_chart(
         kind=ChartKind.STACKED_BARS,
         x=Axis("subject"),
         y=axis,
-        series=tuple(Series(part, tuple(rows), of_part) for part, of_part in zip(parts, values, strict=True)),
+        series=tuple(Series(part, tuple(rows), of_part) for part, of_part in zip(parts, values, strict=bool(rows))),
         caption=caption,
         section=section,
         colours=tuple(parts),

@@ -5,35 +5,38 @@ from datetime import timedelta
 
 from httpdyno.judge.notes import http_2_share, unlimited_notes
 from httpdyno.judge.wording import listed
-from httpdyno.model import LIVE, Trial, format_size
+from httpdyno.model import LIVE, Trial, counted, format_size
 from httpdyno.stats import median
 from httpdyno.store import Machine, Manifest, SubjectVersion, WebIdentity
 
 
-def run_facts(manifest: Manifest, trials: Sequence[Trial], *, blocks: bool = True) -> tuple[tuple[str, str], ...]:
+def run_facts(
+    manifest: Manifest, trials: Sequence[Trial], *, blocks: bool = True, urls: bool = True
+) -> tuple[tuple[str, str], ...]:
     """Return facts of the run, its machine, its web and its versions by name, without unknown ones.
 
-    ``blocks``: whether its trials stood in random blocks.
+    ``blocks``: whether its trials stood in random blocks; ``urls``: whether subjects had a list of URLs.
     """
     settings, machine = manifest.settings, manifest.machine
-    count = len({trial.block for trial in trials})
-    shared = f", in {count} random block{'' if count == 1 else 's'}" if trials and blocks else ""
+    count = counted(len({trial.block for trial in trials}), "random block")
+    shared = f", in {count}" if trials and blocks else ""
     modified = ", modified" if manifest.git and manifest.git.modified else ""
     commit = f" (commit {manifest.git.commit[:12]}{modified})" if manifest.git else ""
+    clocks = _prefixed("governor ", machine.governor), _prefixed("clock source ", machine.clock_source)
     sysctls = sorted((name, value) for name, value in machine.sysctls.items() if value)
     facts = [
         ("When", _when(manifest)),
         ("Trials", f"{len(trials)} of {manifest.trials_planned}{shared}"),
-        ("URLs", _listed_once(f"{trial.urls_given:,}" for trial in trials if trial.urls_given)),
+        ("URLs", _listed_once(f"{trial.urls_given:,}" for trial in trials if urls and trial.urls_given)),
         ("Web", "" if settings.get("peer") else "; ".join(map(_web, manifest.webs))),
         ("Peer", str(settings.get("peer") or "")),
         ("URLs of a host", _per_host(manifest)),
         ("User agent", str(settings.get("user_agent") or "")),
         ("Link", _listed_once(trial.link for trial in trials)),
         ("Other machine", _other_machine(trials)),
-        ("Timeout", _listed_once(f"{trial.timeout_ns / 1e9:g} s a URL" for trial in trials)),
+        ("Timeout", _listed_once(f"{trial.timeout_ns / 1e9:g} s a URL" for trial in trials if urls)),
         ("Machine", _machine(machine)),
-        ("System", _system(machine)),
+        ("System", _listed_once((f"{machine.system} {machine.kernel} on {machine.architecture}", *clocks))),
         ("CPUs of the trial", _pinning(trials)),
         ("Memory limit", _memory_limit(trials)),
         ("Transport", _transport(trials)),
@@ -59,30 +62,19 @@ def _web(web: WebIdentity) -> str:
 
 def _per_host(manifest: Manifest) -> str:
     """Describe the highest rate of requests to one host; the webs of a run are all real, or none is."""
-    settings = manifest.settings
     if not any(web.name == LIVE for web in manifest.webs):
         return ""
-    interval = f", one every {settings['per_host_interval_s']} s" if settings.get("per_host_interval_s") else ""
-    return f"{settings.get('per_host')} at a time{interval}"
+    per_host, interval_s = (manifest.settings.get(name) for name in ("per_host", "per_host_interval_s"))
+    return f"{per_host} at a time" + (f", one every {interval_s} s" if interval_s else "")
 
 
 def _machine(machine: Machine) -> str:
     return _listed_once(
         (
             machine.cpu,
-            None if machine.cpus is None else f"{machine.cpus} CPU{'' if machine.cpus == 1 else 's'}",
+            None if machine.cpus is None else counted(machine.cpus, "CPU"),
             None if machine.memory_bytes is None else f"{format_size(machine.memory_bytes)} memory",
             machine.virtualisation and f"virtual ({machine.virtualisation})",
-        )
-    )
-
-
-def _system(machine: Machine) -> str:
-    return _listed_once(
-        (
-            f"{machine.system} {machine.kernel} on {machine.architecture}",
-            _prefixed("governor ", machine.governor),
-            _prefixed("clock source ", machine.clock_source),
         )
     )
 
@@ -105,26 +97,21 @@ def _memory_limit(trials: Sequence[Trial]) -> str:
 
 
 def _transport(trials: Sequence[Trial]) -> str:
-    counters = [trial.counters for trial in trials]
-    return _listed_once(
-        (
-            _prefixed("origin ", _listed_once(one.origin_congestion_control for one in counters)),
-            _prefixed("subject ", _listed_once(one.subject_congestion_control for one in counters)),
-            _prefixed("key exchange ", _listed_once(one.key_exchange_groups for one in counters)),
-        )
-    )
+    fields = {
+        "origin": "origin_congestion_control",
+        "subject": "subject_congestion_control",
+        "key exchange": "key_exchange_groups",
+    }
+    values = {name: _listed_once(getattr(t.counters, field) for t in trials) for name, field in fields.items()}
+    return _listed_once(_prefixed(f"{name} ", value) for name, value in values.items())
 
 
 def _other_machine(trials: Sequence[Trial]) -> str:
     """Describe how far another machine's origin was, and how well its clock was known, over all trials."""
     ways = [trial.counters.against for trial in trials if trial.counters.against is not None]
-    return _listed_once(
-        (
-            _listed_once(way.address for way in ways),
-            _prefixed("there and back in ", _between([way.rtt_min_ns for way in ways])),
-            _prefixed("its clock known to ", _between([way.clock_bound_ns for way in ways])),
-        )
-    )
+    round_trips = _prefixed("there and back in ", _between([way.rtt_min_ns for way in ways]))
+    clock = _prefixed("its clock known to ", _between([way.clock_bound_ns for way in ways]))
+    return _listed_once((*(way.address for way in ways), round_trips, clock))
 
 
 def _between(times_ns: Sequence[int | None]) -> str:
@@ -136,12 +123,9 @@ def _between(times_ns: Sequence[int | None]) -> str:
 def _subject(subject: SubjectVersion, trials: Sequence[Trial]) -> str:
     """Describe which version a subject is of, and which versions of HTTP it claims and was seen to speak."""
     seen = median(http_2_share(trial) for trial in trials if trial.subject == subject.id)
-    parts = (
-        subject.version,
-        f"claims HTTP/{' and '.join(subject.http)}" if subject.http else "",
-        "" if seen is None else f"the origin saw HTTP/2 in {100 * seen:.0f} % of its requests",
-    )
-    return "; ".join(filter(None, parts))
+    claims = _prefixed("claims HTTP/", " and ".join(subject.http))
+    share = "" if seen is None else f"the origin saw HTTP/2 in {100 * seen:.0f} % of its requests"
+    return "; ".join(filter(None, (subject.version, claims, share)))
 
 
 def _listed_once(texts: Iterable[str | None]) -> str:

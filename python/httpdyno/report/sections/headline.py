@@ -184,10 +184,10 @@ def ranked_headline(trials: Sequence[Trial], ranking: Ranking, metric: Metric, n
 
     ``names`` are by subject, in the order in which they are listed.
     """
-    ranked = {standing.subject for standing in ranking.standings}
     unranked = _unranked_reasons(trials, ranking, metric, names)
     bounds = {name: bound for (_, name), bound in lower_bounds(trials, metric).items() if name in unranked}
-    return headline(ranking, metric, placing_medians(metric, trials, ranked), names, unranked, bounds)
+    medians = placing_medians(metric, trials, [standing.subject for standing in ranking.standings])
+    return headline(ranking, metric, medians, names, unranked, bounds)
 
 
 def not_ranked_text(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
@@ -215,13 +215,13 @@ def passed_headline(trials: Sequence[Trial], passes: Callable[[Trial], bool | No
     unknown: dict[str, str] = {}
     for subject, name in names.items():
         own = [trial for trial in trials if trial.subject == subject]
-        verdict = passes_all(own, passes)
+        verdict, reason = passes_all(own, passes), verdict_of(own) if own else ""
         if verdict:
             passed.append(name)
-        elif own:
-            (unknown if verdict is None else failed)[subject] = verdict_of(own)
-    # A subject that failed on a busy machine failed: the machine is not the reason.
-    failed = {subject: "" if reason in _OF_MACHINE else reason for subject, reason in failed.items()}
+        elif own and verdict is None:
+            unknown[subject] = reason
+        elif own:  # a subject that failed on a busy machine failed: the machine is not the reason
+            failed[subject] = "" if reason in _OF_MACHINE else reason
     parts = (
         f"Passed: {some_of(passed)}" if passed else "No subject passed",
         f"failed: {_listed_with_reasons(failed, names)}" if failed else "",

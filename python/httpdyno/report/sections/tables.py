@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
@@ -47,20 +46,15 @@ def subject_names(trials: Sequence[Trial], order: Iterable[str]) -> dict[str, st
 
 def rows_apart(table: Table) -> Table:
     """Append the subject's id to the method in rows with the language and method of another subject."""
-    names = [column.name for column in table.columns]
-    if not {"subject", "language", "method"} <= set(names):
+    columns = {column.name: column for column in table.columns}
+    if not {"subject", "language", "method"} <= set(columns) or columns["subject"].shown:
         return table
-    subject, language, method = (names.index(name) for name in ("subject", "language", "method"))
-    if table.columns[subject].shown:
-        return table
-    alike = Counter(name for name, _ in {((row[language], row[method]), row[subject]) for row in table.rows})
-    rows = (
-        (*row[:method], f"{row[method]} ({row[subject]})", *row[method + 1 :])
-        if alike[row[language], row[method]] > 1
-        else row
-        for row in table.rows
-    )
-    return replace(table, rows=tuple(rows))
+    records = table.records()
+    alike = Counter(name for name, _ in {((row["language"], row["method"]), row["subject"]) for row in records})
+    for row in records:
+        if alike[row["language"], row["method"]] > 1:
+            row["method"] = f"{row['method']} ({row['subject']})"
+    return Table.of_records(table.columns, records, table.title, table.notes)
 
 
 _NAMES: Final = 3
@@ -146,11 +140,19 @@ def rule_table(trials: Sequence[Trial], rules: Sequence[Rule]) -> Table:
 
     All trials are of one experiment; those that failed are held against no rule.
     """
-    found: dict[str, list[tuple[Trial, Finding]]] = {}
+    found: dict[str, list[tuple[Finding, int]]] = {}
     for trial in trials:
         for finding in findings(trial, rules):
-            found.setdefault(finding.rule.name, []).append((trial, finding))
-    return Table(_RULES, tuple(_rule(many) for many in found.values()))
+            found.setdefault(finding.rule.name, []).append((finding, trial.trial))
+    rows: list[tuple[Cell, ...]] = []
+    for of_rule in found.values():
+        rule = of_rule[0][0].rule
+        known = [one for one in of_rule if one[0].number is not None]
+        worst, number = max(known, key=lambda one: one[0].number or 0.0, default=(of_rule[0][0], None))
+        failed = sum(finding.passed is False for finding, _ in of_rule)
+        limits = (f"{rule.meaning}, {rule.unit}", rule.threshold, _rounded(worst.number))
+        rows.append((rule.name, *limits, number, failed, rule.verdict.value, worst.text))
+    return Table(_RULES, tuple(rows))
 
 
 def trial_overview(
@@ -164,24 +166,20 @@ def trial_overview(
     rows = [(trial, names[trial.subject], trial.reason or trial.validity_reason) for trial in trials]
     if ceiling is not None:
         rows.insert(0, (ceiling, f"{ceiling.subject}, for the web's ceiling", _ceiling_text(ceiling, trials)))
-    numbers = [{finding.rule.name: finding for finding in findings(trial, rules)} for trial, _, _ in rows]
-    measured = {
-        finding.rule.name: finding.rule for found in numbers for finding in found.values() if finding.number is not None
-    }
-    cells = [
-        (
-            trial.trial,
-            trial.block,
-            trial.condition,
-            name,
-            trial.outcome.value,
-            trial.validity.value if trial.validity else None,
-            reason,
-            *(_rounded(found[rule].number if rule in found else None) for rule in measured),
-        )
-        for (trial, name, reason), found in zip(rows, numbers, strict=True)
-    ]
-    return without_empty(Table((*_TRIALS, *map(_column, measured.values())), tuple(cells)), "condition")
+    measured: dict[str, Column] = {}
+    records: list[dict[str, Cell]] = []
+    for trial, name, reason in rows:
+        record: dict[str, Cell] = {column.name: getattr(trial, column.name, None) for column in _TRIALS}
+        record |= {"subject": name, "reason": reason}
+        for finding in findings(trial, rules):
+            if finding.number is not None:
+                rule = finding.rule
+                record[rule.name] = _rounded(finding.number)
+                asks = f"{rule.meaning}; at most {rule.threshold:g} {rule.unit}"
+                limit = f"\u2264 {rule.threshold:g} %"
+                measured[rule.name] = Column(rule.name, _DECIMAL, limit, asks, limit=rule.threshold)
+        records.append(record)
+    return without_empty(Table.of_records((*_TRIALS, *measured.values()), records), "condition")
 
 
 def _ceiling_text(ceiling: Trial, trials: Sequence[Trial]) -> str:
@@ -193,22 +191,6 @@ def _ceiling_text(ceiling: Trial, trials: Sequence[Trial]) -> str:
     p50_ns = ceiling.summary.p50_ns if ceiling.summary else None
     median = f", p50 {p50_ns / 1e6:.0f} ms" if p50_ns else ""
     return f"{notes[0]} ({ceiling.concurrency} in flight{median})"
-
-
-def _rule(found: Sequence[tuple[Trial, Finding]]) -> tuple[Cell, ...]:
-    rule = found[0][1].rule
-    known = [(finding.number, trial.trial, finding) for trial, finding in found if finding.number is not None]
-    failed = sum(finding.passed is False for _, finding in found)
-    number, trial, worst = max(known, key=lambda one: one[0], default=(None, None, found[0][1]))
-    asks = f"{rule.meaning}, {rule.unit}"
-    return rule.name, asks, rule.threshold, _rounded(number), trial, failed, rule.verdict.value, worst.text
-
-
-def _column(rule: Rule) -> Column:
-    allowed = f"at most {rule.threshold:g} {rule.unit}"
-    return Column(
-        rule.name, _DECIMAL, f"\u2264 {rule.threshold:g} %", f"{rule.meaning}; {allowed}", limit=rule.threshold
-    )
 
 
 def _rounded(number: float | None) -> float | None:
@@ -253,12 +235,6 @@ def link_table(trials: Sequence[Trial]) -> Table:
     rows = tuple(_link_row(Link.parse(link), link, of) for link, of in over.items())
     table = Table(_LINK_COLUMNS, rows, title="What the link was", notes=tuple(map(Note, notes)))
     return table.select(table.filled()) if rows else table
-
-
-def link_tables(trials: Sequence[Trial]) -> tuple[Table, ...]:
-    """Return the table of emulated links; empty when every link was direct."""
-    table = link_table(trials)
-    return (table,) if table.rows else ()
 
 
 def _link_row(asked: Link, name: str, trials: Sequence[Trial]) -> tuple[Cell, ...]:
@@ -325,14 +301,13 @@ def wrong_answers(trials: Sequence[Trial], names: Mapping[str, str], samples: pl
 
     The samples have the columns of ``model.Sample``, and are looked through without being read into memory.
     """
-    liars = [(trial.trial, names[trial.subject]) for trial in trials if trial.tally and trial.tally.wrong]
+    liars = [trial for trial in trials if trial.tally and trial.tally.wrong]
     if not liars:
         return None
-    subjects = pl.LazyFrame(liars, schema={"trial": pl.Int32(), "subject": pl.String()}, orient="row")
     found = (
         samples.with_columns(pl.col("verdict").cast(pl.String))
         .filter(pl.col("verdict").is_in(_WRONG) & ~pl.col("explained"))
-        .join(subjects, on="trial")
+        .join(_subjects(liars, names), on="trial")
         .group_by("subject", *_ANSWER)
         .agg(pl.col("trial").min(), pl.col("line").min(), times=pl.len())
         .collect(engine="streaming")
@@ -348,6 +323,12 @@ def wrong_answers(trials: Sequence[Trial], names: Mapping[str, str], samples: pl
     notes = (Note(f"{counted(rest, 'more wrong answer')}, not shown"),) if rest else ()
     cells = tuple((row["subject"], row["url"], sample_words(row), row["verdict"], row["times"]) for row in rows)
     return Table(_WRONG_COLUMNS, cells, title="Wrong answers", notes=notes)
+
+
+def _subjects(trials: Iterable[Trial], names: Mapping[str, str]) -> pl.LazyFrame:
+    """Return the number of each trial with the name of its subject."""
+    rows = [(trial.trial, names[trial.subject]) for trial in trials]
+    return pl.LazyFrame(rows, schema={"trial": pl.Int32(), "subject": pl.String()}, orient="row")
 
 
 def wrong_notes(table: Table | None) -> tuple[Note, ...]:
@@ -375,20 +356,15 @@ def error_table(trials: Sequence[Trial], names: Mapping[str, str], samples: pl.L
 
     The samples have the columns of ``model.Sample``, and are counted without being read into memory.
     """
-    subject_of = {trial.trial: names[trial.subject] for trial in trials}
-    totals: Counter[tuple[Cell, ...]] = Counter()
-    counted = (
+    kinds = (
         samples.filter(pl.col("error").is_not_null() & pl.col("line").is_not_null())
-        .group_by("trial", *(pl.col(name).cast(pl.String) for name in ("error", "cause", "verdict")))
+        .join(_subjects(trials, names), on="trial")
+        .group_by("subject", *(pl.col(name).cast(pl.String) for name in ("error", "cause", "verdict")))
         .agg(count=pl.len())
         .collect(engine="streaming")
     )
-    for trial, *kind, count in counted.iter_rows():
-        if trial in subject_of:
-            totals[subject_of[trial], *kind] += count
     order = list(names.values())
-    rows = sorted(totals.items(), key=lambda item: (-item[1], order.index(str(item[0][0])), tuple(map(str, item[0]))))
+    rows = sorted(kinds.iter_rows(), key=lambda row: (-row[-1], order.index(row[0]), tuple(map(str, row))))
     rest = rows[_MOST_ROWS:]
-    left_out = f"{len(rest)} more kinds of errors, {sum(count for _, count in rest)} samples, are not shown"
-    notes = (Note(left_out),) if rest else ()
-    return Table(_ERROR_COLUMNS, tuple((*key, count) for key, count in rows[:_MOST_ROWS]), notes=notes)
+    left_out = f"{len(rest)} more kinds of errors, {sum(row[-1] for row in rest)} samples, are not shown"
+    return Table(_ERROR_COLUMNS, tuple(rows[:_MOST_ROWS]), notes=(Note(left_out),) if rest else ())

@@ -72,7 +72,7 @@ def test_a_list_is_read_as_it_is_meant(quantity: Quantity, text: str, values: tu
         (QUEUE, "0,61m", "--queue: '61m' is longer than on any link; write 1h or less"),
         (LINK_RATE, "999bit", "--link-rate: '999bit' is not a rate of a link; write 1kbit to 1tbit"),
         (LINK_RATE, "2tbit", "--link-rate: '2tbit' is not a rate of a link; write 1kbit to 1tbit"),
-        (LINK_RATE, "0gbit", "--link-rate: '0gbit' lets nothing through"),
+        (LINK_RATE, "0gbit", "--link-rate: '0gbit' is not above 0"),
         (LINK_RATE, "10", "--link-rate: '10' is not understood"),
         (CONCURRENCY, "200..500", "never reaches 500 in steps of 200"),
         (CONCURRENCY, "0", "whole numbers from 1 on"),
@@ -136,7 +136,7 @@ def test_a_grid_with_queues_reads_back(axes: Axes, rates: tuple[int, ...], queue
 
 
 @given(GRIDS, _RATES, _LISTS)
-def test_over_a_direct_link_both_ways_are_as_the_axes_say(
+def test_axes_apply_to_both_directions_of_a_direct_link(
     axes: Axes, rates: tuple[int, ...], queues: tuple[int, ...]
 ) -> None:
     for grid in (axes, replace(axes, rates_bits_per_s=rates, queues_ns=queues)):
@@ -167,7 +167,7 @@ def test_over_a_direct_link_both_ways_are_as_the_axes_say(
         ),
     ],
 )
-def test_an_axis_goes_before_what_the_link_says(changes: dict[str, object], link: str) -> None:
+def test_an_axis_overrides_the_link(changes: dict[str, object], link: str) -> None:
     base = "rtt=20ms,up.rate=10mbit,down.rate=50mbit,up.queue=30ms,down.queue=60ms,loss=0.1%,mtu=1400"
     axes = replace(Axes().over(Link.parse(base)), **changes)  # type: ignore[arg-type]
     assert axes.link_at(axes.point(0)) == Link.parse(link)
@@ -212,7 +212,7 @@ def test_a_million_points_are_counted_without_being_made() -> None:
     assert next(axes.points()).concurrency == 1
 
 
-def test_a_point_is_named_by_what_makes_it() -> None:
+def test_the_name_of_a_point_lists_its_settings() -> None:
     axes = Axes(
         sizes_bytes=(100 * KIB,),
         delays_ns=(0, 20 * MS),
@@ -229,13 +229,13 @@ def test_a_point_is_named_by_what_makes_it() -> None:
     ("changes", "said"),
     [
         ({"sizes_bytes": ()}, "has no value"),
-        ({"loss": 1.0}, "--loss: a link that loses 100 %"),
+        ({"loss": 1.0}, "--loss: a link cannot lose 100 %"),
         ({"loss": -0.1}, "--loss"),
         ({"queues_ns": (MS,)}, "give a --link-rate, too"),
         ({"rps": 0.0}, "more than 0 requests a second"),
         ({"rps": None}, "an open loop needs a rate"),
     ],
 )
-def test_a_grid_that_cannot_be_is_refused(changes: dict[str, object], said: str) -> None:
+def test_an_impossible_grid_is_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidValue, match=said):
         Axes(**changes)  # type: ignore[arg-type]  # wrong on purpose

@@ -4,7 +4,7 @@ from typing import Final
 
 import pytest
 
-from httpdyno.experiments.capacity.plan import choose_subjects, usual_loop
+from httpdyno.experiments.capacity.plan import choose_subjects, default_loop
 from httpdyno.model import Loop
 from httpdyno.subjects.catalogue import read_catalogue
 
@@ -21,5 +21,5 @@ CATALOGUE: Final = read_catalogue(())
         (["go-net-http", "hey"], Loop.OPEN),
     ],
 )
-def test_tools_that_would_tell_of_no_wait_are_asked_in_a_closed_loop(names: list[str], loop: Loop) -> None:
-    assert usual_loop(choose_subjects(CATALOGUE, names, None)) is loop
+def test_tools_that_time_from_the_actual_send_default_to_a_closed_loop(names: list[str], loop: Loop) -> None:
+    assert default_loop(choose_subjects(CATALOGUE, names, None)) is loop

@@ -11,14 +11,10 @@ from hypothesis import strategies as st
 from httpdyno.errors import InvalidValue, UnreadableRun, UsageError
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.experiments.capacity.plan import (
-    Capacity,
-    check_extent,
-    find_capacity_preset,
-    mean_trial_s,
-    timing_of,
-)
+from httpdyno.experiments.capacity.plan import Capacity, check_extent, mean_trial_s, timing_of
+from httpdyno.experiments.capacity.published import preset_axes
 from httpdyno.model import Loop, Subject, SubjectKind, UrlSeries, format_exact
+from httpdyno.published import find_preset
 
 MS = 10**6
 KIB = 1024
@@ -70,12 +66,12 @@ def test_subjects_are_interleaved_in_a_block_for_each_point() -> None:
 
 
 @given(st.sampled_from(["", "p99 < rtt + 5ms"]), st.floats(0.5, 60), st.integers(1, 9), st.booleans())
-def test_a_run_is_resumed_as_what_it_was(objective: str, duration_s: float, repeat: int, quick: bool) -> None:
+def test_a_resumed_run_has_the_same_settings(objective: str, duration_s: float, repeat: int, quick: bool) -> None:
     experiment = Capacity(axes=AXES, slo=objective, duration_s=duration_s, repeat=repeat, quick=quick, seed=7)
     assert Capacity.restore(experiment.settings(), experiment.webs()) == experiment
 
 
-def test_damaged_settings_are_said_in_one_line() -> None:
+def test_damaged_settings_give_one_line() -> None:
     experiment = Capacity(axes=AXES)
     with pytest.raises(UnreadableRun, match="rtt is missing"):
         Capacity.restore({k: v for k, v in experiment.settings().items() if k != "rtt"}, experiment.webs())
@@ -88,7 +84,7 @@ def test_damaged_settings_are_said_in_one_line() -> None:
     [
         ({"duration_s": 0.4}, "--duration: 0.4 s are too short"),
         ({"slo": "p99 < soon"}, "--slo"),
-        ({"timeout_s": 0.0}, "is not a time to give a URL"),
+        ({"timeout_s": 0.0}, "is not a timeout"),
         ({"duration_s": 1e5}, "a list of 20,.* URLs, and has at most 10,000,000; give a smaller --rps or a shorter"),
         (
             # The slowest of the points decides, whose rate is that of no corner.
@@ -101,7 +97,7 @@ def test_damaged_settings_are_said_in_one_line() -> None:
         ),
     ],
 )
-def test_what_cannot_be_measured_is_refused(changes: dict[str, object], said: str) -> None:
+def test_impossible_settings_are_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(InvalidValue, match=said):
         replace(Capacity(axes=AXES), **changes)  # type: ignore[arg-type]  # wrong on purpose
 
@@ -136,24 +132,24 @@ def test_the_time_of_a_small_grid_is_the_mean_of_its_trials() -> None:
 def test_a_grid_of_a_million_points_is_refused_with_its_estimate() -> None:
     many = tuple(range(1, 101))
     axes = Axes(sizes_bytes=many, round_trips_ns=many, concurrencies=many)
-    for agreed in (False, True):
+    for confirmed in (False, True):
         with pytest.raises(UsageError, match=r"1,000,000 trials would take about \d+ days") as refused:
-            check_extent(axes.count, axes.count * mean_trial_s(axes, 5.0), agreed=agreed)
+            check_extent(axes.count, axes.count * mean_trial_s(axes, 5.0), confirmed=confirmed)
         # Consent would not help.
         assert "a run has at most 100,000: make the grid smaller" in str(refused.value)
         assert "--yes" not in str(refused.value)
 
 
 @pytest.mark.parametrize(("trials", "time_s", "asks"), [(3000, 3600.0, False), (3001, 60.0, True), (2, 3601.0, True)])
-def test_what_takes_long_has_to_be_agreed_to(trials: int, time_s: float, asks: bool) -> None:
-    check_extent(trials, time_s, agreed=True)
+def test_long_runs_need_consent(trials: int, time_s: float, asks: bool) -> None:
+    check_extent(trials, time_s, confirmed=True)
     if asks:
         with pytest.raises(UsageError, match="give --yes to start them"):
-            check_extent(trials, time_s, agreed=False)
+            check_extent(trials, time_s, confirmed=False)
     else:
-        check_extent(trials, time_s, agreed=False)
+        check_extent(trials, time_s, confirmed=False)
 
 
 def test_the_published_batch_4_at_a_tenth_is_minutes() -> None:
-    axes = find_capacity_preset("published-batch-4").axes(Fraction(1, 10))
+    axes = preset_axes(find_preset("published-batch-4", "capacity"), Fraction(1, 10))
     assert axes.count * mean_trial_s(axes, 5.0) < 600

@@ -9,13 +9,14 @@ from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.cli.output import print_run
 from httpdyno.experiments.capacity.figures import CapacitySummary
-from httpdyno.experiments.capacity.plan import Capacity, find_capacity_preset
-from httpdyno.experiments.capacity.published import end_capacity
+from httpdyno.experiments.capacity.plan import Capacity
+from httpdyno.experiments.capacity.published import end_capacity, preset_axes
 from httpdyno.experiments.experiment import Ended
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.place import Place
 from httpdyno.lab.room import Pinning
 from httpdyno.model import Trial
+from httpdyno.published import find_preset
 from httpdyno.store import open_run
 
 TENTH = Fraction(1, 10)
@@ -24,13 +25,13 @@ BATCH_4 = "published-batch-4"
 
 
 def trials_of(subject: str = "go-net-http", count: int = 3) -> list[Trial]:
-    points = list(find_capacity_preset(BATCH_4).axes(TENTH).points())[:count]
+    points = list(preset_axes(find_preset(BATCH_4, "capacity"), TENTH).points())[:count]
     summary = CapacitySummary(90, 0, 10**9, 59.0, 0.33e9, held=False)
     return [trial(subject, 0, experiment="capacity", capacity_point=point, capacity=summary) for point in points]
 
 
 def run_of(root: Path, trials: list[Trial], preset: str | None = BATCH_4) -> Path:
-    axes = find_capacity_preset(BATCH_4).axes(TENTH)
+    axes = preset_axes(find_preset(BATCH_4, "capacity"), TENTH)
     settings = Capacity(axes=axes, preset=preset, scale="1/10" if preset else None).settings()
     return make_run(root, trials, experiment="capacity", settings=settings)
 
@@ -38,7 +39,7 @@ def run_of(root: Path, trials: list[Trial], preset: str | None = BATCH_4) -> Pat
 def end(folder: Path) -> None:
     run = open_run(folder)
     settings = run.manifest.settings
-    experiment = Capacity(axes=find_capacity_preset(BATCH_4).axes(TENTH), preset=str(settings["preset"]))
+    experiment = Capacity(axes=preset_axes(find_preset(BATCH_4, "capacity"), TENTH), preset=str(settings["preset"]))
     said: list[str] = []
     ended = Ended(experiment, (), SOMEWHERE, run.records(), run, whole=True, tell=said.append)
     assert end_capacity(ended)
@@ -54,7 +55,7 @@ def test_csv_has_the_published_columns_only(tmp_path: Path, capsys: pytest.Captu
     assert lines[1].endswith(",0.33,59.0")
 
 
-def test_people_see_the_run_beside_the_publication(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_terminal_shows_the_run_and_the_publication(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     print_run(open_run(run_of(tmp_path, trials_of())), "table")
     shown = capsys.readouterr().out
     assert "measured and published: Go's client through hey, batch 4" in shown
@@ -62,11 +63,11 @@ def test_people_see_the_run_beside_the_publication(tmp_path: Path, capsys: pytes
     assert "247 of 250 published points were not measured" in shown
 
 
-def test_of_a_large_grid_people_see_what_it_comes_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_terminal_shows_the_summary_of_a_large_grid(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = run_of(tmp_path, trials_of(count=60))
     print_run(open_run(folder), "table")
     shown = " ".join(capsys.readouterr().out.split())  # a line ends at the width of a terminal
-    assert f"comparison of all 60 points: httpdyno published capacity-batch-4 --beside {folder}" in shown
+    assert f"comparison of all 60 points: httpdyno published capacity-batch-4 --compare {folder}" in shown
     assert "190 of 250 published points were not measured" in shown
     assert "published Concurrency" not in shown
 
@@ -79,7 +80,7 @@ def test_without_a_preset_csv_is_that_of_any_run(tmp_path: Path, capsys: pytest.
     assert not list(folder.glob("*.csv"))
 
 
-def test_the_published_form_is_kept_beside_the_run_a_file_for_each_subject(tmp_path: Path) -> None:
+def test_the_run_keeps_a_file_in_the_published_form_for_each_subject(tmp_path: Path) -> None:
     alone = run_of(tmp_path / "alone", trials_of())
     end(alone)
     assert [file.name for file in alone.glob("*.csv")] == ["published-batch-4.csv"]

@@ -10,9 +10,10 @@ import pytest
 from doubles.capacity import MS, Simulated, capacity_trial, capacity_trials, point
 from doubles.runs import make_run
 from httpdyno.experiments.capacity.axes import LINK_RATE, ROUND_TRIP, Quantity
-from httpdyno.experiments.capacity.judge import point_results
-from httpdyno.experiments.capacity.plan import Frontier, FrontierPoint
-from httpdyno.experiments.capacity.present import capacity_headline, frontier_charts, grid_chart
+from httpdyno.experiments.capacity.charts import frontier_charts, grid_chart
+from httpdyno.experiments.capacity.frontier import Frontier, FrontierPoint
+from httpdyno.experiments.capacity.headline import capacity_headline
+from httpdyno.experiments.capacity.points import point_results
 from httpdyno.experiments.registry import definition_of
 from httpdyno.model import ChartKind, Counters, LinkCounters, Loop, Outcome, PathCounters, Report, Tone, Trial, Validity
 from httpdyno.report.sections.tables import link_table
@@ -45,7 +46,7 @@ def headline(trials: Sequence[Trial], *frontiers: Frontier) -> str:
     return capacity_headline(point_results(trials), frontiers, NAMES)
 
 
-def test_the_headline_says_up_to_where_a_subject_holds() -> None:
+def test_the_headline_has_the_largest_size_that_a_subject_holds() -> None:
     trials = list(capacity_trials(GRID))
     one = frontier("go-net-http", (0, 500, None), (40, 300, 320), (200, 60, 80))
     assert headline(trials, one) == (
@@ -58,7 +59,7 @@ def test_the_headline_says_up_to_where_a_subject_holds() -> None:
     assert headline(trials, rises).endswith("up to 120 KiB at 2 Gbit/s, up to 60 KiB at 1 Gbit/s (600 in flight)")
 
 
-def test_the_headline_says_where_nothing_holds() -> None:
+def test_the_headline_names_points_where_nothing_holds() -> None:
     trials = list(capacity_trials(GRID))
     some = frontier("go-net-http", (0, 100, 120), (400, None, 20))
     assert headline(trials, some).endswith(
@@ -86,7 +87,7 @@ def test_subjects_are_compared_where_they_differ_most_and_ties_are_called_so() -
     )
 
 
-def test_of_several_settings_it_tells_the_one_where_subjects_differ_most() -> None:
+def test_the_headline_has_the_setting_where_subjects_differ_most() -> None:
     trials = list(capacity_trials(GRID))
     few = [
         replace(frontier(subject, (40, reached, reached + 20)), rest="20 in flight")
@@ -102,7 +103,7 @@ def test_of_several_settings_it_tells_the_one_where_subjects_differ_most() -> No
     assert headline(trials, few[0], many[0]).endswith("; the tables have 1 more setting")
 
 
-def test_who_holds_nothing_is_named_apart() -> None:
+def test_subjects_that_hold_nothing_are_named_last() -> None:
     trials = list(capacity_trials(GRID))
     told = headline(trials, frontier("go-net-http", (40, 300, 320)), frontier("rust-reqwest", (40, None, 20)))
     assert told.endswith("held by Go net/http up to 300 KiB; Rust reqwest at no measured size")
@@ -110,14 +111,14 @@ def test_who_holds_nothing_is_named_apart() -> None:
     assert headline(trials, *none).endswith("were not held at any measured size")
 
 
-def test_where_every_difference_may_be_chance_one_sentence_says_it() -> None:
+def test_one_sentence_covers_all_differences_that_may_be_chance() -> None:
     trials = list(capacity_trials(GRID))
     same = [frontier(subject, (40, 300, 320)) for subject in NAMES]
     told = headline(trials, *same)
     assert told.endswith("Python aiohttp up to 300 KiB; the differences may be chance")
 
 
-def test_without_sizes_points_are_counted_with_what_limits_the_others() -> None:
+def test_without_sizes_the_headline_counts_points_and_limits() -> None:
     grid = [point(200, 0, gbit, queue_ns=queue * MS) for gbit in range(1, 6) for queue in (100, 200)]
     assert capacity_headline(point_results(capacity_trials(grid)), (), {"go-net-http": "Go net/http"}) == (
         "Go net/http holds 2,000 requests a second at 4 of 10 points, with 4 Gbit/s or more,"
@@ -137,7 +138,7 @@ def test_without_sizes_points_are_counted_with_what_limits_the_others() -> None:
         ),
     ],
 )
-def test_a_run_without_an_answer_says_so(trials: list[Trial], said: str) -> None:
+def test_the_headline_of_a_run_without_answers(trials: list[Trial], said: str) -> None:
     assert headline(trials) == said
 
 
@@ -203,7 +204,7 @@ def test_the_frontiers_of_all_subjects_are_one_figure() -> None:
     assert "Downward arrow" in chart.caption
 
 
-def test_every_value_of_what_else_was_varied_has_a_figure_of_its_own_if_they_are_few() -> None:
+def test_each_of_a_few_other_settings_has_its_own_chart() -> None:
     points = point_results(capacity_trials(GRID))
     one = frontier("go-net-http", (0, 100, 120), (20, 60, 80))
     of = [replace(one, rest=rest) for rest in ("200 in flight", "400")]
@@ -226,7 +227,7 @@ def linked(rtt_ms: float, mbit: float | None = None, **changes: Any) -> Trial:
     return capacity_trial(point(1, 40, 1), counters=counters, link="rtt=40ms,rate=1gbit,queue=100ms", **changes)
 
 
-def test_what_a_link_was_stands_beside_what_it_was_asked_to_be() -> None:
+def test_the_report_has_the_requested_and_the_measured_link() -> None:
     table = link_table([linked(40.01, 949), linked(40.4, 940), linked(40.02, 945), capacity_trial(point(1))])
     assert len(table.rows) == 1
     row = dict(zip((column.name for column in table.columns), table.rows[0], strict=True))
@@ -247,7 +248,7 @@ def test_what_a_link_was_stands_beside_what_it_was_asked_to_be() -> None:
     }
 
 
-def test_a_link_that_was_refused_is_counted_and_what_nobody_measured_has_no_column() -> None:
+def test_refused_links_are_counted_and_missing_figures_have_no_column() -> None:
     refused = linked(44.0, outcome=Outcome.REFUSED, validity=Validity.LINK_LIMITED, capacity=None)
     table = link_table([linked(40.0), refused])
     assert table.values("refused") == (1,)
@@ -256,7 +257,7 @@ def test_a_link_that_was_refused_is_counted_and_what_nobody_measured_has_no_colu
     assert link_table([capacity_trial(point(1))]).rows == ()
 
 
-def test_what_became_of_super_packets_is_said_in_plain_words() -> None:
+def test_the_report_describes_super_packets_in_plain_words() -> None:
     off, bounded = "off: two packets take too long", "bounded: it takes 0.1 ms at most"
     split = "on: it takes less than 0.1 ms; it is split where packets of it are lost"
     of = {
@@ -306,7 +307,7 @@ def test_an_empty_run_has_a_report(tmp_path: Path) -> None:
     assert report.evidence == ()
 
 
-def test_a_published_grid_stands_beside_the_publication(tmp_path: Path) -> None:
+def test_the_report_compares_a_published_grid_with_the_publication(tmp_path: Path) -> None:
     grid = [
         point(200, 0, gbit, queue_ns=100 * MS, concurrency=20, loop=Loop.CLOSED, target_per_s=200.0)
         for gbit in (0.1, 0.2, 0.4)

@@ -71,9 +71,7 @@ def rate(stretch: ClosedStretch | None) -> float:
 
 
 @given(concurrency=st.integers(1, 60), rounds=st.integers(3, 9), rest=st.integers(0, 59), delay_ms=st.integers(1, 3000))
-def test_answers_in_step_give_the_rate_that_littles_law_says(
-    concurrency: int, rounds: int, rest: int, delay_ms: int
-) -> None:
+def test_answers_in_step_give_the_rate_of_littles_law(concurrency: int, rounds: int, rest: int, delay_ms: int) -> None:
     # A list need not be a number of whole rounds.
     samples = closed_loop(rounds * concurrency + rest % concurrency, concurrency, lambda *_: delay_ms * MS)
     found = rate(sampled_stretch(samples, concurrency=concurrency))
@@ -93,7 +91,7 @@ def test_a_link_that_is_shared_unfairly_gives_about_its_own_rate(seed: int, conc
     assert rate(sampled_stretch(samples, concurrency=concurrency)) == pytest.approx(100, rel=0.12)
 
 
-def test_what_was_answered_before_a_deadline_is_measured_to_the_last_whole_round() -> None:
+def test_answers_before_a_deadline_count_to_the_last_whole_round() -> None:
     samples = closed_loop(100, 10, lambda *_: 100 * MS)
     cut = samples.with_columns(pl.when(pl.int_range(pl.len()) < 85).then(pl.all()).name.keep())
     stretch = sampled_stretch(cut, concurrency=10)
@@ -125,7 +123,7 @@ def test_lines_without_a_time_are_left_out_and_two_lines_are_too_few() -> None:
 
 
 @given(concurrency=st.integers(1, 40), rounds=st.integers(5, 9), rest=st.integers(0, 39), delay_ms=st.integers(1, 500))
-def test_arrivals_tell_what_answers_would(concurrency: int, rounds: int, rest: int, delay_ms: int) -> None:
+def test_arrivals_give_the_same_rate_as_answers(concurrency: int, rounds: int, rest: int, delay_ms: int) -> None:
     samples = closed_loop(rounds * concurrency + rest % concurrency, concurrency, lambda *_: delay_ms * MS)
     arrivals = np.flip(samples["start_ns"].to_numpy())
     assert rate(sent_stretch(arrivals, concurrency=concurrency)) == pytest.approx(concurrency / (delay_ms / 1e3))
@@ -135,7 +133,7 @@ def test_a_tool_that_was_never_answered_has_no_stretch() -> None:
     assert sent_stretch(np.arange(10), concurrency=10) is None
 
 
-def test_who_answers_nothing_more_until_the_deadline_is_as_slow_as_that() -> None:
+def test_a_silence_until_the_deadline_lowers_the_rate() -> None:
     samples = closed_loop(1600, 200, lambda *_: 100 * MS)
     silent = samples.with_columns(pl.when(pl.int_range(pl.len()) < 400).then(pl.all()).name.keep())
     stretch = sampled_stretch(silent, concurrency=200, ended_at_ns=9_800 * MS)
@@ -149,9 +147,7 @@ def test_who_answers_nothing_more_until_the_deadline_is_as_slow_as_that() -> Non
 
 @given(seed=st.integers(0, 1000), rounds=st.integers(3, 5), spread=st.floats(0, 0.15))
 @settings(max_examples=40)
-def test_answers_that_are_not_quite_in_step_give_no_more_than_littles_law_says(
-    seed: int, rounds: int, spread: float
-) -> None:
+def test_answers_that_are_nearly_in_step_do_not_exceed_littles_law(seed: int, rounds: int, spread: float) -> None:
     random = np.random.default_rng(seed)
     samples = closed_loop(rounds * 200, 200, lambda *_: round(100 * MS * random.lognormal(0, spread)))
     assert rate(sampled_stretch(samples, concurrency=200)) == pytest.approx(2000, rel=0.04)

@@ -122,5 +122,5 @@ def with_held(held: bool | None, **changes: object) -> Trial:
         (with_held(True, outcome=Outcome.CRASHED), False),
     ],
 )
-def test_what_held_counts_whatever_the_machine_was_like(one: Trial, expected: bool) -> None:
+def test_a_held_point_counts_on_a_disturbed_machine(one: Trial, expected: bool) -> None:
     assert is_reliable(one) is expected

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.experiments.capacity.plan import Timing, foreseen_per_s, timing_of
+from httpdyno.experiments.capacity.plan import Timing, predicted_per_s, timing_of
 from httpdyno.model import Loop
 
 POINT = CapacityPoint(
@@ -27,11 +27,11 @@ def closed(point: CapacityPoint) -> Timing:
 
 
 def latency_s(point: CapacityPoint) -> float:
-    return point.concurrency / foreseen_per_s(point)
+    return point.concurrency / predicted_per_s(point)
 
 
-def test_a_full_link_is_foreseen_as_what_it_can_carry() -> None:
-    assert foreseen_per_s(POINT) == pytest.approx(59, rel=0.01)
+def test_the_prediction_for_a_full_link_is_its_rate() -> None:
+    assert predicted_per_s(POINT) == pytest.approx(59, rel=0.01)
     assert latency_s(POINT) == pytest.approx(1.7, rel=0.01)
     assert closed(POINT).urls == 300
     assert closed(POINT).foreseen_s == pytest.approx(3 * 1.7, rel=0.01)
@@ -39,7 +39,7 @@ def test_a_full_link_is_foreseen_as_what_it_can_carry() -> None:
 
 def test_a_fast_answer_is_measured_for_a_while() -> None:
     fast = replace(POINT, rate_bits_per_s=None, concurrency=20, size_bytes=0, delay_ns=100_000_000)
-    assert foreseen_per_s(fast) == pytest.approx(200, rel=0.01)
+    assert predicted_per_s(fast) == pytest.approx(200, rel=0.01)
     assert closed(fast).foreseen_s == pytest.approx(0.2 + 0.6, rel=0.02)
 
 
@@ -56,10 +56,10 @@ def test_windows_that_open_in_a_part_of_a_round_need_no_further_ones() -> None:
     assert closed(line).urls == 3 * 100
 
 
-def test_no_program_is_expected_to_do_what_none_can() -> None:
+def test_the_prediction_has_a_limit_for_programs() -> None:
     wide = replace(POINT, rate_bits_per_s=None, concurrency=1500, size_bytes=1000 * 1024)
-    assert foreseen_per_s(wide) < 2000
-    assert foreseen_per_s(replace(wide, size_bytes=0, delay_ns=0)) == 20_000
+    assert predicted_per_s(wide) < 2000
+    assert predicted_per_s(replace(wide, size_bytes=0, delay_ns=0)) == 20_000
 
 
 @given(
@@ -68,14 +68,14 @@ def test_no_program_is_expected_to_do_what_none_can() -> None:
     rate=st.one_of(st.none(), st.integers(10**6, 10**11)),
     concurrency=st.integers(1, 2000),
 )
-def test_a_list_has_a_round_before_and_after_what_is_measured(
+def test_a_list_has_a_round_before_and_after_the_measured_ones(
     size: int, delay_ms: int, rate: int | None, concurrency: int
 ) -> None:
     point = replace(POINT, size_bytes=size, delay_ns=delay_ms * 10**6, rate_bits_per_s=rate, concurrency=concurrency)
     urls = closed(point).urls
     assert urls >= 3 * concurrency
     assert urls % concurrency == 0
-    measured_s = (urls - 2 * concurrency) / foreseen_per_s(point)
+    measured_s = (urls - 2 * concurrency) / predicted_per_s(point)
     assert measured_s >= 0.4
     assert measured_s >= 0.999 * latency_s(point)
     assert closed(point).deadline_s > closed(point).foreseen_s + 4

@@ -12,8 +12,8 @@ from doubles.plans import following
 from doubles.trials import trial
 from httpdyno.experiments.capacity.axes import CONCURRENCY, DELAY, LINK_RATE, ROUND_TRIP, Axes, Quantity
 from httpdyno.experiments.capacity.figures import DEFAULT_OBJECTIVE, CapacityPoint, CapacitySummary, parse_objective
-from httpdyno.experiments.capacity.judge import error_chance_of
-from httpdyno.experiments.capacity.plan import Capacity, frontiers, refine_sizes, slices
+from httpdyno.experiments.capacity.frontier import Frontier, error_chance_of, find_frontiers, refine_sizes, slices
+from httpdyno.experiments.capacity.plan import Capacity
 from httpdyno.experiments.plan import SearchPlan
 from httpdyno.model import Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
 
@@ -69,16 +69,20 @@ def carry_out(plan: SearchPlan, rate: Callable[[str, CapacityPoint], float] = pe
     return seen
 
 
+def frontiers(trials: list[Trial], axes: Axes) -> tuple[Frontier, ...]:
+    return find_frontiers(trials, {**axes.settings(), "frontier": True})
+
+
 def of_grid(subject: str, axes: Axes, rate: int) -> int | None:
     """The result of the whole grid: the largest size that holds at a rate of the link."""
     points = [point for point in axes.points() if point.rate_bits_per_s == rate]
     return max((point.size_bytes for point in points if per_s(subject, point) >= 1980), default=None)
 
 
-def test_three_clients_reach_as_far_as_the_grid_says_in_a_fifth_of_its_trials() -> None:
+def test_a_search_finds_the_frontiers_of_the_grid_in_a_fifth_of_its_trials() -> None:
     trials = carry_out(plan_of(AXES))
 
-    found = frontiers(trials, AXES, DEFAULT_OBJECTIVE)
+    found = frontiers(trials, AXES)
 
     assert [one.subject for one in found] == [one.subject for one in trials[:3]]
     for one in found:
@@ -90,7 +94,7 @@ def test_three_clients_reach_as_far_as_the_grid_says_in_a_fifth_of_its_trials() 
         assert sum(point.doubtful for point in one.points) <= 1
 
 
-def test_what_no_subject_can_do_is_not_tried() -> None:
+def test_impossible_points_are_not_tried() -> None:
     trials = carry_out(plan_of(AXES))
 
     for one in trials:
@@ -103,13 +107,13 @@ def test_what_no_subject_can_do_is_not_tried() -> None:
     assert only[CapacityPoint].size_bytes == 0, "200 in flight over half a second are 400 a second: one trial shows it"
 
 
-def test_of_sizes_that_were_not_tried_nothing_is_claimed() -> None:
+def test_no_result_is_claimed_for_untried_sizes() -> None:
     axes = Axes(sizes_bytes=SIZES, rates_bits_per_s=(10 * GBIT,))
     size = SIZES[2]
     point = CapacityPoint(size, 0, 0, 10 * GBIT, None, 200, Loop.OPEN, 2000.0)
     held = CapacitySummary(100, 0, 10**9, per_s=2000.0, response_p99_ns=1e6, errors_share=0.0, held=True)
 
-    (found,) = frontiers([trial("x", 0, capacity_point=point, capacity=held)], axes, DEFAULT_OBJECTIVE)
+    (found,) = frontiers([trial("x", 0, capacity_point=point, capacity=held)], axes)
 
     (only,) = found.points
     assert (only.size_bytes, only.holds_up_to_bytes, only.fails_from_bytes) == (size, size, None)
@@ -117,12 +121,12 @@ def test_of_sizes_that_were_not_tried_nothing_is_claimed() -> None:
     assert not found.exhausted
 
 
-def test_a_budget_that_ended_a_search_is_told() -> None:
+def test_a_frontier_records_an_exhausted_budget() -> None:
     def wavering(_subject: str, point: CapacityPoint) -> float:
         return 1979.0 if point.size_bytes >= SIZES[2] else 2000.0
 
     trials = carry_out(plan_of(AXES, SUBJECTS[:1]), wavering)
-    whole, part = (frontiers(some, AXES, DEFAULT_OBJECTIVE)[0] for some in (trials, trials[:9]))
+    whole, part = (frontiers(some, AXES)[0] for some in (trials, trials[:9]))
 
     assert not part.exhausted, "it was stopped by somebody else"
     assert whole.exhausted == (len(trials) == plan_of(AXES, SUBJECTS[:1]).most)
@@ -148,7 +152,7 @@ def test_subjects_take_turns_and_a_run_goes_on_where_it_was_left() -> None:
 def test_each_value_of_a_second_axis_has_a_frontier_of_its_own() -> None:
     axes = Axes(sizes_bytes=SIZES, rates_bits_per_s=RATES[:3], concurrencies=(100, 200))
 
-    found = frontiers(carry_out(plan_of(axes, SUBJECTS[:1])), axes, DEFAULT_OBJECTIVE)
+    found = frontiers(carry_out(plan_of(axes, SUBJECTS[:1])), axes)
 
     assert [(one.axis, one.rest) for one in found] == [
         (LINK_RATE, "100 in flight"),
@@ -177,14 +181,13 @@ def test_the_ordered_axis_with_the_most_values_is_that_of_the_frontier(
     assert one.search.trusted is (axis is not CONCURRENCY)
 
 
-def test_of_two_sizes_those_in_between_are_tried() -> None:
-    axes = refine_sizes(Axes(sizes_bytes=(KIB, 1024 * KIB)))
+def test_sizes_between_two_given_sizes_are_tried() -> None:
+    sizes = refine_sizes((KIB, 1024 * KIB))
 
-    sizes = axes.sizes_bytes
     assert (sizes[0], sizes[-1]) == (KIB, 1024 * KIB)
     assert all(size % KIB == 0 for size in sizes)
     assert all(1 < high / low <= 1.15 for low, high in pairwise(sizes) if low >= 20 * KIB)
-    assert refine_sizes(AXES) == AXES
+    assert refine_sizes(SIZES) == SIZES
 
 
 def test_a_client_that_breaks_down_at_many_in_flight_is_reported() -> None:
@@ -194,13 +197,13 @@ def test_a_client_that_breaks_down_at_many_in_flight_is_reported() -> None:
     def rate(_subject: str, point: CapacityPoint) -> float:
         return 2000.0 if point.size_bytes <= SIZES[reach[point.concurrency]] else 100.0
 
-    (found,) = frontiers(carry_out(plan_of(axes, SUBJECTS[:1], repeat=3), rate), axes, DEFAULT_OBJECTIVE)
+    (found,) = frontiers(carry_out(plan_of(axes, SUBJECTS[:1], repeat=3), rate), axes)
 
     assert [point.size_bytes for point in found.points] == [SIZES[reach[count]] for count in axes.concurrencies]
     assert any("did not, although it should be easier; both were repeated" in line for line in found.contradictions)
 
 
-def test_who_is_not_available_is_asked_once() -> None:
+def test_an_unavailable_subject_has_one_trial() -> None:
     plan = plan_of(AXES, SUBJECTS[:2])
 
     def outcome(next_trial: TrialPlan) -> Trial:
@@ -232,7 +235,7 @@ POINT: Final = CapacityPoint(KIB, 0, 0, None, None, 200, Loop.OPEN, 2000.0)
         (2000.0, 20, 0.5, 0.0, 1e-6),
     ],
 )
-def test_what_lies_near_a_bound_is_in_doubt(rate: float, p99_ms: float, errors: float, low: float, high: float) -> None:
+def test_figures_near_a_bound_are_doubtful(rate: float, p99_ms: float, errors: float, low: float, high: float) -> None:
     held = rate >= 1980 and p99_ms < 500 and errors < 0.001
     one = trial(
         "x",
@@ -261,13 +264,13 @@ FAILED: Final = CapacitySummary(1, 0, 1, per_s=900.0, response_p99_ns=MS, errors
         ({"capacity": None}, 0.5),
     ],
 )
-def test_what_instruments_or_the_machine_decided_is_in_doubt(changes: dict[str, Any], doubt: float) -> None:
+def test_failures_by_instruments_or_the_machine_are_doubtful(changes: dict[str, Any], doubt: float) -> None:
     one = trial("x", 0, **({"capacity_point": POINT, "capacity": HELD} | changes))
 
     assert error_chance_of(one, parse_objective("")) == doubt
 
 
-def test_what_no_subject_can_do_is_in_no_doubt_whatever_disturbed_it() -> None:
+def test_failures_at_impossible_points_are_certain() -> None:
     narrow = CapacityPoint(200 * KIB, 0, 0, GBIT, None, 200, Loop.OPEN, 2000.0)
     slow = CapacityPoint(0, 500 * MS, 0, None, None, 200, Loop.OPEN, 2000.0)
     for point, link in ((narrow, "rate=1gbit"), (slow, "direct")):

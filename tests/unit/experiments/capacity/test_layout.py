@@ -5,7 +5,7 @@ import pytest
 from doubles.capacity import MS, point
 from httpdyno.experiments.capacity.axes import CONCURRENCY, DELAY, LINK_RATE, QUEUE, ROUND_TRIP, SIZE, Quantity
 from httpdyno.experiments.capacity.figures import CapacityPoint
-from httpdyno.experiments.capacity.present import Layout
+from httpdyno.experiments.capacity.points import Layout
 
 SIZES = [point(size) for size in (0, 100, 200)]
 
@@ -45,7 +45,7 @@ SIZES = [point(size) for size in (0, 100, 200)]
 def test_the_two_axes_with_the_most_values_span_the_grid_and_the_size_runs_up(
     points: list[CapacityPoint], across: Quantity, up: Quantity | None, panels: tuple[Quantity, ...]
 ) -> None:
-    layout = Layout.of(points, 1)
+    layout = Layout.of(points)
     assert (layout.across, layout.up, layout.panels) == (across, up, panels)
 
 
@@ -68,10 +68,10 @@ def test_values_share_the_largest_unit_that_suits_all(
     assert axis.labels(values)[1] == dict(zip(values, labels, strict=True))
 
 
-def test_what_all_points_share_is_told_without_what_is_nothing() -> None:
-    assert Layout.of(SIZES, 1).shared(SIZES) == "600 in flight"
+def test_shared_settings_leave_out_zeros() -> None:
+    assert Layout.of(SIZES).shared(SIZES) == "600 in flight"
     far = [point(size, 40, 1, delay_ns=20 * MS) for size in (1, 2)]
-    assert Layout.of(far, 1).shared(far) == "1 Gbit/s, rtt 40 ms, delay 20 ms, 600 in flight"
+    assert Layout.of(far).shared(far) == "1 Gbit/s, rtt 40 ms, delay 20 ms, 600 in flight"
 
 
 def test_no_limit_comes_last() -> None:

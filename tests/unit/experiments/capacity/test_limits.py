@@ -107,7 +107,7 @@ def published(name: str) -> list[dict[str, str]]:
 
 
 def foreseen(at: CapacityPoint, link: Link) -> float:
-    return Situation(at, link).limits[0].per_s
+    return next(iter(Situation(at, link).limits.values()))
 
 
 def test_the_published_rates_over_limited_links_are_those_of_the_link_and_not_of_their_label() -> None:
@@ -178,7 +178,7 @@ def test_a_link_that_is_full_is_the_limit() -> None:
     assert "575 of 2,000 a second, the link 98 % full" in limit.text
 
 
-def test_where_a_rate_is_held_the_narrowest_limit_is_named_with_its_room() -> None:
+def test_a_held_point_names_its_narrowest_limit() -> None:
     limit = limit_of(measured(point(rate_bits_per_s=5 * GBIT), 2000.0))
 
     assert limit is not None
@@ -186,7 +186,7 @@ def test_where_a_rate_is_held_the_narrowest_limit_is_named_with_its_room() -> No
     assert limit.text.startswith("2,000 a second are held; the narrowest limit is bandwidth at 2,9")
 
 
-def test_a_rate_that_is_kept_too_slowly_says_so() -> None:
+def test_a_limit_names_the_missed_objective_of_a_kept_rate() -> None:
     one = measured(point(rate_bits_per_s=5 * GBIT), 2000.0)
     assert one.get(CapacitySummary) is not None
     slow = CapacitySummary(20_000, 0, 10**10, per_s=2000.0, held=False, why_not="p99 took 900 ms, not below 500 ms")
@@ -199,7 +199,7 @@ def test_a_rate_that_is_kept_too_slowly_says_so() -> None:
     assert "come, but p99 took 900 ms" in limit.text
 
 
-def test_all_in_flight_over_what_an_answer_must_wait_is_littles_law() -> None:
+def test_the_limit_of_concurrency_is_littles_law() -> None:
     limit = limit_of(measured(point(0, delay_ns=500 * MS, round_trip_ns=100 * MS), 330.0, mean_ns=6.0e8))
 
     assert limit is not None
@@ -236,7 +236,7 @@ def test_a_busy_cpu_is_the_limit_whatever_the_link_could_carry() -> None:
     assert "the subject's CPU 98 % busy" in limit.text
 
 
-def test_an_instrument_that_came_to_its_end_says_nothing_of_the_subject() -> None:
+def test_an_exhausted_instrument_allows_no_conclusion() -> None:
     for validity, kind in ((Validity.ORIGIN_LIMITED, LimitKind.ORIGIN), (Validity.LINK_LIMITED, LimitKind.LINK)):
         limit = limit_of(measured(point(), 900.0, validity=validity, validity_reason="0.4 ms late"))
         assert limit is not None
@@ -244,7 +244,7 @@ def test_an_instrument_that_came_to_its_end_says_nothing_of_the_subject() -> Non
         assert limit.text.startswith("0.4 ms late")
 
 
-def test_what_the_link_explains_is_no_fault_of_the_origin() -> None:
+def test_a_full_link_explains_the_rate_of_a_busy_origin() -> None:
     full = measured(point(rate_bits_per_s=GBIT), 575.0, validity=Validity.ORIGIN_LIMITED, validity_reason="busy")
     half = measured(point(rate_bits_per_s=GBIT), 300.0, validity=Validity.ORIGIN_LIMITED, validity_reason="busy")
 
@@ -265,7 +265,7 @@ def test_a_link_that_was_right_and_then_late_is_still_full() -> None:
     ]
 
 
-def test_who_keeps_the_rate_was_not_limited_by_the_origin() -> None:
+def test_a_subject_that_keeps_the_rate_was_not_limited_by_the_origin() -> None:
     limit = limit_of(measured(point(rate_bits_per_s=5 * GBIT), 2000.0, validity=Validity.ORIGIN_LIMITED))
 
     assert limit is not None
@@ -291,7 +291,7 @@ def test_half_a_round_too_many_is_no_refutation() -> None:
     ]
 
 
-def test_less_than_any_limit_allows_is_explained_by_what_was_in_use_or_not_at_all() -> None:
+def test_a_rate_below_all_limits_is_explained_by_exhausted_resources_only() -> None:
     at = point(0, delay_ns=100 * MS)
 
     slow = limit_of(measured(at, 1000.0, mean_ns=2.0e8))
@@ -327,7 +327,7 @@ def test_connections_that_are_not_kept_are_named() -> None:
     assert "as 26 % of the requests opened a connection, which takes a round trip more" in limit.text
 
 
-def test_of_a_rate_that_is_held_nothing_need_be_known_that_would_limit_it() -> None:
+def test_a_held_point_can_have_no_limit() -> None:
     assert limit_of(measured(point(0), 2000.0, busy=0.5)) is None
     assert limit_of(measured(point(0), 2000.0, busy=0.95)) is None, "what it did not need says nothing"
 
@@ -337,7 +337,7 @@ def test_of_a_rate_that_is_held_nothing_need_be_known_that_would_limit_it() -> N
     assert missed.text == ("unknown: measured 900 a second; no limit is known; the subject's CPU 50 % busy")
 
 
-def test_what_other_programs_used_of_the_cpu_is_not_the_subjects() -> None:
+def test_cpu_time_of_other_programs_is_not_the_subjects() -> None:
     one = measured(point(0, rate_bits_per_s=10 * GBIT), 1500.0, busy=0.98)
     second = 10**9
     counters = replace(one.counters, cpu_user_ns=2 * second, cpu_system_ns=second)
@@ -357,7 +357,7 @@ def test_what_other_programs_used_of_the_cpu_is_not_the_subjects() -> None:
     assert "18 % by other programs" in limit.text
 
 
-def test_a_link_full_of_what_nobody_could_use_is_still_the_limit() -> None:
+def test_a_link_full_of_useless_packets_is_the_limit() -> None:
     at = point(rate_bits_per_s=GBIT, concurrency=1000)
     one = measured(at, 340.0)
     full = Counters(
@@ -390,7 +390,7 @@ def test_it_is_written_into_the_capacity_of_the_trial() -> None:
 @pytest.mark.parametrize(
     "changes", [{"capacity_point": None}, {"capacity": None}, {"capacity": CapacitySummary(0, 0, 0)}]
 )
-def test_of_what_was_not_measured_nothing_is_said(changes: dict[str, Any]) -> None:
+def test_missing_figures_are_not_described(changes: dict[str, Any]) -> None:
     one = measured(point(), 100.0, **changes)
 
     assert limit_of(one) is None

@@ -101,21 +101,21 @@ def test_to_catch_up_is_not_to_hold_more() -> None:
     assert measured(count, 1000.0, 1 * MS, lag_ns=lag)[0].per_s == 1000.0
 
 
-def test_errors_are_a_share_of_what_was_due_in_the_stretch() -> None:
+def test_errors_are_a_share_of_the_requests_due_in_the_stretch() -> None:
     summary, figures = measured(1000, 1000.0, 1 * MS, wrong=set(range(500, 1000, 10)))
     assert summary.errors == 50
     assert figures["errors"] == pytest.approx(0.05, rel=0.05)
     assert summary.per_s == pytest.approx(950, rel=0.03)
 
 
-def test_of_a_client_that_says_nothing_the_end_is_known() -> None:
+def test_a_silent_client_has_figures() -> None:
     summary, figures = measured(100, 100.0, 0, unreached=100)
     assert (summary.answers, summary.per_s, summary.service_mean_ns) == (0, None, None)
     assert summary.errors_share == 0.0
     assert (figures["p50"] or 0) >= S
 
 
-def test_what_was_not_due_before_the_end_is_not_asked_for() -> None:
+def test_requests_due_after_the_end_do_not_count() -> None:
     numbers = list(range(1000))
     samples = pl.DataFrame(
         {

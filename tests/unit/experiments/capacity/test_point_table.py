@@ -52,7 +52,7 @@ def test_a_row_is_a_subject_at_a_point_in_the_units_of_its_columns() -> None:
     assert table.values("why_not")[1] == "1,812 right answers a second, not 2,000"
 
 
-def test_repeats_are_one_row_and_what_they_do_not_agree_on_is_not_known() -> None:
+def test_repeats_are_one_row_without_figures_on_which_they_disagree() -> None:
     table = point_table(
         [measured(0, 1900.0, held=False), measured(1, 2000.0, held=True), measured(2, 1990.0, held=True)]
     )
@@ -61,7 +61,7 @@ def test_repeats_are_one_row_and_what_they_do_not_agree_on_is_not_known() -> Non
     assert table.values("trials") == (3,)
 
 
-def test_what_could_not_be_measured_keeps_its_row() -> None:
+def test_failed_trials_keep_their_row() -> None:
     missing = trial(
         "one", 0, experiment="capacity", capacity_point=POINT, outcome=Outcome.UNAVAILABLE, reason="no go here"
     )
@@ -82,7 +82,7 @@ def test_what_could_not_be_measured_keeps_its_row() -> None:
     assert [note.text for note in table.notes] == ["one: unavailable: no go here", "two: UNSTEADY: others were busy"]
 
 
-def test_what_is_said_of_many_points_alike_stands_once_for_each_subject() -> None:
+def test_notes_that_apply_to_many_points_are_printed_once_for_each_subject() -> None:
     disturbed = {"validity": Validity.ORIGIN_LIMITED}
     table = point_table(
         [

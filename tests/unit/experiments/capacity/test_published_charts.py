@@ -8,9 +8,9 @@ import pytest
 from doubles.runs import manifest_of
 from doubles.trials import trial
 from httpdyno.experiments.capacity.figures import CapacitySummary
-from httpdyno.experiments.capacity.plan import find_capacity_preset
-from httpdyno.experiments.capacity.published import published_charts
+from httpdyno.experiments.capacity.published import preset_axes, published_charts
 from httpdyno.model import Chart, ChartKind, Trial
+from httpdyno.published import find_preset
 
 TENTH = Fraction(1, 10)
 
@@ -18,7 +18,7 @@ TENTH = Fraction(1, 10)
 def trials_of(
     name: str, scale: Fraction, subjects: Iterable[str] = ("go-net-http",), *, as_labelled: bool = False
 ) -> list[Trial]:
-    points = list(find_capacity_preset(name).axes(scale, as_labelled=as_labelled).points())
+    points = list(preset_axes(find_preset(name, "capacity"), scale, as_labelled=as_labelled).points())
     return [
         trial(
             subject,

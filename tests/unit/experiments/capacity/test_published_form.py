@@ -7,12 +7,12 @@ import pytest
 
 from doubles.trials import trial
 from httpdyno.experiments.capacity.figures import CapacityPoint, CapacitySummary
-from httpdyno.experiments.capacity.plan import find_capacity_preset
-from httpdyno.experiments.capacity.published import comparison_table, in_form, measured_rows
+from httpdyno.experiments.capacity.published import at_scale, comparison_table, in_form, measured_rows, preset_axes
 from httpdyno.model import Outcome, Trial, Validity, figures_of
+from httpdyno.published import find_preset
 from httpdyno.report.formats import render
 
-BATCH_4 = find_capacity_preset("published-batch-4")
+BATCH_4 = find_preset("published-batch-4", "capacity")
 TENTH = Fraction(1, 10)
 
 
@@ -25,7 +25,7 @@ def measured(
     held: bool = True,
 ) -> Trial:
     """Measure the first point of a tenth of batch 4, or the one of that number."""
-    point = list(BATCH_4.axes(TENTH).points())[number]
+    point = list(preset_axes(BATCH_4, TENTH).points())[number]
     summary = CapacitySummary(90, 0, 10**9, per_s, latency_s * 1e9, held=held, limit="bandwidth")
     return trial(subject, 0, experiment="capacity", capacity_point=point, capacity=summary)
 
@@ -33,14 +33,14 @@ def measured(
 def test_one_subject_has_the_published_columns_and_no_other() -> None:
     lines = render(in_form([measured(59.01234, 0.33106)], BATCH_4), "csv").splitlines()
     assert lines == ["Delay,Bandwidth,Concurrency,Average Latency (s),Requests/sec", "100,0.1,20,0.3311,59.0123"]
-    small = find_capacity_preset("published-batch-2")
+    small = find_preset("published-batch-2", "capacity")
     assert render(in_form([], small), "csv") == "Delay,Size,Concurrency,Average Latency (s),Requests/sec\n"
 
 
 def test_rows_come_in_the_published_order_and_a_failed_trial_has_no_figures() -> None:
     trials = [measured(number=number) for number in range(250)]
     table = in_form(reversed(trials), BATCH_4)
-    published = [tuple(row.values())[1:4] for row in BATCH_4.at_scale(TENTH, ["hey"]).rows]
+    published = [tuple(row.values())[1:4] for row in at_scale(BATCH_4, TENTH, ["hey"]).rows]
     assert [row[:3] for row in table.rows] == published
     failed = trial(
         "go-net-http", 0, outcome=Outcome.CRASHED, validity=None, capacity_point=trials[0].get(CapacityPoint)
@@ -57,7 +57,7 @@ def test_repeats_are_their_median_and_several_subjects_are_named() -> None:
     assert [row[0] for row in two.rows] == ["go-net-http", "hey"]
 
 
-def test_a_run_stands_beside_the_unscaled_publication() -> None:
+def test_the_comparison_has_the_unscaled_publication() -> None:
     table = comparison_table([measured(59.6, 0.33)], BATCH_4, TENTH)
     row = dict(zip([column.name for column in table.columns], table.rows[0], strict=True))
     assert (row["Bandwidth"], row["published Bandwidth"], row["Concurrency"], row["published Concurrency"]) == (
@@ -73,9 +73,9 @@ def test_a_run_stands_beside_the_unscaled_publication() -> None:
     assert not table.columns[0].shown
 
 
-def test_what_cannot_be_scaled_exactly_is_held_against_its_own_share() -> None:
-    preset = find_capacity_preset("published-batch-3")
-    point = next(iter(preset.axes(TENTH).points()))
+def test_rounded_concurrency_is_compared_at_its_own_share() -> None:
+    preset = find_preset("published-batch-3", "capacity")
+    point = next(iter(preset_axes(preset, TENTH).points()))
     one = trial(
         "go-net-http",
         0,
@@ -92,7 +92,13 @@ def test_what_cannot_be_scaled_exactly_is_held_against_its_own_share() -> None:
 
 
 def test_unscaled_the_published_places_are_not_repeated() -> None:
-    point = next(iter(BATCH_4.axes().points()))
+    point = next(
+        iter(
+            preset_axes(
+                BATCH_4,
+            ).points()
+        )
+    )
     summary = CapacitySummary(900, 0, 10**9, 598.0, 0.33e9, held=False, limit="bandwidth")
     whole = trial("go-net-http", 0, experiment="capacity", capacity_point=point, capacity=summary)
     table = comparison_table([whole], BATCH_4, Fraction(1))
@@ -102,7 +108,7 @@ def test_unscaled_the_published_places_are_not_repeated() -> None:
     assert table.rows[0][names.index("held")] == "no"
 
 
-def test_what_is_not_valid_says_so() -> None:
+def test_the_comparison_names_the_validity_of_trials() -> None:
     limited = replace(measured(), validity=Validity.ORIGIN_LIMITED)
     assert measured_rows([limited], BATCH_4)[0]["held"] == "yes, ORIGIN_LIMITED"
     refused = replace(limited, figures=figures_of(limited[CapacityPoint]), validity=Validity.LINK_LIMITED)

@@ -6,8 +6,8 @@ import pytest
 
 from doubles.capacity import MS, Simulated, capacity_trials, point
 from httpdyno.experiments.capacity.axes import CONCURRENCY, ROUND_TRIP, Axes
-from httpdyno.experiments.capacity.plan import Frontier, FrontierPoint
-from httpdyno.experiments.capacity.present import capacity_views, find_frontiers, reach_legend, reach_table
+from httpdyno.experiments.capacity.frontier import Frontier, FrontierPoint, find_frontiers
+from httpdyno.experiments.capacity.present import capacity_views, reach_legend, reach_table
 
 KIB = 1024
 AXES = Axes(
@@ -36,7 +36,7 @@ def boundary(size: int | None, surely: int | None, fails: int | None, *, doubtfu
         (boundary(500, None, None, doubtful=True), "?", None),
     ],
 )
-def test_a_cell_says_what_is_sure(found: FrontierPoint, cell: str, size: int | None) -> None:
+def test_the_cell_of_a_frontier_point(found: FrontierPoint, cell: str, size: int | None) -> None:
     one = Frontier("go-net-http", ROUND_TRIP, "", (found,), 3, 50)
     table = reach_table([one], "2,000 requests a second")
     assert table.rows == (("go-net-http", cell),)
@@ -61,7 +61,7 @@ def test_a_search_shows_how_far_subjects_reach_and_a_grid_both() -> None:
     assert [row[1:] for row in alone.rows] == [("100", "100", "none"), ("100", "100", "none")]
 
 
-def test_what_else_was_varied_names_a_row() -> None:
+def test_other_varied_settings_are_part_of_the_name_of_a_row() -> None:
     near, far = boundary(300, 300, 320), replace(boundary(100, 100, 120), x=40 * MS)
     near_only = replace(boundary(None, None, 20), x=40 * MS)
     found = [
@@ -81,7 +81,7 @@ def test_what_else_was_varied_names_a_row() -> None:
 
 
 @pytest.mark.parametrize("lost", ["rtt", "size"])
-def test_where_the_settings_do_not_tell_the_grid_nothing_is_said(lost: str) -> None:
+def test_there_are_no_frontiers_without_the_settings_of_the_grid(lost: str) -> None:
     settings = {name: value for name, value in AXES.settings().items() if name != lost}
     assert find_frontiers(list(capacity_trials(AXES.points())), settings) == ()
 
@@ -92,7 +92,7 @@ def test_two_sizes_of_a_grid_make_no_frontier() -> None:
     assert find_frontiers([], AXES.settings()) == ()
 
 
-def test_a_search_that_its_budget_ended_says_what_is_open() -> None:
+def test_the_notes_count_open_boundaries_of_an_exhausted_search() -> None:
     points = (boundary(300, 200, 400, doubtful=True), boundary(100, 100, 120))
     against = ("300 KiB at 9 in flight held, but 200 KiB at 20 did not",)
     one = Frontier("go-net-http", CONCURRENCY, "", points, 44, 110, against, exhausted=True)

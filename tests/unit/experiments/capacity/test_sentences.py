@@ -57,7 +57,7 @@ def test_a_size_and_a_rate_are_turned_into_each_other() -> None:
     )
 
 
-def test_where_no_point_was_missed_the_fullest_link_shows_it() -> None:
+def test_without_missed_points_the_fullest_link_is_shown() -> None:
     said = capacity_sentences(
         [measured(2000, rate_bits_per_s=4 * GBIT), measured(2000, size_bytes=100 * KIB, rate_bits_per_s=9 * GBIT)]
     )
@@ -115,14 +115,14 @@ def test_each_subject_has_a_cpu_of_its_own() -> None:
     )
 
 
-def test_where_the_model_explains_nothing_that_is_said() -> None:
+def test_sentences_count_the_trials_that_the_model_does_not_explain() -> None:
     (said,) = capacity_sentences([measured(500, size_bytes=0, delay_ns=100 * MS, mean_ms=101)])
 
     assert said.startswith("the model does not explain 1 of 1 trials; the first is a at its point: unknown: measured 5")
 
 
 @pytest.mark.parametrize("trials", [[], [measured(2000)], [measured(900, target_per_s=None, loop=Loop.CLOSED)]])
-def test_of_limits_that_no_trial_came_to_nothing_is_said(trials: list[Trial]) -> None:
+def test_limits_that_no_trial_reached_have_no_sentence(trials: list[Trial]) -> None:
     assert not [said for said in capacity_sentences(trials) if not said.startswith("the model does not explain")]
 
 

@@ -99,7 +99,7 @@ def test_answers_are_counted_by_the_origin_and_times_are_the_tools() -> None:
     }  # fmt: skip
 
 
-def test_answers_that_nobody_gave_count_as_wrong() -> None:
+def test_claimed_answers_that_were_not_served_count_as_wrong() -> None:
     trial = measured(text(250), report=engine_report(200))
     assert trial.tally == Tally(right=200, missed_error=50)
 
@@ -140,7 +140,7 @@ def test_a_tool_that_fails_has_no_figures(report: dict[str, Any], said: str, out
     assert (trial.outcome, trial.reason, trial.get(CapacitySummary)) == (outcome, reason, None)
 
 
-def test_a_link_that_is_not_what_was_asked_is_no_measurement_of_the_tool() -> None:
+def test_a_tool_is_not_measured_over_a_wrong_link() -> None:
     report = engine_report(0, outcome="link_limited", link={"reason": "asked 1 Gbit/s, measured 0.7 Gbit/s"})
     trial = measured("", report=report)
     assert (trial.outcome, trial.validity) == (Outcome.REFUSED, Validity.LINK_LIMITED)

@@ -55,7 +55,7 @@ def test_a_grid_of_250_points_is_a_table_for_each_concurrency_on_80_columns() ->
     )
 
 
-def test_what_else_was_to_be_held_is_said_in_full() -> None:
+def test_the_legend_has_the_full_objective() -> None:
     grid = [replace(point(size, 20, 1), objective="p99 < 500ms") for size in (0, 100)]
     said = shown(list(capacity_trials(grid))).replace("\n  ", " ")
     assert "held: 2,000 requests a second, and p99 < 500ms; p99 there was " in said
@@ -106,11 +106,11 @@ def test_sizes_run_down_and_several_subjects_have_a_table_each() -> None:
         (capacity_trial(point(1, loop=Loop.CLOSED, target_per_s=10.0), Simulated(most_per_s=5.0)), "50 %"),
     ],
 )
-def test_a_point_is_said_in_a_word(trial: Trial, said: str) -> None:
+def test_a_cell_has_one_word(trial: Trial, said: str) -> None:
     assert cells([trial]) == [said]
 
 
-def test_what_holds_in_some_trials_only_is_in_doubt() -> None:
+def test_points_that_hold_in_some_trials_are_doubtful() -> None:
     held, not_held = capacity_trial(point(1)), changed(point(1), per_s=1900.0)
     assert cells([held, not_held]) == ["held?"]
     # A trial that does not count does not decide it.
@@ -122,18 +122,18 @@ def test_a_point_that_was_not_tried_is_empty() -> None:
     assert cells(list(capacity_trials(grid))) == ["held", "held", "held", None]
 
 
-def test_a_run_without_trials_says_so() -> None:
+def test_the_view_of_a_run_without_trials() -> None:
     assert "Nothing was measured" in shown([])
     assert isinstance(capacity_trial(point(1)).get(CapacitySummary), CapacitySummary)
 
 
-def test_what_holds_is_green_where_there_are_colours() -> None:
+def test_held_points_are_green_where_there_are_colours() -> None:
     (view,) = capacity_views([capacity_trial(point(1))], {})
     assert "\x1b[32mheld" in render(view, "table", Surface(colour=True, width=TERMINAL))
     assert "\x1b" not in render(view, "table", Surface(width=TERMINAL))
 
 
-def test_what_does_not_fit_goes_on_below_with_the_names_of_its_rows() -> None:
+def test_wide_grids_continue_below_with_the_names_of_rows() -> None:
     grid = [point(size, rtt, 10) for size in (0, 100) for rtt in range(0, 400, 20)]
     lines = shown(list(capacity_trials(grid))).splitlines()
     assert max(len(line) for line in lines if line[:1] == "─") <= TERMINAL

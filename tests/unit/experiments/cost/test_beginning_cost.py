@@ -37,7 +37,7 @@ def chosen(*names: str, preset: str | None = None) -> Sequence[Subject]:
     return subjects
 
 
-def test_without_a_name_the_usual_clients_are_asked_and_two_tools_beside_them() -> None:
+def test_default_subjects_are_the_usual_clients_and_two_tools() -> None:
     assert {subject.id for subject in chosen()} == {*HEADLINE, "ab", "httperf"}
 
 
@@ -51,12 +51,12 @@ def test_a_preset_has_its_own_subjects_those_that_can_be_had_no_more_included() 
     ("name", "message"),
     [("nginx", "nginx: is a server"), ("wrk", "wrk: cannot send a number of requests one after another")],
 )
-def test_who_cannot_take_part_is_refused_by_name(name: str, message: str) -> None:
+def test_unfit_subjects_are_refused_by_name(name: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         chosen("go-net-http", name)
 
 
-def test_a_client_that_checks_nothing_is_refused_by_name_and_told_of_otherwise() -> None:
+def test_a_client_that_checks_nothing_is_refused_if_named_and_else_left_out_with_a_reason() -> None:
     unchecked = Subject("mine", SubjectKind.CLIENT, "X", "mine", Path("/x"), ("x",))
     catalogue = Catalogue({**CATALOGUE.subjects, "mine": unchecked}, {}, frozenset({"mine"}))
     with pytest.raises(UsageError, match="mine: does not check documents"):
@@ -79,7 +79,7 @@ def test_a_client_that_checks_nothing_is_refused_by_name_and_told_of_otherwise()
         ({"documents": 17}, "published", 17),
     ],
 )
-def test_how_many_documents_are_asked_for(changes: dict[str, Any], preset: str | None, documents: int) -> None:
+def test_number_of_documents(changes: dict[str, Any], preset: str | None, documents: int) -> None:
     cost = made({"preset": preset, **changes}, chosen("go-net-http", preset=preset))
     assert cost.documents == documents
     assert (cost.seed, cost.web_digest) == (7, "digest")

@@ -62,13 +62,13 @@ def test_one_axis_names_what_it_varies(option: str, name: str) -> None:
     assert all("," not in one for one in names)
 
 
-def test_a_server_of_somebody_elses_is_asked_at_its_own_address() -> None:
+def test_a_peer_server_has_its_own_address() -> None:
     (condition,) = Cost(peer="apache").conditions()
     assert urls(condition).prefix == "http://peer.example:8080/json?n="
     assert condition.peer == "apache"
 
 
-def test_another_machines_origin_is_asked_over_its_own_network() -> None:
+def test_another_machines_origin_uses_its_own_network() -> None:
     plain, zipped = Cost(against="http://other:8080", gzip="both").conditions()
     assert urls(plain).prefix == "http://other:8080/json?coding=identity&n="
     assert urls(zipped).prefix == "http://other:8080/json?coding=gzip&n="
@@ -80,7 +80,7 @@ def test_another_machines_origin_is_asked_over_its_own_network() -> None:
     ("changes", "message"),
     [
         ({"peer": "apache", "against": "http://other:8080"}, "--peer apache: --against names another peer"),
-        ({"link": "rtt=1ms", "against": "http://other:8080"}, "--link: the way to http://other:8080 is a real one"),
+        ({"link": "rtt=1ms", "against": "http://other:8080"}, "--link: the path to http://other:8080 is real"),
         ({"keepalive": "yes"}, "--keepalive: 'yes' is not supported; write on, off or both"),
         ({"gzip": "1"}, "--gzip: '1' is not supported"),
         ({"peer": "apache", "gzip": "both"}, "--gzip both conflicts with --peer apache"),
@@ -104,7 +104,7 @@ def test_what_no_trial_can_be_is_refused(changes: dict[str, Any], message: str) 
         (TOOL, [True, False, False, False]),
     ],
 )
-def test_a_subject_takes_part_where_it_can_do_what_is_asked(subject: Subject, where: list[bool]) -> None:
+def test_a_subject_runs_under_the_conditions_that_it_supports(subject: Subject, where: list[bool]) -> None:
     conditions = Cost(keepalive="both", gzip="both").conditions()
     assert [able_to(subject, condition) for condition in conditions] == where
 
@@ -119,7 +119,7 @@ def test_the_plan_has_whole_numbers_for_those_that_take_part() -> None:
         assert len({one.condition.name for one in within}) == 1
 
 
-def test_a_plan_for_nobody_is_refused() -> None:
+def test_a_plan_without_able_subjects_is_refused() -> None:
     with pytest.raises(InvalidValue, match="no subject supports these settings"):
         Cost(keepalive="off").plan((KEEPS,))
 
@@ -139,7 +139,7 @@ def test_it_is_made_again_from_its_settings(cost: Cost) -> None:
 
 
 @pytest.mark.parametrize("change", [{"documents": "many"}, {"keepalive": 3}, {"link": None}])
-def test_damaged_settings_are_said_to_be(change: dict[str, Any]) -> None:
+def test_damaged_settings_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(UnreadableRun, match="the settings of the run are damaged"):
         restored(Cost, {**Cost().settings(), **change}, Cost().webs())
 

@@ -54,7 +54,7 @@ def test_the_cheapest_verified_document_is_first_and_a_tool_is_shown_without_a_r
     assert (ab["verified"], ab["json_parser"], ab["verdict"]) == (None, None, "UNVERIFIED")
 
 
-def test_a_tool_makes_nobody_else_unranked_and_the_table_says_what_it_is() -> None:
+def test_a_tool_leaves_clients_ranked_and_has_a_remark() -> None:
     table = cost_table(trials())
     assert "checks none of them: shown, but not ranked" in notes(table)
     assert "nobody is ranked" not in notes(table)
@@ -78,7 +78,7 @@ def test_the_views_hold_every_row_and_the_notes_once() -> None:
     assert published.notes
 
 
-def test_the_table_says_where_the_split_rests_on_the_clients_own_times() -> None:
+def test_a_note_explains_a_split_by_the_clients_own_times() -> None:
     own = {"requests_timed_by": RequestClock.CLIENT}
     rests = "start-up and steady state rest on the clients' own times: "
     foreign = [cost_trial(subject, peer="apache", cost=own) for subject in ("ruby-curb", "ruby-net-http")]
@@ -92,7 +92,7 @@ def test_the_table_says_where_the_split_rests_on_the_clients_own_times() -> None
     assert rests not in notes(cost_table([near]))
 
 
-def test_beside_a_publication_another_machine_is_named(tmp_path: Path) -> None:
+def test_a_comparison_with_a_publication_names_another_machine(tmp_path: Path) -> None:
     settings = {"preset": "published", "against": "http://other:8080"}
     folder = make_run(tmp_path, [cost_trial()], experiment="cost", settings=settings)
     told = notes(compare_run(open_run(folder), definition_of("cost"), find_preset("published", "cost")))
@@ -104,7 +104,7 @@ def test_nothing_measured_makes_empty_tables() -> None:
     assert [view.rows for view in cost_views([], {})] == [(), ()]
 
 
-def test_what_was_not_settled_caught_or_steered_is_said() -> None:
+def test_remarks_on_unsettled_caught_and_unsteered_trials() -> None:
     text = notes(
         cost_table(
             [
@@ -121,7 +121,7 @@ def test_what_was_not_settled_caught_or_steered_is_said() -> None:
     assert text.count("had not settled") == 1
 
 
-def test_who_failed_keeps_a_row() -> None:
+def test_a_failed_subject_keeps_a_row() -> None:
     failed = cost_trial("ruby-patron", outcome=Outcome.UNAVAILABLE, reason="no gem", validity=None)
     found = rows(cost_table([cost_trial(), replace(failed, figures={}, tally=None)]))
     assert [(row["subject"], row["verdict"]) for row in found] == [
@@ -141,7 +141,7 @@ def test_the_published_form_has_the_published_columns_and_figures_are_compared_p
     assert set(find_preset("published", "cost").subjects) >= {"ruby-curb", "java-apache-httpclient5", "ab", "httperf"}
 
 
-def test_a_run_stands_beside_the_publication(tmp_path: Path) -> None:
+def test_a_run_is_compared_with_the_publication(tmp_path: Path) -> None:
     one = cost_trial("ruby-curb", documents=1_000, document_us=544, start_ms=0)
     run = open_run(make_run(tmp_path, [one], experiment="cost", settings={"preset": "published"}))
     table = compare_run(run, definition_of("cost"), find_preset("published", "cost"), for_programs=True)
@@ -150,7 +150,7 @@ def test_a_run_stands_beside_the_publication(tmp_path: Path) -> None:
     assert (curb["total"], curb["total_published"], curb["total_ratio"]) == (0.544, 5.44, 1.0)
 
 
-def test_the_page_has_the_four_published_charts_and_tells_who_is_first(tmp_path: Path) -> None:
+def test_the_page_has_the_four_published_charts_and_the_winner(tmp_path: Path) -> None:
     report = build_report(open_run(make_run(tmp_path, trials(), experiment="cost")), definition_of("cost"))
     assert report.headline.startswith("Ruby curb is first: 0.207 ms of CPU time for each verified document")
     assert "C ab" in report.headline.partition("not ranked")[2]
@@ -175,7 +175,7 @@ def test_the_page_of_two_settings_has_charts_for_each(tmp_path: Path) -> None:
     assert "keep-alive: " in report.headline
 
 
-def test_what_nobody_knows_is_drawn_by_nobody(tmp_path: Path) -> None:
+def test_unknown_figures_are_not_drawn(tmp_path: Path) -> None:
     nothing = {"steps": None, "start_cpu_ns": None, "warm_up_cpu_ns": None}
     report = build_report(
         open_run(make_run(tmp_path, [cost_trial(cost=nothing)], experiment="cost")), definition_of("cost")

@@ -83,7 +83,7 @@ def output(codes: Mapping[int, str]) -> str:
 def judged(codes: Mapping[int, str], *, wrong: int = 0, **changes: Any) -> Trial:
     """Judge a client that reports these codes."""
     remains = artifacts(report(**changes), output(codes))
-    return judge_cost(PLAN, remains, reference(wrong), Circumstances("1"), rules=COST_RULES).trial
+    return judge_cost(PLAN, remains, reference(wrong), COST_RULES, Circumstances("1")).trial
 
 
 def test_what_was_spent_is_divided_among_verified_documents() -> None:
@@ -145,9 +145,7 @@ def test_readings_that_are_none_are_the_engines_fault() -> None:
     ("told", "done", "reason"),
     [(None, None, None), ({"done": True, "reason": None}, True, None), ({"done": False, "reason": "no"}, False, "no")],
 )
-def test_the_record_says_whether_packets_were_received_where_they_belong(
-    told: object, done: bool | None, reason: str | None
-) -> None:
+def test_the_record_has_the_receive_steering(told: object, done: bool | None, reason: str | None) -> None:
     cost = judged({}, receive_steering=told).get(CostSummary)
     assert cost is not None
     assert (cost.receive_steering, cost.receive_steering_reason) == (done, reason)
@@ -185,7 +183,7 @@ def test_where_arrivals_are_not_known_well_start_and_steady_state_rest_on_the_cl
 def tool(text: str, **changes: Any) -> Trial:
     """Judge a tool that prints this."""
     remains = ToolArtifacts(report(**changes), text, "", reference().arrivals)
-    return judge_cost_tool(replace(PLAN, subject=TOOL), remains, Circumstances("2.3"), rules=COST_RULES)
+    return judge_cost_tool(replace(PLAN, subject=TOOL), remains, COST_RULES, Circumstances("2.3"))
 
 
 def ab(complete: int) -> str:
@@ -210,7 +208,7 @@ def test_a_tool_has_figures_and_nothing_verified() -> None:
 
 
 @pytest.mark.parametrize(("bound_ns", "start_cpu_ns"), [(BOUND_AT_MOST_NS, 50 * MS), (BOUND_AT_MOST_NS + 1, None)])
-def test_a_tool_has_no_lines_that_could_stand_for_arrivals(bound_ns: int, start_cpu_ns: int | None) -> None:
+def test_a_tool_has_no_lines_to_replace_arrivals(bound_ns: int, start_cpu_ns: int | None) -> None:
     cost = tool(ab(COUNT), against={"clock": {"bound_ns": bound_ns}}).get(CostSummary)
     assert cost is not None
     assert (cost.start_cpu_ns, cost.requests_timed_by is None) == (start_cpu_ns, start_cpu_ns is None)

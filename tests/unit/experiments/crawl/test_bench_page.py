@@ -64,12 +64,10 @@ def figures_of(table: Table, figure: str) -> dict[str, float]:
 def test_charts_and_table_have_the_same_medians(trials: list[Trial], ranked_by: str) -> None:
     table = BENCH.presentation.for_run({"rank_by": ranked_by}).table(trials)
     names = subject_names(trials, ())
-    of = ConditionTrials(
-        "", {name: [one for one in trials if one.subject == subject] for subject, name in names.items()}, ()
-    )
+    of = ConditionTrials(trials, names)
     for metric in (COST, RATE):
         ranking = rank(trials, metric, disturbed=True)
-        drawn = large(ranking_chart(of, ranking, metric, names))
+        drawn = large(ranking_chart(of, ranking, metric))
         shown = figures_of(table, metric.name)
         medians = placing_medians(metric, trials, [standing.subject for standing in ranking.standings])
         assert set(drawn) == {names[standing.subject] for standing in ranking.standings}

@@ -139,7 +139,7 @@ def test_the_answer_and_the_table_round_a_figure_alike() -> None:
     assert [str(rate).split()[0] for rate in table.values("right_per_s")] == ["200", "150"]
 
 
-def test_a_disturbed_row_is_provisional_and_one_note_says_by_what() -> None:
+def test_a_disturbed_row_is_provisional_and_one_note_names_the_cause() -> None:
     busy = Counters(
         wall_ns=10 * S, cpu_user_ns=4 * S, cpu_system_ns=0, cpus=(CpuTime(1, "subject", 9 * S, 0, 10 * S, 0),)
     )
@@ -279,7 +279,7 @@ def test_the_worst_run_of_eleven_clients_has_21_lines_of_at_most_100_columns(
     assert any("killed by SIGSEGV" in note.text for note in every)
 
 
-def test_the_columns_of_the_publication_all_or_some_can_be_asked_for() -> None:
+def test_all_or_some_columns_of_the_publication_can_be_chosen() -> None:
     trials = crawls(*GO)
     heading = shown(trials, "published").splitlines()[0]
     assert heading.split() == list(BENCH.presentation.published_columns)
@@ -291,7 +291,7 @@ def test_the_columns_of_the_publication_all_or_some_can_be_asked_for() -> None:
         assert [column.name for column in table.columns] == ["subject", "http2_share", "right_per_core_s"]
 
 
-def test_programs_get_all_columns_whatever_people_asked_for() -> None:
+def test_programs_get_all_columns() -> None:
     (table,) = tables_of(BENCH, crawls(*GO), {}, "json", "subject")
     assert table == BENCH.presentation.table(crawls(*GO))
 

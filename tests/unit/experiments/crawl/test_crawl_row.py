@@ -148,7 +148,7 @@ def test_the_worst_validity_is_the_verdict_and_is_explained() -> None:
     assert trial_notes([GOOD, bad, bad]) == ("INCORRECT: 3 of 10 answers are wrong (2 of 3 trials)",)
 
 
-def test_known_failures_are_told() -> None:
+def test_known_failures_have_a_note() -> None:
     trials = [
         replace(GOOD, tally=Tally(explained=n, explained_cases=(ExplainedCase("stall_tls", "hangs", "https://i", n),)))
         for n in (1, 3)

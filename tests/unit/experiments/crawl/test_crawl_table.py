@@ -24,7 +24,7 @@ def table_notes(table: Table) -> list[str]:
     return [note.text for note in table.notes if note.row is None]
 
 
-def test_rows_are_ranked_by_what_one_core_gives_unless_the_run_says_otherwise() -> None:
+def test_rows_are_ranked_by_the_rate_of_one_core_unless_chosen_otherwise() -> None:
     def timed(subject: str, rate: float, per_core: float) -> list[Trial]:
         summary = LinesSummary(urls=10, right_per_s=rate, cpu_per_right_ns=1e9 / per_core)
         return [trial(subject, block, summary=summary) for block in range(3)]
@@ -78,7 +78,7 @@ FAST = [200.0, 222, 201, 199, 210]
 SLOW = [100.0, 110, 101, 100, 104]
 
 
-def test_ranks_and_intervals_stand_around_what_ranks() -> None:
+def test_ranks_and_intervals_surround_the_ranking_metric() -> None:
     trials = trials_of("slow", SLOW) + trials_of("fast", FAST) + trials_of("same", FAST)
     table = bench(trials)
     names = [column.name for column in table.columns]
@@ -106,7 +106,7 @@ def test_an_interval_of_less_confidence_is_explained() -> None:
     assert table_notes(bench(trials_of("fast", [*FAST, 205.0]) + trials_of("slow", [*SLOW, 103.0]))) == []
 
 
-def test_one_trial_each_leaves_the_ranks_open_and_says_so() -> None:
+def test_one_trial_each_leaves_the_ranks_open_with_a_note() -> None:
     table = bench([named("a", 1), named("b", 2), named("c", 3)])
     assert table.values("subject") == ("c", "b", "a")
     assert table.values("rank") == (1, 2, 3)
@@ -116,7 +116,7 @@ def test_one_trial_each_leaves_the_ranks_open_and_says_so() -> None:
     assert any("fewer than 3 blocks" in note for note in table_notes(table))
 
 
-def test_who_is_not_ranked_has_no_rank_and_no_interval() -> None:
+def test_an_unranked_row_has_no_rank_and_no_interval() -> None:
     liar = trials_of("liar", FAST, validity=Validity.INCORRECT, validity_reason="9 of 10 answers are wrong")
     absent = [failed("missing", Outcome.UNAVAILABLE, "needs go")]
     table = bench(liar + trials_of("slow", SLOW) + trials_of("slower", [value / 3 for value in SLOW]) + absent)
@@ -126,11 +126,11 @@ def test_who_is_not_ranked_has_no_rank_and_no_interval() -> None:
     assert table.values("right_per_s_low") == (100.0, 33.3, None, None)
 
 
-def test_a_rank_among_one_says_nothing() -> None:
+def test_a_single_row_has_no_rank() -> None:
     assert bench(trials_of("only", FAST)).values("rank") == (None,)
 
 
-def test_trials_that_the_machine_spoiled_are_told_and_not_counted() -> None:
+def test_disturbed_trials_are_noted_and_not_counted() -> None:
     reason = "the origin was 9 ms late"
     spoiled = trial(
         "fast", 4, 1.0, validity=Validity.ORIGIN_LIMITED, validity_reason=reason, tally=Tally(right=7, late=3)

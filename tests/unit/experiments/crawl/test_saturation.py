@@ -60,7 +60,7 @@ FAILED = replace(crawl(300), outcome=Outcome.CRASHED, validity=None)
         ([crawl(50), FAILED], 50),
     ],
 )
-def test_the_first_trial_says_what_an_answer_costs_and_the_second_corrects_it(
+def test_the_first_trial_gives_the_cost_of_an_answer_and_the_second_corrects_it(
     seen: list[Trial], concurrency: int
 ) -> None:
     assert saturation_after(seen).concurrency == concurrency, saturation_after(seen).why
@@ -71,7 +71,7 @@ def test_a_list_bounds_it() -> None:
     assert saturation_after([crawl(50), crawl(200)], highest=200).concurrency == 200
 
 
-def test_it_is_said_what_it_rests_on() -> None:
+def test_the_reason_of_a_saturating_concurrency() -> None:
     first = saturation_after([crawl(50)])
     assert first.why == "500 right answers a second have CPU time, by what one costs at 50"
     assert saturation_after([crawl(50), crawl(300, share=0.75)]).why == "with 300 it used 75 % of its CPU time"

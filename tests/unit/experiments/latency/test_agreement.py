@@ -16,14 +16,14 @@ def timed(means: Sequence[float], **changes: object) -> list[Trial]:
     ]
 
 
-def test_modes_that_cannot_be_told_apart_agree() -> None:
+def test_modes_without_a_certain_difference_agree() -> None:
     found = agreement(timed([100, 104, 97, 101]), timed([101, 99, 103, 98]))
     assert found is not None
     assert agrees(found)
     assert agreement_text(found).startswith("yes, 1.00x")
 
 
-def test_a_difference_beyond_the_spread_is_told_with_its_size() -> None:
+def test_a_difference_beyond_the_spread_has_its_size() -> None:
     found = agreement(timed([100, 102, 98, 101]), timed([80, 81, 79, 82]))
     assert found is not None
     assert not agrees(found)

@@ -107,7 +107,7 @@ def test_whose_a_call_is_needs_a_clock_that_is_known_better_than_a_call_lasts(bo
         },
     ],
 )
-def test_what_nobody_stamped_is_nobodys_share(seen: dict[str, Any]) -> None:
+def test_without_stamps_the_shares_are_unknown(seen: dict[str, Any]) -> None:
     summary = summarise_lines(lines([2.0] * 1000), point(), **seen)
     assert summary.server_ns is None
     assert summary.client_ns is None

@@ -55,12 +55,12 @@ def test_what_cannot_be_fetched_is_named(workloads: str, parallels: str, option:
         grid(workloads, parallels)
 
 
-def test_every_point_is_asked_with_kept_and_new_connections_in_both_ways() -> None:
+def test_every_point_has_kept_and_new_connections_in_both_modes() -> None:
     found = planned(Latency(points="plain:1,json:20", repeat=2), client("a"), client("b"))
     assert len(found) == len(set(found)) * 2 == 2 * 2 * 2 * 2 * 2
 
 
-def test_lines_are_handed_over_in_batches_and_one_url_to_who_times_itself() -> None:
+def test_lines_come_in_batches_and_a_harness_gets_one_url() -> None:
     lines, harness = Latency(points="json:20", keepalive="on", duration_s=2).conditions()
     assert (lines.batch, lines.concurrency, lines.workload.harness) == (20, 20, "")
     assert isinstance(lines.workload.urls, UrlSeries)
@@ -71,13 +71,13 @@ def test_lines_are_handed_over_in_batches_and_one_url_to_who_times_itself() -> N
     assert lines.deadline_s == 2
 
 
-def test_a_server_is_asked_under_its_name() -> None:
+def test_a_peer_server_has_its_own_name() -> None:
     (condition,) = Latency(points="plain:1", keepalive="on", mode="lines", peer="flask-dev").conditions()
     assert isinstance(condition.workload.urls, UrlSeries)
     assert condition.workload.urls.prefix == "http://peer.example:8080/plain?n="
 
 
-def test_another_machines_origin_is_asked_under_its_own_name() -> None:
+def test_another_machines_origin_has_its_own_name() -> None:
     made = Latency(points="plain:1", keepalive="on", mode="lines", against="http://other:8080")
     (condition,) = made.conditions()
     assert isinstance(condition.workload.urls, UrlSeries)
@@ -86,7 +86,7 @@ def test_another_machines_origin_is_asked_under_its_own_name() -> None:
     assert restored(Latency, dict(made.settings()), made.webs()) == made
 
 
-def test_who_cannot_do_what_is_asked_is_left_out_there_only() -> None:
+def test_a_client_skips_only_conditions_that_it_does_not_support() -> None:
     kept = client("kept", Capabilities(keepalive=(True,), check=("json",)))
     found = planned(Latency(points="plain:1", repeat=1), kept, client("able"))
     assert [name for subject, name in found if subject == "kept"] == ["plain, 1 at once, keep-alive"]
@@ -95,7 +95,7 @@ def test_who_cannot_do_what_is_asked_is_left_out_there_only() -> None:
         planned(Latency(points="plain:1", mode="harness"), kept)
 
 
-def test_who_does_not_parse_json_fetches_it_only() -> None:
+def test_a_client_that_does_not_parse_json_fetches_it_only() -> None:
     trials = Latency(points="json:1", mode="lines", keepalive="on", repeat=1).plan(
         [client("a", Capabilities()), client("b")]
     )

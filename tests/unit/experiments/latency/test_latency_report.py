@@ -54,7 +54,7 @@ def both_ways(*, shares: bool = True) -> list[Trial]:
     return made
 
 
-def test_it_says_who_is_quickest_at_each_point(tmp_path: Path) -> None:
+def test_the_quickest_client_at_each_point(tmp_path: Path) -> None:
     report = reported(tmp_path, both_ways())
     assert report.headline.startswith("plain, 1 at once, keep-alive: C quick is first")
     assert any("2 of 2 agree" in finding for finding in report.findings)
@@ -74,7 +74,7 @@ def test_every_point_has_its_charts_from_both_ways_of_timing(tmp_path: Path) -> 
     assert [round(one.y[0] or 0, 3) for one in shares.series] == [0.9, 0.02, 0.1]
 
 
-def test_without_stamps_nobody_is_said_to_have_the_time(tmp_path: Path) -> None:
+def test_without_stamps_the_chart_of_parts_is_left_out(tmp_path: Path) -> None:
     names = {chart.name for chart in reported(tmp_path, both_ways(shares=False)).charts}
     assert "shares-0" not in names
     assert "loops-0" in names
@@ -86,7 +86,7 @@ def test_a_run_without_a_trial_has_a_page_too(tmp_path: Path) -> None:
     assert report.charts == ()
 
 
-def test_what_the_link_was_stands_on_the_page(tmp_path: Path) -> None:
+def test_the_page_has_the_measured_link(tmp_path: Path) -> None:
     counters = Counters(link=LinkCounters(rtt_p50_ns=round(40.2 * MS)))
     over_it = [replace(one, link="rtt=40ms", counters=counters) for one in both_ways()]
     (table,) = reported(tmp_path / "linked", over_it).evidence
@@ -95,7 +95,7 @@ def test_what_the_link_was_stands_on_the_page(tmp_path: Path) -> None:
     assert reported(tmp_path / "direct", both_ways()).evidence == ()
 
 
-def test_published_figures_stand_in_the_chart_of_their_point(tmp_path: Path) -> None:
+def test_published_figures_are_in_the_chart_of_their_point(tmp_path: Path) -> None:
     report = reported(tmp_path, [timed(0, "python-httpx", 0, 2.2)], preset="published")
     (loops,) = [chart for chart in report.charts if chart.name == "loops-0"]
     (published,) = [one for one in loops.series if one.name.startswith("published: ") and not one.faint]

@@ -33,7 +33,7 @@ def column(trials: list[Trial], name: str) -> tuple[object, ...]:
     return latency_table(trials).values(name)
 
 
-def test_both_ways_of_timing_stand_in_one_row() -> None:
+def test_both_modes_share_a_row() -> None:
     trials = [timed("a", 0, 1.19), timed("a", 1, 1.14, harness=True)]
     (text,) = column(trials, "per_loop")
     assert text == "1.19 ms ± 70.7 us per loop (mean ± std. dev. of 7 runs, 200 loops each)"
@@ -57,7 +57,7 @@ def test_the_quickest_comes_first_at_each_point() -> None:
     assert column(trials, "parallel") == (1, 1, 20, 20)
 
 
-def test_who_only_times_itself_has_its_own_figures() -> None:
+def test_a_client_with_harness_trials_only_has_their_figures() -> None:
     trials = [timed("a", 0, 1.0, harness=True)]
     assert column(trials, "mode") == ("harness",)
     assert column(trials, "mean") == (1.0,)
@@ -65,7 +65,7 @@ def test_who_only_times_itself_has_its_own_figures() -> None:
     assert column(trials, "agree") == (None,)
 
 
-def test_who_failed_keeps_a_row_with_the_reason() -> None:
+def test_a_failed_client_keeps_a_row_with_the_reason() -> None:
     failed = timed("bad", 0, 1.0, latency=None, outcome=Outcome.CRASHED, reason="exited with 1", validity=None)
     table = latency_table([timed("a", 0, 1.0), failed])
     assert table.values("subject") == ("a", "bad")
@@ -73,14 +73,14 @@ def test_who_failed_keeps_a_row_with_the_reason() -> None:
     assert any("exited with 1" in note.text and note.row == 1 for note in table.notes)
 
 
-def test_what_goes_wrong_in_its_own_process_is_told_beside_the_lines() -> None:
+def test_a_failure_in_process_is_a_remark() -> None:
     own = timed("a", 1, 1.0, harness=True, latency=None, outcome=Outcome.GARBAGE, reason="no line", validity=None)
     table = latency_table([timed("a", 0, 1.0), own])
     assert any("in its own process: garbage: no line" in note.text for note in table.notes)
     assert table.values("in_process") == (None,)
 
 
-def test_people_get_a_table_for_each_point_with_what_says_something_there() -> None:
+def test_people_get_a_table_for_each_point_with_its_filled_columns() -> None:
     views = latency_views([timed("a", 0, 1.0), timed("a", 1, 20.0, latency_point=TWENTY, keepalive=False)], {})
     assert [view.title.splitlines()[-1] for view in views] == [
         "Plain text, one at a time, keep-alive",
@@ -95,7 +95,7 @@ def test_an_empty_run_is_an_empty_table() -> None:
     assert len(latency_views([], {})) == 1
 
 
-def test_json_that_is_not_parsed_is_told() -> None:
+def test_unparsed_json_is_a_remark() -> None:
     point = LatencyPoint(Content.JSON, 1)
     table = latency_table(
         [timed("a", 0, 1.0, latency_point=point), timed("b", 0, 1.0, latency_point=point, check="json")]
@@ -105,7 +105,7 @@ def test_json_that_is_not_parsed_is_told() -> None:
     assert table.values("subject")[note.row] == "a"
 
 
-def test_the_published_blocks_stand_beside_what_was_measured() -> None:
+def test_the_published_blocks_have_the_measured_figures() -> None:
     published = find_preset("published", "latency")
     trials = [timed("python-httpx", 0, 2.2), timed("python-httpx", 1, 2.1, harness=True)]
     plain, json, twenty = published_blocks(trials, published)
@@ -121,7 +121,7 @@ def test_the_published_blocks_stand_beside_what_was_measured() -> None:
     assert json.values("published")[0] == "1.2 ms ± 62.5 us; 1.22 ms ± 16.8 us"
 
 
-def test_too_few_calls_are_told_with_what_to_do() -> None:
+def test_too_few_calls_have_a_remark_with_the_cure() -> None:
     table = latency_table([timed("a", 0, 1.0, latency=LatencySummary(0), counters=Counters(wall_ns=4 * 10**9))])
     assert any(
         "no time for seven warm runs: 10 calls in" in note.text and "--duration" in note.text for note in table.notes
@@ -129,7 +129,7 @@ def test_too_few_calls_are_told_with_what_to_do() -> None:
     assert table.values("per_loop") == (None,)
 
 
-def test_a_clock_that_is_known_too_badly_for_shares_is_told() -> None:
+def test_a_clock_too_inexact_for_shares_is_a_remark() -> None:
     def told(bound_ns: int) -> bool:
         way = AgainstCounters(url="http://other:8080", clock_bound_ns=bound_ns)
         notes = latency_table([timed("a", 0, 1.0, counters=Counters(against=way))]).notes
@@ -139,7 +139,7 @@ def test_a_clock_that_is_known_too_badly_for_shares_is_told() -> None:
     assert not told(MS // 2)
 
 
-def test_who_has_no_figure_comes_after_who_has_one() -> None:
+def test_rows_without_a_figure_come_last() -> None:
     spoiled = {"validity": Validity.UNSTEADY, "validity_reason": "busy"}
     trials = [timed("a", 0, 1.0, latency=LatencySummary(0), **spoiled), timed("b", 0, 5.0, **spoiled)]
     assert column(trials, "subject") == ("b", "a")

@@ -91,7 +91,7 @@ def test_too_few_loops_make_shorter_runs_and_say_so() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 6, 205])
-def test_nothing_is_said_of_less_than_seven_warm_loops(count: int) -> None:
+def test_fewer_than_seven_warm_loops_have_no_figure(count: int) -> None:
     assert timeit_runs(np.full(count, MS)) is None
 
 

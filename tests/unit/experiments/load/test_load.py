@@ -39,7 +39,7 @@ def quiet(values: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["closed", "open", "refused"])
-def test_the_report_is_as_its_schema_says(name: str) -> None:
+def test_the_report_matches_its_schema(name: str) -> None:
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(report(name))
@@ -89,7 +89,7 @@ def test_a_report_that_lacks_something_is_refused(lost: str) -> None:
         judge_load(0, values, target="x")
 
 
-def test_one_that_was_stopped_says_so() -> None:
+def test_a_stopped_load_is_interrupted() -> None:
     trial = judged("open", lambda values: values.update(interrupted=True, elapsed_s=1.25))
     assert (trial.outcome, trial.reason, trial.validity) == (Outcome.INTERRUPTED, "stopped after 1.2 s", None)
 
@@ -105,9 +105,7 @@ def test_one_that_was_stopped_says_so() -> None:
         (2_000_000, 50_000_000, Validity.VALID),
     ],
 )
-def test_the_lag_of_the_generator_matters_beside_the_response_time(
-    lag_ns: int, median_ns: int, validity: Validity
-) -> None:
+def test_the_lag_is_judged_relative_to_the_response_time(lag_ns: int, median_ns: int, validity: Validity) -> None:
     def change(values: dict[str, Any]) -> None:
         values["send_lag"]["p99_ns"] = lag_ns
         values["response_time"]["p50_ns"] = median_ns

@@ -22,7 +22,7 @@ from httpdyno.store import open_run
 
 REPORTS = Path(__file__).parents[3] / "fixtures" / "load-reports"
 
-Told = Callable[..., Report]
+LoadPage = Callable[..., Report]
 
 
 def report(name: str) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def report(name: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Told:
+def load_page(tmp_path: Path) -> LoadPage:
     """Make the report of a run of these loads."""
 
     def tell(*names: str, kept: bool = True, target: str = "http://a.example/") -> Report:
@@ -44,8 +44,8 @@ def told(tmp_path: Path) -> Told:
     return tell
 
 
-def test_an_open_loop_has_every_chart(told: Told) -> None:
-    of = told("open")
+def test_an_open_loop_has_every_chart(load_page: LoadPage) -> None:
+    of = load_page("open")
     assert [chart.name for chart in of.charts] == ["percentiles", "phases", "throughput", "times", "lag", "outcomes"]
     percentiles = of.charts[0]
     assert percentiles.x.scale is Scale.PERCENTILE
@@ -56,48 +56,48 @@ def test_an_open_loop_has_every_chart(told: Told) -> None:
     assert {series.name: series.y for series in outcomes.series} == {"status 200": (874.0,), "never sent": (26.0,)}
 
 
-def test_a_closed_loop_has_no_lag(told: Told) -> None:
-    charts = told("closed").charts
+def test_a_closed_loop_has_no_lag(load_page: LoadPage) -> None:
+    charts = load_page("closed").charts
     assert "lag" not in [chart.name for chart in charts]
     assert [series.name for series in charts[0].series] == ["response time", "service time"]
     throughput = next(chart for chart in charts if chart.name == "throughput")
     assert {series.name for series in throughput.series} == {"answers"}
 
 
-def test_further_trials_are_drawn_behind_the_first(told: Told) -> None:
-    percentiles = told("open", "open", "open").charts[0]
+def test_further_trials_are_drawn_behind_the_first(load_page: LoadPage) -> None:
+    percentiles = load_page("open", "open", "open").charts[0]
     response = [series.faint for series in percentiles.series if series.name == "response time"]
     assert response == [False, True, True]
 
 
 @pytest.mark.parametrize("names", [("open",), ("closed", "closed")])
-def test_every_chart_can_be_drawn(told: Told, names: tuple[str, ...]) -> None:
-    for chart in told(*names).charts:
+def test_every_chart_can_be_drawn(load_page: LoadPage, names: tuple[str, ...]) -> None:
+    for chart in load_page(*names).charts:
         for width in (340, 760):
             require_valid(chart, Canvas(width, LIGHT))
 
 
-def test_the_headline_says_how_fast_and_how_sure(told: Told) -> None:
-    of = told("open")
+def test_the_headline_has_the_rate_and_the_validity(load_page: LoadPage) -> None:
+    of = load_page("open")
     assert of.headline == (
         "291 answers a second, half of them within 95.5 ms, 99 % within 451 ms, no errors; GENERATOR_LIMITED"
     )
     assert dict(of.facts)["Load"] == "http://a.example/: HTTP/1.1, 8 at a time, open loop of 300 a second, 3 s"
 
 
-def test_without_the_generators_reports_the_rest_is_there(told: Told) -> None:
-    assert [chart.name for chart in told("open", kept=False).charts] == ["throughput", "times", "lag", "outcomes"]
+def test_without_the_generators_reports_the_rest_is_there(load_page: LoadPage) -> None:
+    assert [chart.name for chart in load_page("open", kept=False).charts] == ["throughput", "times", "lag", "outcomes"]
 
 
-def test_a_run_without_a_trial_says_so(told: Told) -> None:
-    of = told()
+def test_the_headline_of_a_run_without_a_trial(load_page: LoadPage) -> None:
+    of = load_page()
     assert of.headline.startswith("Nothing was measured")
     assert of.charts == ()
     assert "Nothing was measured" in page(of)
 
 
-def test_a_hostile_target_can_do_nothing_to_the_page(told: Told) -> None:
-    text = page(told("open", target="http://a/</script><script>alert(1)</script>\x1b[31m"))
+def test_a_hostile_target_can_do_nothing_to_the_page(load_page: LoadPage) -> None:
+    text = page(load_page("open", target="http://a/</script><script>alert(1)</script>\x1b[31m"))
     assert "<script>alert(1)" not in text
     assert "\x1b" not in text
 
@@ -109,9 +109,9 @@ def test_a_damaged_report_is_as_good_as_none(tmp_path: Path, content: bytes) -> 
     assert read_load_report(tmp_path, 1) is None
 
 
-def test_the_last_second_is_not_drawn_as_a_fall(told: Told) -> None:
+def test_the_last_second_is_not_drawn_as_a_fall(load_page: LoadPage) -> None:
     # The closed loop lasted 1.43 s: its second second is one in part only.
-    throughput = next(chart for chart in told("closed").charts if chart.name == "throughput")
+    throughput = next(chart for chart in load_page("closed").charts if chart.name == "throughput")
     assert [len(series.x) for series in throughput.series] == [1]
 
 

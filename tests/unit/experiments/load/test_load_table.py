@@ -18,7 +18,7 @@ def loaded(name: str, number: int = 0) -> Trial:
     return judge_load(number, report, target="http://a.example/")
 
 
-def test_a_row_has_what_programs_ask_for() -> None:
+def test_a_row_has_the_figures_for_programs() -> None:
     table = load_table([loaded("open"), loaded("closed", 1)])
     names = [column.name for column in table.columns]
     assert {"requests", "rps", "cpu_s", "p99", "service_p99", "send_lag_p99", "censored", "verdict"} <= set(names)
@@ -60,7 +60,7 @@ def test_times_of_several_trials_are_medians() -> None:
     assert outcomes.values("count")[0] == 3000
 
 
-def test_a_ramp_is_told_by_both_of_its_rates() -> None:
+def test_a_ramp_is_described_by_both_rates() -> None:
     trial = loaded("open")
     assert trial.get(LoadSummary) is not None
     ramp = replace(trial.having(replace(trial[LoadSummary], rate_per_s=100.0, rate_end_per_s=5000.0)), keepalive=False)

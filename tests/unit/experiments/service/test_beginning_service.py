@@ -30,7 +30,7 @@ def made(
     return make_service(typed, choose_servers(CATALOGUE, names, typed), cpus=cpus, available=available)
 
 
-def test_nothing_typed_asks_all_servers_that_wait() -> None:
+def test_the_default_is_all_servers_that_wait() -> None:
     names = [one.id for one in choose_servers(CATALOGUE, None, ServiceOptions()).servers]
     assert {"flask-gunicorn", "rust-axum", "go-net-http-server", "node-http"} <= set(names)
     assert not {"nginx", "apache"} & set(names)
@@ -81,9 +81,7 @@ def test_cpus_of_the_server_are_read(typed: str, available: int, cpus: tuple[int
         (None, 2, None),
     ],
 )
-def test_who_asks_for_two_numbers_that_are_one_here_is_told(
-    typed: str | None, available: int, words: str | None
-) -> None:
+def test_equal_numbers_of_server_cpus_are_reported(typed: str | None, available: int, words: str | None) -> None:
     cpus = made(server_cpus=typed, available=available).axes.cpus
     assert merged_words(typed, cpus, available) == words
 
@@ -111,7 +109,7 @@ def test_more_connections_than_can_be_open_are_refused_before_anything_runs(
 
 
 @pytest.mark.parametrize("open_files", [20_000, -1])
-def test_as_many_connections_as_can_be_open_are_asked_for(open_files: int) -> None:
+def test_the_most_connections_that_can_be_open_are_allowed(open_files: int) -> None:
     require_possible(made(search=True, most_connections=19_900), open_files=open_files)
     require_possible(made(connections="19900"), open_files=open_files)
 
@@ -197,10 +195,10 @@ def test_what_cannot_be_is_refused_in_one_line(names: list[str], options: dict[s
     assert "\n" not in str(caught.value)
 
 
-def test_where_there_is_no_server_it_is_said_what_to_do() -> None:
+def test_without_a_server_the_error_names_the_remedy() -> None:
     with pytest.raises(HttpdynoError, match="there is no server with workloads here; name a folder"):
         choose_servers(Catalogue({}), None, ServiceOptions())
 
 
-def test_nobody_selected_sends_with_our_own_generator() -> None:
+def test_the_default_generator_is_our_own() -> None:
     assert make_service(ServiceOptions(), Selected(()), cpus=None, available=2).axes.generator == "httpdyno-load"

@@ -10,7 +10,7 @@ from httpdyno.experiments.service.figures import Endpoint, ServicePoint
 from httpdyno.experiments.service.plan import Axes, Service
 from httpdyno.experiments.service.server_trial import cannot_do, drive_argv, own_generator, read_samples
 from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
-from httpdyno.lab.room import Command, Pinning, RoomFiles, RoomSpec
+from httpdyno.lab.room import Command, Pinning, RoomFile, RoomSpec
 from httpdyno.model import Capabilities, Condition, Loop, Subject, SubjectKind
 
 ENGINE = Path("/e")
@@ -48,7 +48,7 @@ def test_an_open_loop_has_its_rate_and_twice_the_connections() -> None:
 @pytest.mark.parametrize(
     ("endpoint", "check"), [(Endpoint.PLAIN, "--check sha256=dffd"), (Endpoint.JSON, "--check json=/0/numbers=123123")]
 )
-def test_what_does_not_wait_is_asked_without_content(endpoint: Endpoint, check: str) -> None:
+def test_requests_without_waits_have_no_content(endpoint: Endpoint, check: str) -> None:
     argv = generator(Axes(connections=(20,), endpoint=endpoint))
     assert check in argv
     assert "--body" not in argv
@@ -68,9 +68,17 @@ def test_everything_that_a_server_has_is_proved() -> None:
 
 def test_the_room_of_a_server_has_no_web() -> None:
     asked, _ = condition(link="rtt=4ms", memory_bytes=1 << 30)
-    files = RoomFiles(*map(Path, ("/in", "/out", "/err", "/rep", "/arrivals")), 7, Path("/drv"), Path("/peer"))
+    files: dict[RoomFile, Path] = {
+        "stdin": Path("/in"),
+        "stdout": Path("/out"),
+        "stderr": Path("/err"),
+        "report": Path("/rep"),
+        "arrivals": Path("/arrivals"),
+        "driver-output": Path("/drv"),
+        "peer-output": Path("/peer"),
+    }
     command = Command(("./server", "x y"), Path("/f"), {"B": "2", "A": "1"})
-    argv = RoomSpec(command, asked, Pinning("1", "0"), driver=("drive", "a b")).argv(ENGINE, files)
+    argv = RoomSpec(command, asked, Pinning("1", "0"), driver=("drive", "a b")).argv(ENGINE, files, 7)
     assert " ".join(argv) == (
         "/e room --driver drive 'a b' --driver-output /drv --ready-timeout 30s --deadline 117s --link rtt=4ms "
         "--link-seed 1 --subject-cpus 1 --engine-cpus 0 --memory 1073741824 --stdout /out --stderr /err --report /rep "
@@ -78,7 +86,7 @@ def test_the_room_of_a_server_has_no_web() -> None:
     )
 
 
-def test_a_server_gets_the_last_cpus_and_who_asks_the_first() -> None:
+def test_a_server_gets_the_last_cpus_and_the_generator_the_first() -> None:
     given = Pinning("1-3", "0")
     assert given.with_subject_on(None, {0, 1, 2, 3}) == given
     assert Pinning().with_subject_on(1, {0, 1, 2, 3}) == Pinning("3", "0")
@@ -103,7 +111,7 @@ def test_a_server_gets_the_last_cpus_and_who_asks_the_first() -> None:
         (STATIC, Axes(connections=(1,), endpoint=Endpoint.JSON, timeout_ms=9), "it cannot give up a request"),
     ],
 )
-def test_what_a_server_does_not_claim_is_not_asked_of_it(server: Subject, axes: Axes, why: str | None) -> None:
+def test_a_point_that_a_server_does_not_claim_is_refused(server: Subject, axes: Axes, why: str | None) -> None:
     found = cannot_do(server, condition(axes)[1])
     assert (found is None) if why is None else (found or "").startswith(why)
 

@@ -218,7 +218,7 @@ def test_a_disturbed_trial_is_made_again_and_believed_the_second_time() -> None:
     assert str(how).endswith("(the machine may have been at fault)")
 
 
-def test_of_a_search_that_was_stopped_only_what_was_tried_is_said() -> None:
+def test_a_stopped_search_reports_only_its_trials() -> None:
     trials = search({"fast": 1e9, "slow": 70, "flask": 1}.__getitem__, most_connections=1000)
     # The second round was the last: 20 and 40 connections were tried.
     stopped = [trial for trial in trials if trial.block < 2]
@@ -249,7 +249,7 @@ def test_of_a_search_that_was_finished_nothing_is_left_open() -> None:
     assert "a server without a number under 'breaks at' holds 1,000 connections, the most measured" in notes
 
 
-def test_a_grid_says_where_a_server_breaks_though_the_machine_may_have_been_at_fault() -> None:
+def test_a_grid_reports_a_doubtful_breaking_point() -> None:
     grid = Service(axes=Axes(connections=(20, 100))).plan(SERVERS[:1]).left([])
     seen = [measured(one, held=one.concurrency < 50, validity=Validity.UNSTEADY) for one in grid]
     (reach,) = reaches(seen)

@@ -58,7 +58,7 @@ def reported(root: Path, trials: list[Trial], **settings: object) -> Report:
     return build_report(open_run(folder), definition_of("service"))
 
 
-def test_it_says_who_adds_least_and_where_each_breaks(tmp_path: Path) -> None:
+def test_findings_are_the_smallest_overhead_and_the_breaking_points(tmp_path: Path) -> None:
     report = reported(tmp_path, grid())
     assert report.headline.startswith("20 connections: C quick is first")
     assert "C quick holds every measured number, up to 100 connections" in report.findings
@@ -69,13 +69,13 @@ def test_it_says_who_adds_least_and_where_each_breaks(tmp_path: Path) -> None:
     assert "<html" in page(report)
 
 
-def test_a_search_says_first_where_servers_break(tmp_path: Path) -> None:
+def test_the_headline_of_a_search_is_where_servers_break(tmp_path: Path) -> None:
     report = reported(tmp_path, grid(), search=True)
     assert "connections" in report.headline
     assert report.headline.startswith(("C quick holds every", "C slow holds 20"))
 
 
-def test_a_search_without_a_valid_trial_says_so_first(tmp_path: Path) -> None:
+def test_the_headline_of_a_search_without_a_valid_trial(tmp_path: Path) -> None:
     disturbed = [replace(one, validity=Validity.UNSTEADY) for one in grid()]
     report = reported(tmp_path, disturbed, search=True)
     assert report.headline.startswith("No trial is VALID (UNSTEADY): C quick holds every")

@@ -56,7 +56,7 @@ def test_points_stand_in_the_order_of_connections_whatever_a_search_tried_first(
     assert table.values("connections") == (20, 80, 320, 5120)
 
 
-def test_what_requests_failed_with_is_told_once_of_the_worst_trial() -> None:
+def test_failures_of_requests_are_a_note_on_the_worst_trial() -> None:
     def failing(connections: int, errors: int, failures: str) -> Trial:
         made = trial("broken", connections, 4)
         return made.having(replace(made[ServiceSummary], errors=errors, failures=failures))
@@ -85,7 +85,7 @@ def test_at_each_point_the_least_overhead_comes_first() -> None:
     assert {"loop", "threads"}.isdisjoint(shown(table))
 
 
-def test_a_server_that_failed_keeps_its_row_and_says_why() -> None:
+def test_a_failed_server_keeps_its_row_and_has_a_reason() -> None:
     failed = replace(
         trial("broken", 20, 1),
         outcome=Outcome.LEAKED,
@@ -106,7 +106,7 @@ def test_nothing_makes_an_empty_table() -> None:
     assert only.rows == ()
 
 
-def test_a_search_says_first_how_far_each_server_reaches() -> None:
+def test_a_search_begins_with_the_reach_of_each_server() -> None:
     searched = Service(axes=Axes(connections=(20,)), search=True, most_connections=100).settings()
     reach, by_point = service_views(GRID, searched)
     assert reach.values("server") == ("quick", "slow")
@@ -150,13 +150,13 @@ def test_a_cell_a_chart_and_the_reach_say_the_same_of_a_point(
     assert table.values("overhead_p99_ms") == pytest.approx((drawn_ms,))
 
 
-def test_lower_bounds_are_said_to_be_some() -> None:
+def test_lower_bounds_are_marked() -> None:
     notes = [note.text for note in service_table([trial("late", 20, 5000)]).notes]
     assert any("at_least" in note for note in notes)
     assert any("the longest wait of a request, 2 s" in note for note in notes)
 
 
-def test_a_server_that_answers_too_early_is_told_of() -> None:
+def test_a_server_that_answers_too_early_has_a_note() -> None:
     hasty = trial("hasty", 20, 1)
     assert hasty.get(ServiceSummary) is not None
     hasty = hasty.having(replace(hasty[ServiceSummary], early=40, early_by_ns=3.9 * MS))
@@ -165,7 +165,7 @@ def test_a_server_that_answers_too_early_is_told_of() -> None:
     assert told.startswith("hasty: 40 of 100 answers came before the end of the longest wait, by up to 3.9 ms")
 
 
-def test_figures_of_a_generator_without_percentiles_rank_nobody_and_stand_in_their_order() -> None:
+def test_figures_without_percentiles_are_sorted_and_not_ranked() -> None:
     def claimed(subject: str, connections: int, slowest_ms: float) -> Trial:
         summary = ServiceSummary(answers=100, errors=0, per_s=9.0, slowest_5_ns=slowest_ms * MS, claimed_answers=100)
         return trial(subject, connections, 1).having(summary)
@@ -229,13 +229,13 @@ def test_the_published_form_has_both_lines_side_by_side() -> None:
     ]
 
 
-def test_the_published_form_tells_a_lower_bound_from_a_figure() -> None:
+def test_the_published_form_marks_a_lower_bound() -> None:
     table = in_form([trial("flask-gunicorn", 100, 4990)])
     assert table.rows[0][3] == "≥ 6990.00ms, 50.00"
     assert table.notes[0].text.startswith("≥: requests that were still open")
 
 
-def test_the_published_form_says_why_a_server_has_no_figures() -> None:
+def test_the_published_form_has_the_reason_for_missing_figures() -> None:
     failed = replace(trial("flask-gunicorn", 20, 1), outcome=Outcome.DIED, reason="killed by SIGKILL")
     failed = replace(failed, figures=figures_of(failed[ServicePoint]))
     table = in_form([failed])

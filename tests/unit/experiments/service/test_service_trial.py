@@ -118,7 +118,7 @@ def test_an_honest_server_has_figures() -> None:
 
 
 @pytest.mark.parametrize("early_ms", [4, 10])
-def test_who_answers_before_the_waits_are_over_is_not_the_better_for_it(early_ms: int) -> None:
+def test_early_answers_are_no_advantage(early_ms: int) -> None:
     service = judged(replace(HONEST, samples=samples(2000 - early_ms))).get(ServiceSummary)
     assert service is not None
     assert service.p99_ns == (2000 - early_ms) * MS

@@ -44,7 +44,7 @@ def test_a_load_that_is_too_short_has_no_stretch() -> None:
 
 
 @given(st.sampled_from(list(Loop)), st.integers(1, 60_000), st.integers(1, 10_000), st.integers(10**9, 10**11))
-def test_what_is_sent_has_the_stretch_that_was_asked_for(loop: Loop, wait: int, connections: int, asked: int) -> None:
+def test_a_load_has_the_requested_stretch(loop: Loop, wait: int, connections: int, asked: int) -> None:
     of = point(loop, str(wait), connections)
     stretch = Stretch.of(of, sent_ns=send_ns(of, asked))
     assert stretch.length_ns == asked

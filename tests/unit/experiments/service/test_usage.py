@@ -33,7 +33,7 @@ def test_cpu_between_readings_grows_evenly() -> None:
     ("series", "span"),
     [(None, LOAD), ([], LOAD), ([[5 * S, 0, 0], [20 * S, 1, 1]], LOAD), ([[0, 0, 0], [9 * S, 1, 1]], LOAD)],
 )
-def test_cpu_that_nobody_read_is_not_known(series: list[list[int]] | None, span: tuple[int, int]) -> None:
+def test_cpu_time_without_readings_is_unknown(series: list[list[int]] | None, span: tuple[int, int]) -> None:
     assert cpu_between_ns(clock(series), span) is None
 
 

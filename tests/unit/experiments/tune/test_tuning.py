@@ -48,7 +48,7 @@ def test_what_could_not_be_run_has_neither_summary_nor_tally() -> None:
     assert (seen.value, seen.answers, seen.failed) == (0.0, 0, True)
 
 
-def test_contention_is_told_in_words() -> None:
+def test_contention_in_words() -> None:
     trials = amdahl(1, 4, 16, 64, 256)
     result = SearchResult.of(trials)
 
@@ -60,7 +60,7 @@ def test_contention_is_told_in_words() -> None:
     )
 
 
-def test_no_contention_is_told_as_far_as_was_tried() -> None:
+def test_no_contention_up_to_the_highest_concurrency_tried() -> None:
     trials = amdahl(1, 2, 4, 8, sigma=0.001)
     result = SearchResult.of(trials)
 
@@ -69,14 +69,14 @@ def test_no_contention_is_told_as_far_as_was_tried() -> None:
     assert words.startswith("no contention up to 8: each further request in flight brings over half of the first one's")
 
 
-def test_a_peak_within_what_was_tried_is_told() -> None:
+def test_a_peak_within_the_concurrencies_tried() -> None:
     trials = [at(n, 10 * n / (1 + 1e-3 * n * (n - 1)), number) for number, n in enumerate((1, 4, 16, 64, 128))]
     result = SearchResult.of(trials)
 
     assert "; beyond about 32 it takes away (sigma" in result.law_text
 
 
-def test_a_law_that_fits_badly_says_nothing_of_contention() -> None:
+def test_a_law_that_fits_badly_leaves_contention_unknown() -> None:
     trials = [at(n, rate, number) for number, (n, rate) in enumerate([(1, 10), (4, 90), (16, 20), (64, 300)])]
     result = SearchResult.of(trials)
 
@@ -115,7 +115,7 @@ def test_what_failed_is_not_fitted_what_raises_faults_is() -> None:
         (4, "one: 16 in flight is the best: 4.00 times the rate at its own concurrency, 4 (worse)"),
     ],
 )
-def test_what_was_found_is_told_beside_its_own(own: int, words: str) -> None:
+def test_the_result_is_compared_with_the_subjects_own(own: int, words: str) -> None:
     result = SearchResult.of([at(4, 40.0), at(16, 160.0, 1), at(64, 160.0, 2)])
 
     assert result.compared_text("one", own) == words
@@ -138,7 +138,7 @@ def test_what_is_too_uncertain_is_not_relied_on(values: list[float], words: str 
 
 
 @pytest.mark.parametrize(("disturbed", "of", "told"), [(0, 0, False), (0, 3, False), (1, 3, False), (2, 3, True)])
-def test_a_restless_machine_is_told(disturbed: int, of: int, told: bool) -> None:
+def test_a_restless_machine_has_a_warning(disturbed: int, of: int, told: bool) -> None:
     kinds = [Validity.UNSTEADY] * disturbed + [Validity.VALID] * (of - disturbed)
 
     words = SearchResult.of([at(1, 1.0, number, validity=kind) for number, kind in enumerate(kinds)]).disturbance
@@ -177,7 +177,7 @@ def test_a_table_has_a_row_for_each_concurrency_and_marks_the_chosen_one() -> No
     assert "not enough points" in texts[-1]
 
 
-def test_a_table_says_how_trials_failed_and_what_is_not_valid() -> None:
+def test_a_table_has_failures_and_validities() -> None:
     trials = [
         at(4, 40.0, validity=Validity.ORIGIN_LIMITED, validity_reason="the origin was busy"),
         at(16, None, 1, outcome=Outcome.CRASHED, validity=None, reason="killed by SIGSEGV"),

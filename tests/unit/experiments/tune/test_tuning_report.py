@@ -67,7 +67,7 @@ def chart_of(report: Report, name: str) -> Chart:
     return next(chart for chart in report.charts if chart.name == name)
 
 
-def test_the_headline_says_what_was_found_what_its_own_brings_and_where_contention_begins(tmp_path: Path) -> None:
+def test_the_headline_has_the_result_the_own_rate_and_the_begin_of_contention(tmp_path: Path) -> None:
     report = report_of(tmp_path, trials_of(RATES))
 
     assert report.title == "tune: C go-net-http, 7 trials"
@@ -88,7 +88,7 @@ def test_the_chart_has_points_a_law_and_marks(tmp_path: Path) -> None:
     assert "Universal Scalability Law" in chart.caption
 
 
-def test_what_raises_errors_is_told_apart(tmp_path: Path) -> None:
+def test_concurrencies_that_raise_errors_are_drawn_apart(tmp_path: Path) -> None:
     worse = made(256, 300.0, 7, tally=Tally(right=900, false_error=200))
 
     chart = chart_of(report_of(tmp_path, [*trials_of(RATES), worse]), "tune")
@@ -100,7 +100,7 @@ def test_what_raises_errors_is_told_apart(tmp_path: Path) -> None:
     }
 
 
-def test_other_charts_and_tables_are_told_of_concurrencies(tmp_path: Path) -> None:
+def test_other_charts_and_tables_have_concurrencies(tmp_path: Path) -> None:
     report = report_of(tmp_path, trials_of(RATES))
 
     names = tuple(f"{load} in flight" for load in RATES)
@@ -154,7 +154,7 @@ def test_a_name_from_a_subject_does_nothing_to_the_page(tmp_path: Path) -> None:
     assert "<script>alert" not in page(report_of(tmp_path, hostile))
 
 
-def test_several_clients_share_a_chart_and_the_best_is_told_first(tmp_path: Path) -> None:
+def test_several_clients_share_a_chart_with_the_best_first(tmp_path: Path) -> None:
     slower = [
         replace(made(load, rate / 4, number), subject="slow", method="slow")
         for number, (load, rate) in enumerate(RATES.items())

@@ -13,7 +13,6 @@ from httpdyno.experiments.verify_generator.run import (
     divide_cpus,
     steps,
     until_judged,
-    verdict_of,
     verified_table,
 )
 from httpdyno.judge.generator import ServerRecord, distribution_of, judge_report
@@ -84,7 +83,7 @@ def test_cpus_that_cannot_be_had_are_refused(cpus: str, said: str) -> None:
         divide_cpus(cpus, {0, 1})
 
 
-def test_on_one_cpu_nothing_can_be_told() -> None:
+def test_one_cpu_is_too_few() -> None:
     with pytest.raises(NothingMeasured, match="a CPU each"):
         divide_cpus(None, {0})
 
@@ -128,11 +127,11 @@ def test_a_tool_with_a_connection_for_each_request_waits_for_none() -> None:
     assert many.times.quantile_ns(1) / MS == pytest.approx(12_000 - 8_000, abs=5)
 
 
-def test_opening_connections_is_not_what_an_answer_at_once_takes() -> None:
+def test_tools_that_open_a_connection_for_each_request_are_excluded() -> None:
     at_once, law = find_cases(["at-once", "law"])
-    assert at_once.why_not_asked(a_record(a=5, connections=64)) is None
-    assert law.why_not_asked(a_record(a=5, connections=8_000)) is None
-    reason = at_once.why_not_asked(a_record(a=5, connections=8_000))
+    assert at_once.why_excluded(a_record(a=5, connections=64)) is None
+    assert law.why_excluded(a_record(a=5, connections=8_000)) is None
+    reason = at_once.why_excluded(a_record(a=5, connections=8_000))
     assert reason is not None
     assert "opens a connection for each request" in reason
 
@@ -147,7 +146,7 @@ def test_each_generator_runs_the_loops_that_it_can_case_by_case() -> None:
     ]
 
 
-def test_the_table_puts_the_truth_beside_the_claim() -> None:
+def test_the_table_has_the_reported_and_the_right_figures() -> None:
     (stall,) = find_cases(["stall"])
     truth = distribution_of([925_444_000] * 1_000)
     wrong = Verified(
@@ -168,7 +167,7 @@ def test_the_table_puts_the_truth_beside_the_claim() -> None:
 def test_a_tool_that_reports_nothing_is_not_called_right() -> None:
     (law,) = find_cases(["law"])
     nothing = judge_report(ToolReport(requests=0, duration_ns=1), distribution_of([1]), connections=1)
-    assert verdict_of(Verified(Step(a_generator(), law, Loop.CLOSED), nothing)) == "NOT_JUDGED"
+    assert Verified(Step(a_generator(), law, Loop.CLOSED), nothing).verdict == "NOT_JUDGED"
 
 
 @pytest.mark.parametrize(
@@ -185,9 +184,7 @@ def test_a_tool_that_reports_nothing_is_not_called_right() -> None:
         (["disturbed", "disturbed", "wrong"], "disturbed", 3),
     ],
 )
-def test_what_is_wrong_is_so_twice_and_what_is_disturbed_is_done_again(
-    outcomes: list[str], said: str, runs: int
-) -> None:
+def test_wrong_and_disturbed_runs_are_repeated(outcomes: list[str], said: str, runs: int) -> None:
     step = Step(a_generator(), find_cases(["stall"])[0], Loop.OPEN)
     truth = distribution_of([5 * MS] * 8_000)
     judged = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from httpdyno.model import Axis, Tone
 from httpdyno.report.cell import figure_text
-from httpdyno.report.charts.canvas import DARK, LIGHT, VARIABLES, Theme, apart, style, told_apart, with_unit
+from httpdyno.report.charts.canvas import DARK, LIGHT, VARIABLES, Theme, apart, distinct_short_forms, style, with_unit
 from httpdyno.report.charts.rows import percent
 
 POSITIONS = st.lists(st.floats(0, 300), max_size=20)
@@ -55,12 +55,12 @@ def test_labels_for_which_there_is_no_room_go_on_below() -> None:
     ],
 )
 def test_names_are_not_cut_where_they_differ(names: list[str], shown: dict[str, str]) -> None:
-    assert told_apart(names, 20) == shown
+    assert distinct_short_forms(names, 20) == shown
 
 
 @given(st.lists(st.text("ab", max_size=12), max_size=8))
 def test_what_is_shortened_fits_and_stays_apart(names: list[str]) -> None:
-    short = told_apart(names, 6)
+    short = distinct_short_forms(names, 6)
     assert all(len(text) <= 6 for text in short.values())
     distinct = set(names)
     assert len({short.get(name, name) for name in distinct}) == len(distinct)
@@ -141,7 +141,7 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("sight", SIGHTS.values(), ids=SIGHTS)
 @pytest.mark.parametrize(("many", "least"), [(4, 0.12), (8, 0.08), (12, 0.055)])
-def test_subjects_are_told_apart(theme: Theme, sight: Array, many: int, least: float) -> None:
+def test_colours_of_subjects_differ(theme: Theme, sight: Array, many: int, least: float) -> None:
     colours = [seen(colour, sight) for colour in theme.series[:many]]
     assert min(float(np.linalg.norm(one - other)) for one, other in combinations(colours, 2)) >= least
 
@@ -180,7 +180,7 @@ def test_every_variable_is_given_a_colour(theme: Theme) -> None:
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 @pytest.mark.parametrize("sight", SIGHTS.values(), ids=SIGHTS)
-def test_steps_of_a_scale_and_points_of_a_grid_are_told_apart(theme: Theme, sight: Array) -> None:
+def test_colours_of_steps_and_of_points_of_a_grid_differ(theme: Theme, sight: Array) -> None:
     steps = [seen(colour, sight) for colour in theme.ramp]
     assert min(float(np.linalg.norm(one - other)) for one, other in pairwise(steps)) >= 0.055
     tones = [seen(colour, sight) for colour in theme.tones.values()]

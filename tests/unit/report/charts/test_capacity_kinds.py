@@ -52,12 +52,12 @@ def test_a_line_goes_between_what_is_held_and_what_is_not(rows: list[str], lines
     assert set(found) == lines
 
 
-def test_a_point_that_was_not_measured_has_no_line_beside_it() -> None:
+def test_a_point_that_was_not_measured_has_no_border() -> None:
     chart = tiles(["#."])
     assert rows_of(Chart("g", "", chart.kind, chart.x, chart.y, (), tiles=chart.tiles[:1]), "border") == []
 
 
-def test_nobody_says_where_it_ends_beside_what_is_not_believed() -> None:
+def test_an_unknown_point_has_no_border() -> None:
     held, unknown = (
         replace(tile, tone=tone) for tile, tone in zip(tiles(["##"]).tiles, (Tone.HELD, Tone.UNKNOWN), strict=True)
     )
@@ -130,7 +130,7 @@ def test_what_is_open_between_two_places_is_covered() -> None:
     assert [(row["x"], row["x2"], row["y"], row["y2"]) for row in bands] == [(2.0, 3.0, 0.0, 6.0)]
 
 
-def test_what_was_asked_for_is_a_named_line_in_every_panel() -> None:
+def test_the_reference_is_a_named_line_in_every_panel() -> None:
     series = tuple(Series("100 ms", (1.0, 2.0), (3.0, 4.0), panel=panel) for panel in ("200", "400"))
     chart = Chart(
         "t",

@@ -86,7 +86,7 @@ def test_a_subject_has_its_colour_in_every_kind_of_chart(kind: ChartKind) -> Non
         assert [colour in text for colour in theme.series[:4]] == [True, True, True, False]
 
 
-def test_the_shares_of_a_bar_are_told_by_name_and_count() -> None:
+def test_the_tooltips_of_a_bar_have_names_and_counts() -> None:
     text = svg(
         Chart(
             "outcomes",
@@ -103,7 +103,7 @@ def test_the_shares_of_a_bar_are_told_by_name_and_count() -> None:
     assert LIGHT.outcomes["late"] in text
 
 
-def test_the_parts_of_a_sum_are_told_in_its_unit_and_the_sum_stands_at_the_end() -> None:
+def test_the_parts_of_a_sum_have_its_unit_and_the_sum_stands_at_the_end() -> None:
     text = svg(
         Chart(
             "sums",
@@ -176,7 +176,7 @@ def test_a_logarithmic_axis_holds_every_positive_value_and_has_some_width() -> N
         ((0, 53), 567, ""),
     ],
 )
-def test_a_label_without_room_beside_that_of_the_end_goes(
+def test_a_label_that_collides_with_that_of_the_end_is_left_out(
     extent: tuple[float, float], pixels: int, without: str
 ) -> None:
     label, upright = (

@@ -60,7 +60,7 @@ def test_a_mark_beyond_the_points_is_on_the_axis() -> None:
     assert widths[0] == pytest.approx(widths[1], rel=0.05)
 
 
-def test_a_point_says_its_interval_when_it_is_pointed_at() -> None:
+def test_the_tooltip_of_a_point_has_its_interval() -> None:
     text = svg(chart(), Canvas(760, LIGHT))
 
     assert "as measured, requests in flight 4, right answers a second 10, interval 8 to 12" in text

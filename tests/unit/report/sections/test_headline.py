@@ -71,7 +71,7 @@ def test_the_best_median_is_first_where_the_difference_may_be_chance() -> None:
     assert low < 0 < high
 
 
-def test_a_lead_that_only_the_number_of_pairs_leaves_open_says_so() -> None:
+def test_a_lead_that_only_the_number_of_pairs_leaves_open_has_that_reason() -> None:
     # Alone, the pair of the first two would be certain (p = 0.04); among six pairs it is not.
     text = said(
         trials_of("a", values(100, [1.02, 1.0, 1.01])),
@@ -82,7 +82,7 @@ def test_a_lead_that_only_the_number_of_pairs_leaves_open_says_so() -> None:
     assert text.endswith("4 % more than B (0.5 to 8 %): may be chance, one of 6 pairs")
 
 
-def test_a_lead_that_the_common_blocks_contradict_is_provisional_and_says_so() -> None:
+def test_a_lead_that_the_common_blocks_contradict_is_provisional_with_that_reason() -> None:
     # The last blocks were slow, and only one of the two was measured in them.
     text = said(trials_of("a", [100, 101, 99]), trials_of("b", [110, 111, 109.2, 11, 11.1, 10.9, 11]))
     assert text.startswith("A is first: 100 right answers a second, -9 % more than B")
@@ -253,9 +253,7 @@ def explained(text: str, pair: Comparison) -> bool:
 
 @pytest.mark.slow
 @given(runs(), st.sampled_from(["right_per_s", "right_per_core_s", "cpu_per_right_ms"]))
-def test_a_headline_never_says_more_than_the_run_shows_and_says_why_it_says_no_more(
-    trials: list[Trial], figure: str
-) -> None:
+def test_a_headline_claims_no_more_than_the_run_shows_and_has_the_reason(trials: list[Trial], figure: str) -> None:
     names = {one.subject: f"<{one.subject}>" for one in trials}
     metric = find_metric(METRICS, figure)
     ranking = rank(trials, metric, disturbed=True)

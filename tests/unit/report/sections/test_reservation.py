@@ -27,19 +27,19 @@ def test_a_whole_run_has_none(settings: Mapping[str, int | bool]) -> None:
     assert texts(settings, finished=4) == []
 
 
-def test_a_first_look_says_how_often_each_subject_ran() -> None:
+def test_a_first_look_states_how_often_each_subject_ran() -> None:
     once = "a first look (--quick): each subject ran once; differences may be chance"
     assert texts({"quick": True, "repeat": 1}, finished=4) == [once]
     (twice,) = texts({"quick": True, "repeat": 2}, finished=4)
     assert twice == "a first look (--quick): each subject ran 2 times; differences may be chance"
 
 
-def test_a_run_that_was_stopped_says_how_much_is_there() -> None:
+def test_a_run_that_was_stopped_states_how_many_trials_it_has() -> None:
     assert texts({}, finished=3) == ["not whole: 3 of 4 trials"]
     assert len(texts({"quick": True, "repeat": 1}, finished=3)) == 2
 
 
-def test_a_run_whose_time_was_over_says_how_many_blocks_it_left_out() -> None:
+def test_a_run_whose_time_was_over_states_how_many_blocks_it_has() -> None:
     settings = {"repeat": 6, "time_budget_s": 540.0}
     left_out = "4 of 6 blocks: no more fitted into 9 min; --repeat 6 runs all"
     assert texts(settings, finished=4) == [left_out]
@@ -49,7 +49,7 @@ def test_a_run_whose_time_was_over_says_how_many_blocks_it_left_out() -> None:
     assert texts(settings, finished=4, planned=6) == ["not whole: 4 of 6 trials"]
 
 
-def test_a_run_without_the_limit_of_memory_that_was_asked_for_says_so_once() -> None:
+def test_a_run_without_its_memory_limit_states_that_once() -> None:
     counters = Counters(memory_limit_bytes=2**30, memory_limit_reason="no controller")
     unlimited = "memory was not limited to 1.0 GiB: no controller; see: httpdyno doctor"
     assert texts({}, finished=4, counters=counters) == [unlimited]

@@ -18,7 +18,7 @@ import pytest
 from conftest import MakeSubject
 from doubles.command_line import Command
 from httpdyno.errors import EmptyList, Interrupted
-from httpdyno.experiments.crawl.options import AskedUrls
+from httpdyno.experiments.crawl.options import UrlOptions
 from httpdyno.experiments.crawl.plan import open_urls
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
@@ -72,7 +72,7 @@ def signal_when_read(pipe: int, number: signal.Signals) -> Iterator[None]:
 
 
 def urls_of(*, piped: bool = False, **given: Any) -> str:
-    asked = AskedUrls(web="plain", **given)
+    asked = UrlOptions(web="plain", **given)
     with open_urls(Engine(find_engine()), asked, Interruption(), piped=piped) as urls:
         return urls.file.read_text()
 
@@ -100,13 +100,13 @@ def test_a_signal_that_came_before_is_heeded(piped: int) -> None:
     interruption = Interruption()
     interruption.request()
     with pytest.raises(Interrupted):
-        open_urls(Engine(find_engine()), AskedUrls(web="plain", urls="-"), interruption)
+        open_urls(Engine(find_engine()), UrlOptions(web="plain", urls="-"), interruption)
 
 
 def test_a_signal_after_the_reading_is_only_noted(piped: int) -> None:
     os.write(piped, b"a.example\n")
     with Interruption() as interruption:
-        open_urls(Engine(find_engine()), AskedUrls(web="plain", urls="-", limit=1), interruption).file.close()
+        open_urls(Engine(find_engine()), UrlOptions(web="plain", urls="-", limit=1), interruption).file.close()
         signal.raise_signal(signal.SIGTERM)
         assert interruption.requested
 
@@ -204,7 +204,7 @@ def test_a_list_of_no_urls_measures_nothing(
     assert not (tmp_path / "runs").exists()
 
 
-def test_some_lines_that_are_no_urls_are_told_of_once(
+def test_lines_without_a_url_are_reported_once(
     httpdyno: Command, make_subject: MakeSubject, subject_folders: Path, tmp_path: Path
 ) -> None:
     make_subject("good")
