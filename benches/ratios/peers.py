@@ -56,8 +56,8 @@ def find_peer(name: str) -> Peer:
         If it is not there.
     """
     (subject,) = read_catalogue().select([name])
-    if reason := why_unavailable(subject):
-        raise NothingMeasured(reason)
+    if error := why_unavailable(subject):
+        raise error
     build = find_build(subject, cache_folder())
     if build is None:
         raise NothingMeasured(f"{name}: is not built; build it with: httpdyno subjects install {name}")

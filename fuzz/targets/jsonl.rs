@@ -22,13 +22,19 @@ fuzz_target!(|input: (bool, &[u8])| {
         .iter_mut()
         .flat_map(|one| one.checks.drain(..))
         .collect();
+    // Their text may differ in the last digit.
+    let weights: Vec<Option<f64>> = described.iter_mut().map(|one| one.weight.take()).collect();
     let written: Vec<u8> = described.iter().flat_map(written).collect();
     assert_eq!(read(&written).as_ref(), Ok(&described));
+    for (one, weight) in described.iter_mut().zip(weights) {
+        one.weight = weight;
+    }
 
     let shape = Shape {
         method: None,
         headers: Vec::new(),
         body: None,
+        path_as_is: false,
         keepalive: true,
         protocol: Protocol::ALL[usize::from(is_http2)],
         checks,
@@ -38,6 +44,7 @@ fuzz_target!(|input: (bool, &[u8])| {
         Ok(requests) => {
             assert_eq!(requests.len(), count);
             assert!((1..=count).contains(&requests.servers().len()));
+            assert!(requests.labels().names().len() <= count.min(1000));
         }
         Err((place, _)) => assert!(place < count || count == 0),
     }
@@ -47,15 +54,18 @@ fn read(text: &[u8]) -> Result<Vec<Described>, LineError> {
     lines(text).map(|line| Ok(line?.1)).collect()
 }
 
-/// Write a request without its checks. Content is text if possible, else base64, which represents any bytes.
+/// Write a request without its checks. Content is what it was: text, or base64, which represents any bytes.
 fn written(described: &Described) -> Vec<u8> {
     let mut value = serde_json::json!({"url": described.url, "headers": described.headers});
     if let Some(method) = &described.method {
         value["method"] = method.as_str().into();
     }
-    match described.body.as_deref().map(std::str::from_utf8) {
-        Some(Ok(text)) => value["body"] = text.into(),
-        Some(Err(_)) => value["body_base64"] = base64(described.body.as_deref().unwrap()).into(),
+    if let Some(label) = &described.label {
+        value["label"] = label.as_str().into();
+    }
+    match described.body.as_deref() {
+        Some(bytes) if described.is_base64 => value["body_base64"] = base64(bytes).into(),
+        Some(bytes) => value["body"] = std::str::from_utf8(bytes).unwrap().into(),
         None => {}
     }
     let mut line = value.to_string().into_bytes();

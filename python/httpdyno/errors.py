@@ -30,9 +30,29 @@ class HttpdynoError(Exception):
     ----------
     exit_code : int
         Exit code of the command when it ends with this error.
+    message : str
+        What is wrong, without the option.
+    option : str
+        The option, or the name of the input, that is wrong; it begins the message, before ``joint``. Empty: none.
     """
 
     exit_code: ClassVar[int] = 3
+
+    def __init__(self, message: str = "", *, option: str = "", joint: str = ": ") -> None:
+        """Take the message, without the option."""
+        super().__init__(message)
+        self.message = message
+        self.option = option
+        self.joint = joint if option else ""
+
+    def __str__(self) -> str:
+        """Return the whole message."""
+        return f"{self.option}{self.joint}{self.message}"
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, on one line, without the option."""
+        return " ".join(self.message.split())
 
     @property
     def line(self) -> str:
@@ -85,7 +105,29 @@ class NothingMeasured(HttpdynoError):
 
 
 class SubjectUnavailable(NothingMeasured):
-    """A subject cannot run here; the message says what to install."""
+    """A subject cannot run here; the message says what to install.
+
+    Attributes
+    ----------
+    install_command : str or None
+        Command that installs all that is missing and can be installed so.
+    install_by_hand : str or None
+        What a person has to install.
+    """
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        option: str = "",
+        joint: str = ": ",
+        install_command: str | None = None,
+        install_by_hand: str | None = None,
+    ) -> None:
+        """Take the message, without the id of the subject, which is the ``option``."""
+        super().__init__(message, option=option, joint=joint)
+        self.install_command = install_command
+        self.install_by_hand = install_by_hand
 
 
 class BuildFailed(SubjectUnavailable):

@@ -13,12 +13,13 @@ from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from conftest import TESTS, require_chromium
 from doubles.capacity import Simulated, capacity_trials
-from doubles.loads import judge_load, keep_load_report
+from doubles.loads import keep_load_report
 from doubles.runs import NOON, make_run, manifest_of
 from doubles.trials import summary_of, trial
 from httpdyno.cli.output import write_report
 from httpdyno.experiments.capacity.axes import Axes
 from httpdyno.experiments.capacity.published import preset_axes
+from httpdyno.experiments.load.records import load_trial
 from httpdyno.model import (
     Counters,
     CpuTime,
@@ -154,7 +155,7 @@ def empty_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def write_load_page(root: Path, *names: str, target: str) -> Path:
     """Write the page of a load with a trial for each of these reports of the generator."""
     reports = [json.loads((TESTS / "fixtures" / "load-reports" / f"{name}.json").read_text()) for name in names]
-    trials = [judge_load(number, report, target=target) for number, report in enumerate(reports)]
+    trials = [load_trial(number, report, target=target) for number, report in enumerate(reports)]
     folder = make_run(root, trials, experiment="load", command=("httpdyno", "load", target), webs=())
     for number, report in enumerate(reports):
         keep_load_report(folder, number, report)

@@ -9,8 +9,8 @@ import pytest
 from conftest import TESTS
 from contract.downloads import is_no_download
 from httpdyno.judge.client_cases import contract_cases
-from httpdyno.judge.conformance import Crawled
-from httpdyno.lab.conformance import Room
+from httpdyno.judge.conformance import Observation
+from httpdyno.lab.conformance import CaseRunner
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
@@ -76,17 +76,17 @@ def _built(name: str) -> Build:
     return outcome.build
 
 
-CrawlOnce = Callable[[str], Crawled]
+CrawlOnce = Callable[[str], Observation]
 
 
 @pytest.fixture(scope="session")
-def room(engine: Engine, build: Build) -> Room:
+def runner(engine: Engine, build: Build) -> CaseRunner:
     """Where the client crawls."""
-    return Room(engine, build, Pinning(), Interruption(), hang_s=HANG_S)
+    return CaseRunner(engine, build, Pinning(), Interruption(), hang_s=HANG_S)
 
 
 @pytest.fixture(scope="session")
-def crawl_once(room: Room) -> CrawlOnce:
+def crawl_once(runner: CaseRunner) -> CrawlOnce:
     """Run the client's crawl of that name, which shows cases of the contract, or return its earlier result."""
-    stimuli = {case.stimulus.name: case.stimulus for case in contract_cases(room.build.subject)}
-    return cache(lambda name: room.attempt(stimuli[name])[0])
+    stimuli = {case.stimulus.name: case.stimulus for case in contract_cases(runner.build.subject)}
+    return cache(lambda name: runner.run(stimuli[name])[0])

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from contract.memory import ALLOWED_BYTES_PER_URL, LONG, LONGEST, SHORT, Growth, memory_growth
-from httpdyno.judge.conformance import Crawl
-from httpdyno.lab.conformance import Room, urls_of
+from httpdyno.judge.conformance import Attempt
+from httpdyno.lab.conformance import CaseRunner, urls_of
 from httpdyno.model import Counters, MemoryPoint, Outcome, ThroughputPoint
 
 BIN_NS, READING_NS = 200 * 10**6, 100 * 10**6
@@ -95,10 +95,10 @@ def test_a_crawl_too_quick_to_be_read_proves_nothing() -> None:
 # The growth of memory, garbage aside, is read from a clock's samples of it.
 @pytest.mark.measured
 @pytest.mark.parametrize("build", ["leaking-client"], indirect=True, scope="session")
-def test_a_client_that_leaks_is_caught(room: Room) -> None:
+def test_a_client_that_leaks_is_caught(runner: CaseRunner) -> None:
     few, many = 1_000, 6_000
-    urls = [url.replace("https://", "http://") for url in urls_of(room.engine, "plain", many)]
-    crawled = room.crawl(Crawl(urls, concurrency=20))
+    urls = [url.replace("https://", "http://") for url in urls_of(runner.engine, "plain", many)]
+    crawled = runner.observe(Attempt(urls, concurrency=20))
     assert crawled.trial.outcome is Outcome.OK, crawled.trial.reason
     # The claimed times do not matter for memory.
     assert [sample for sample in crawled.wrong if sample["verdict"] != "wrong_time"] == []

@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 from doubles.claims import require_claims
-from httpdyno.judge.conformance import Answer, Ask
-from httpdyno.lab.conformance import Room, results_of, try_claims
+from httpdyno.judge.conformance import Answer, Request
+from httpdyno.lab.conformance import CaseRunner, results_of, try_claims
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
-from httpdyno.lab.server_process import ServerProcess
+from httpdyno.lab.server_process import ServerProcess, start_server
 from httpdyno.subjects.build import Build
 
 QUICK = {"WORKLOADS_MS": "0,5"}
@@ -85,13 +85,13 @@ def asked(text: str, count: int) -> bytes:
 
 
 def started(server: ServerProcess) -> ServerProcess:
-    assert server.ready(Interruption()), f"it does not answer; it says: {server.said}"
+    assert server.ready(Interruption()), f"it does not answer; it printed: {server.output}"
     return server
 
 
-def answer(server: ServerProcess, ask: Ask) -> Answer:
-    answer = server.ask(ask)
-    assert answer is not None, f"no answer to {ask.method} {ask.path}; it says: {server.said}"
+def answer(server: ServerProcess, request: Request) -> Answer:
+    answer = server.send(request)
+    assert answer is not None, f"no answer to {request.method} {request.path}; it printed: {server.output}"
     return answer
 
 
@@ -155,7 +155,7 @@ def in_flight(server: ServerProcess, content: bytes) -> Iterator[None]:
         clients = [stack.enter_context(connected(server)) for _ in range(AT_ONCE)]
         for client in clients:
             client.sendall(head + content)
-        assert eventually(lambda: has_read(server, clients)), f"it does not read them; it says: {server.said}"
+        assert eventually(lambda: has_read(server, clients)), f"it does not read them; it printed: {server.output}"
         yield
 
 
@@ -163,7 +163,7 @@ def in_flight(server: ServerProcess, content: bytes) -> Iterator[None]:
 def running(server: Build) -> Iterator[ServerProcess]:
     """Start the server once, for all tests that neither change it nor need another setting."""
     waits = "workloads" in server.subject.capabilities.endpoints
-    with ServerProcess(server, QUICK if waits else {}) as process:
+    with start_server(server, QUICK if waits else {}) as process:
         yield started(process)
 
 
@@ -184,39 +184,39 @@ def shared() -> Iterator[Path]:
 
 
 def test_every_claim_holds_and_nothing_is_left_unclaimed(engine: Engine, server: Build) -> None:
-    room = Room(engine, server, Pinning(), Interruption())
-    require_claims(server.subject, results_of(list(try_claims(room))))
+    runner = CaseRunner(engine, server, Pinning(), Interruption())
+    require_claims(server.subject, results_of(list(try_claims(runner))))
 
 
 def test_texts_come_back_once_for_each_wait(waiting: ServerProcess) -> None:
     for method in ("POST", "GET"):
         for text in TEXTS:
             for count in (1, 3):
-                found = answer(waiting, Ask("/", method, asked(text, count)))
+                found = answer(waiting, Request("/", method, asked(text, count)))
                 assert (found.status, json.loads(found.content)) == (200, {"texts": [text] * 2 * count})
 
 
 def test_forms_of_a_request_that_do_not_matter(waiting: ServerProcess) -> None:
     for content in (b' {"count":1,\n"text":"a"}\n', b'{"text":"\\u0061","count":1,"other":[{}]}'):
-        found = answer(waiting, Ask("/", "POST", content))
+        found = answer(waiting, Request("/", "POST", content))
         assert (found.status, json.loads(found.content)) == (200, {"texts": ["a", "a"]})
-    assert answer(waiting, Ask("/", "POST", asked("a", 100))).status == 200
+    assert answer(waiting, Request("/", "POST", asked("a", 100))).status == 200
 
 
-def test_what_is_no_request_is_refused(waiting: ServerProcess) -> None:
-    found = {content[:60]: answer(waiting, Ask("/", "POST", content)).status for content in NO_REQUESTS}
+def test_invalid_content_is_refused(waiting: ServerProcess) -> None:
+    found = {content[:60]: answer(waiting, Request("/", "POST", content)).status for content in NO_REQUESTS}
     assert found == dict.fromkeys(found, 400)
-    assert answer(waiting, Ask("/", "GET", b"{")).status == 400
-    assert answer(waiting, Ask("/")).status == 400
-    assert answer(waiting, Ask("/", "POST", asked("a", 10**30))).status == 400
+    assert answer(waiting, Request("/", "GET", b"{")).status == 400
+    assert answer(waiting, Request("/")).status == 400
+    assert answer(waiting, Request("/", "POST", asked("a", 10**30))).status == 400
     # And it continues.
-    assert answer(waiting, Ask("/", "POST", asked("a", 1))).status == 200
+    assert answer(waiting, Request("/", "POST", asked("a", 1))).status == 200
 
 
 def test_other_paths_are_not_found(server: Build, running: ServerProcess) -> None:
     paths = ["/nothing", "/plainer", "/json.json", "/document.json", "/main.py"]
     static = "workloads" not in server.subject.capabilities.endpoints
-    statuses = {path: answer(running, Ask(path)).status for path in [*paths, *(["/"] if static else [])]}
+    statuses = {path: answer(running, Request(path)).status for path in [*paths, *(["/"] if static else [])]}
     assert statuses == dict.fromkeys(statuses, 404)
 
 
@@ -254,8 +254,8 @@ def test_a_setting_that_cannot_be_honoured_is_named(server: Build) -> None:
 
     def refusal(setting: tuple[str, str]) -> tuple[int | None, list[str]]:
         name, value = setting
-        with ServerProcess(server, {name: value}) as process:
-            return process.status(HANG_S), process.said.splitlines()
+        with start_server(server, {name: value}) as process:
+            return process.status(HANG_S), process.output.splitlines()
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         ends = dict(zip(settings, pool.map(refusal, settings), strict=True))
@@ -265,14 +265,14 @@ def test_a_setting_that_cannot_be_honoured_is_named(server: Build) -> None:
 
 
 def test_empty_settings_count_as_missing(server: Build) -> None:
-    with ServerProcess(server, dict.fromkeys(("THREADS", "WORKERS", "WORKLOADS_MS", "TIMEOUT_MS"), "")) as process:
-        assert answer(started(process), Ask("/plain")).status == 200
+    with start_server(server, dict.fromkeys(("THREADS", "WORKERS", "WORKLOADS_MS", "TIMEOUT_MS"), "")) as process:
+        assert answer(started(process), Request("/plain")).status == 200
 
 
 def test_an_address_that_is_taken_ends_it(server: Build, running: ServerProcess) -> None:
-    with ServerProcess(server, {"PORT": running.port}) as second:
-        assert second.status(HANG_S) not in {0, 127, -9}, second.said
-        assert second.said.strip()
+    with start_server(server, {"PORT": running.port}) as second:
+        assert second.status(HANG_S) not in {0, 127, -9}, second.output
+        assert second.output.strip()
 
 
 def contents(server: Build) -> list[Path]:
@@ -281,15 +281,15 @@ def contents(server: Build) -> list[Path]:
 
 def test_sigterm_ends_it_and_leaves_nothing(server: Build, shared: Path) -> None:
     before = contents(server)
-    with ServerProcess(server, {"TMPDIR": str(shared)}) as process:
-        said = started(process).said
+    with start_server(server, {"TMPDIR": str(shared)}) as process:
+        said = started(process).output
         paths = ["/plain", "/json", NOT_THERE] * 10
         for path in paths:
-            answer(process, Ask(path))
-        assert process.end(patience_s=HANG_S) == 0, process.said
+            answer(process, Request(path))
+        assert process.end(patience_s=HANG_S) == 0, process.output
         assert eventually(lambda: not alive(process.process.pid))
         # A server that prints a line for each request has done so now; it may print a line about its end.
-        more = process.said.removeprefix(said)
+        more = process.output.removeprefix(said)
         assert NOT_THERE not in more
         assert len(more.splitlines()) < paths.count(NOT_THERE), more
     assert list(shared.iterdir()) == []
@@ -300,9 +300,9 @@ def test_sigterm_ends_it_in_the_midst_of_requests(server: Build, shared: Path) -
     if "workloads" not in server.subject.capabilities.endpoints:
         pytest.skip("it serves documents alone, none of which takes long")
     before = contents(server)
-    with ServerProcess(server, {"TMPDIR": str(shared), "WORKLOADS_MS": str(NEVER_MS)}) as process:
+    with start_server(server, {"TMPDIR": str(shared), "WORKLOADS_MS": str(NEVER_MS)}) as process:
         with in_flight(started(process), asked("a", 1)):
-            assert process.end(patience_s=HANG_S) == 0, process.said
+            assert process.end(patience_s=HANG_S) == 0, process.output
         assert eventually(lambda: not alive(process.process.pid))
     assert list(shared.iterdir()) == []
     assert contents(server) == before

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from doubles.claims import conclude_server
-from httpdyno.judge.conformance import Answer, Requests, ServerCase
+from httpdyno.judge.conformance import Answer, Attempt, Case
 from httpdyno.judge.server_cases import SCALES, server_cases
 from httpdyno.model import Capabilities, Subject, SubjectKind
 
@@ -21,21 +21,21 @@ SERVER = Subject(
 )
 
 
-def case(claim: str) -> ServerCase:
+def case(claim: str) -> Case:
     (found,) = (case for case in server_cases(SERVER) if case.title == claim)
     return found
 
 
-def attempt(claim: str, scale: int) -> Requests:
+def attempt(claim: str, scale: int) -> Attempt:
     return case(claim).stimulus.attempts[SCALES.index(scale)]
 
 
-def waits_s(asked: Requests) -> list[float]:
-    return [int(wait) / 1000 for wait in asked.settings["WORKLOADS_MS"].split(",")]
+def waits_s(asked: Attempt) -> list[float]:
+    return [int(wait) / 1000 for wait in asked.environment["WORKLOADS_MS"].split(",")]
 
 
-def holds(asked: Requests, once_s: float, twice_s: float) -> bool:
-    text = json.loads(asked.asks[0].content or b"")["text"]
+def holds(asked: Attempt, once_s: float, twice_s: float) -> bool:
+    text = json.loads(asked.requests[0].content or b"")["text"]
 
     def answer(count: int, took_s: float) -> Answer:
         return Answer(200, "application/json", json.dumps({"texts": [text] * count}).encode(), took_s)

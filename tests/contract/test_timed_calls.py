@@ -6,18 +6,11 @@ from typing import Any
 
 import pytest
 
-from httpdyno.judge.conformance import HONEST
+from httpdyno.judge.conformance import HONEST, Attempt
 from httpdyno.judge.lines import read_harness_line
-from httpdyno.judge.validity import RULES
-from httpdyno.lab.client_trial import CRAWL
-from httpdyno.lab.engine import Engine
-from httpdyno.lab.executor import LocalExecutor
-from httpdyno.lab.interruption import Interruption
-from httpdyno.lab.observer import KeptOutput
-from httpdyno.lab.room import Pinning
-from httpdyno.lab.scratch import ScratchFile
-from httpdyno.model import Condition, Counters, TrialPlan
-from httpdyno.subjects.build import Build, BuildOutcome
+from httpdyno.lab.conformance import CaseRunner
+from httpdyno.model import Counters
+from httpdyno.subjects.build import Build
 
 Timed = Callable[..., tuple[str, Counters]]
 
@@ -29,25 +22,17 @@ AT_ONCE = 5
 
 
 @pytest.fixture
-def timed(engine: Engine, build: Build) -> Timed:
+def timed(runner: CaseRunner) -> Timed:
     """Let the client time a URL in a room; return its output, and the origin's counts."""
-    if not build.subject.capabilities.harness:
+    if not runner.build.subject.capabilities.harness:
         pytest.skip("it does not claim to time its own calls")
 
     def run(
         url: str, *, web: str = "plain", concurrency: int = 1, harness: str = "timeit", **settings: Any
     ) -> tuple[str, Counters]:
-        output = KeptOutput()
-        with ScratchFile() as urls:
-            urls.file.write(f"\n{url}\n".encode())
-            urls.file.flush()
-            workload = replace(HONEST, urls=urls.path, harness=harness, **settings)
-            condition = Condition("contract", web, workload, concurrency=concurrency, deadline_s=HANG_S)
-            plan = TrialPlan(0, 0, 0, build.subject, condition)
-            builds = {build.subject.id: BuildOutcome(build.subject, build)}
-            executor = LocalExecutor(engine, Pinning(), Interruption(), output, builds, urls=urls)
-            judged = executor.run(plan, CRAWL, RULES)
-        return output.text, judged.trial.counters
+        workload = replace(HONEST, harness=harness, **settings)
+        seen = runner.observe(Attempt(["", url], "", web, workload, concurrency, deadline_s=HANG_S))
+        return seen.output, seen.trial.counters
 
     return run
 
@@ -78,7 +63,7 @@ def test_calls_of_a_loop_are_in_flight_together(timed: Timed, build: Build) -> N
     check_calls(printed, counters, length=13, at_once=AT_ONCE, keepalive=keepalive)
 
 
-def test_content_that_is_not_what_was_asked_for_ends_it(timed: Timed) -> None:
+def test_unexpected_content_ends_it(timed: Timed) -> None:
     printed, counters = timed("http://timed.test/plain", check="json")
     calls = read_harness_line(printed)
     assert (calls.outcome, calls.calls, calls.runs_ns) == ("CheckFailed", 1, ())
@@ -95,7 +80,7 @@ def test_a_stall_ends_it_by_the_timeout(timed: Timed) -> None:
 
 
 @pytest.mark.parametrize("line", ["", "two words"])
-def test_what_is_no_url_has_the_name_of_that_error(timed: Timed, line: str) -> None:
+def test_an_invalid_url_has_an_error_name(timed: Timed, line: str) -> None:
     printed, counters = timed(line)
     calls = read_harness_line(printed)
     assert not calls.is_ok

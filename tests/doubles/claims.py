@@ -3,10 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import polars as pl
-
-from httpdyno.judge import JudgedTrial, trial_not_run
-from httpdyno.judge.conformance import Answer, Answered, ClientCase, Crawled, Requests, ServerCase, judge_cases
+from httpdyno.judge import trial_not_run
+from httpdyno.judge.conformance import Answer, Attempt, Case, Observation, judge_cases
 from httpdyno.model import (
     CaseOutcome,
     CaseResult,
@@ -34,27 +32,28 @@ def require_claims(subject: Subject, results: Sequence[CaseResult]) -> None:
 
 
 def conclude_client(
-    subject: Subject, case: ClientCase, codes: Mapping[str, str], counters: Counters, timed: TimedCalls | None = None
+    subject: Subject, case: Case, codes: Mapping[str, str], counters: Counters, timed: TimedCalls | None = None
 ) -> CaseResult:
     """Judge a case of a client that printed these codes, or timed its calls, with these counters of the origin."""
     planned = TrialPlan(0, 0, 0, subject, Condition("contract", "plain", Workload(())))
     trial = replace(trial_not_run(planned, Outcome.OK, None), counters=counters)
     output = "".join(f"{url},{code},x,x,x\n" for url, code in codes.items())
-    (asked,) = case.stimulus.attempts
-    (result,) = judge_cases(subject, [case], _Shown(asked, output, JudgedTrial(trial, pl.DataFrame()), timed=timed))
+    (attempt,) = case.stimulus.attempts
+    (result,) = judge_cases(subject, [case], _Shown(attempt, trial, output, timed=timed))
     return result
 
 
 @dataclass(frozen=True)
-class _Shown(Crawled):
+class _Shown(Observation):
     timed: TimedCalls | None = None  # type: ignore[assignment]  # given here, and read from the output elsewhere
 
 
 def conclude_server(
-    subject: Subject, case: ServerCase, answers: Sequence[Answer] | None, asked: Requests | None = None
+    subject: Subject, case: Case, answers: Sequence[Answer], attempt: Attempt | None = None
 ) -> CaseResult:
-    """Judge a case of a server that gave these answers; ``asked`` is the attempt, None: the first."""
+    """Judge a case of a server that gave these answers; None as the attempt is the first."""
     planned = TrialPlan(0, 0, 0, subject, Condition("contract", "", Workload(())))
-    seen = Answered(asked or case.stimulus.attempts[0], answers, trial_not_run(planned, Outcome.OK, None))
+    trial = trial_not_run(planned, Outcome.OK, None)
+    seen = Observation(attempt or case.stimulus.attempts[0], trial, answers=answers)
     (result,) = judge_cases(subject, [case], seen)
     return result

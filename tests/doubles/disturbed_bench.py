@@ -18,7 +18,7 @@ DISTURBED: Final[dict[str, Any]] = {"cpus": (_ENGINE, replace(_SUBJECT, busy_ns=
 BUSY_ORIGIN: Final[dict[str, Any]] = {"cpus": (replace(_ENGINE, busy_ns=10 * S), _SUBJECT)}
 """The origin's CPU had no headroom: the subject's CPU time is valid."""
 _CLIENTS: Final = (
-    # Right answers a second, ms of CPU time a right answer, concurrency.
+    # Right answers a second, ms of CPU time per right answer, concurrency.
     (REQWEST, "Rust", "reqwest", 234.0, 1.63, 150),
     (NODE, "Node.js", "reqwest (Rust)", 192.0, 1.86, 125),
     ("bun-fetch", "Bun", "fetch", 77.2, 2.41, 50),

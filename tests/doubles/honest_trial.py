@@ -1,9 +1,10 @@
 """A trial that meets every rule of validity, and functions that break one."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from httpdyno.judge.validity import RULES, Finding, findings
-from httpdyno.model import Counters, CpuTime, LinesSummary, Outcome, Tally, ThroughputPoint, Trial, figures_of
+from httpdyno.judge.validity import RULES, Finding, Rule, findings, with_validity
+from httpdyno.model import Counters, CpuTime, LinesSummary, Outcome, Tally, ThroughputPoint, Trial, Validity, figures_of
 
 MS = 1_000_000
 S = 1000 * MS
@@ -76,3 +77,9 @@ def paced(*answers: int, **summary: object) -> Trial:
 
 def bins(*answers: int) -> tuple[ThroughputPoint, ...]:
     return tuple(ThroughputPoint((number + 1) * BIN, count) for number, count in enumerate(answers))
+
+
+def judge_validity(trial: Trial, rules: Sequence[Rule]) -> tuple[Validity | None, str | None]:
+    """Return the validity of a trial by these rules, and the reason."""
+    judged = with_validity(trial, rules)
+    return judged.validity, judged.validity_reason

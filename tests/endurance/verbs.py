@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from endurance.victims import PARTS, Part
+from httpdyno.lab.conformance import write_proof
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.proof import write_proof
 from httpdyno.subjects.build import build_place
 from httpdyno.subjects.catalogue import read_subject
 

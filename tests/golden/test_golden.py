@@ -15,8 +15,8 @@ from jsonschema import Draft202012Validator
 
 from doubles.capacity import Simulated, capacity_trials
 from doubles.cost import cost_trial, tool_trial
-from doubles.loads import judge_load
 from httpdyno.experiments.capacity.axes import Axes
+from httpdyno.experiments.load.records import load_trial
 from httpdyno.experiments.registry import definition_of, experiment_names, figure_records
 from httpdyno.model import Outcome, Table, Trial, Verdict
 from httpdyno.published import Circumstances, published_table, side_by_side
@@ -112,7 +112,7 @@ def loads() -> tuple[Trial, ...]:
     reports = HERE.parent / "fixtures" / "load-reports"
     names = ("closed", "open")
     return tuple(
-        judge_load(
+        load_trial(
             number, json.loads((reports / f"{name}.json").read_text(encoding="utf-8")), target="http://a.example/"
         )
         for number, name in enumerate(names)

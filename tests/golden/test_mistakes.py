@@ -35,7 +35,17 @@ MISTAKES = {
     "port-in-use": ["origin", "--web", "plain", "--port", "PORT"],
     "metric": ["compare", "run", "--fail-if", "rightPerSek < -5%"],
     "fail-if": ["compare", "run", "--fail-if", "right_per_s << 5"],
+    "stages-of-a-load": ["load", "http://a.example/", "--stages", "0..1000/30s,1000"],
     "fail-if-of-a-load": ["load", "http://a.example/", "--fail-if", "p99 >> 5ms"],
+    "unix-socket": ["load", "http://a.example/", "--unix-socket", "empty.txt"],
+    "placeholder-of-a-load": ["load", "http://a.example/{{usr}}", "--data", "users.csv"],
+    "placeholder-in-the-host": ["load", "http://{{user}}.example/", "--data", "users.csv"],
+    "data-ragged": ["load", "http://a.example/{{user}}", "--data", "ragged.csv"],
+    "data-unused": ["load", "http://a.example/", "--data", "users.csv"],
+    "data-in-a-header": ["load", "http://a.example/", "--header", "X-User: {{note}}", "--data", "users.csv"],
+    "label-of-a-load": ["load", "--requests-file", "mixed.jsonl", "--fail-if", "hom.p99 > 5ms"],
+    "label-of-no-request": ["load", "http://a.example/", "--fail-if", "cart.p99 > 5ms"],
+    "weight": ["load", "--requests-file", "weightless.jsonl"],
     "web-broken": ["try", "go-net-http", "--web", "broken.toml"],
     "web-broken-of-the-engine": ["origin", "--web", "broken.toml"],
     "web-broken-as-an-argument": ["urls", "broken.toml"],
@@ -64,6 +74,10 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "binary").write_bytes(b"\x7fELF\x02\x01\x01\x00\x00\n")
     (tmp_path / "garbage.txt").write_text("two words\n!!!\n???\nftp://a.example/\nhttps://\nword\n<html>\n", "utf-8")
     (tmp_path / "broken.toml").write_text('name = "mine"\nseed = one\n', encoding="utf-8")
+    (tmp_path / "users.csv").write_text('user,note\nanna,"two\nlines"\n', encoding="utf-8")
+    (tmp_path / "ragged.csv").write_text("user,note\nanna\n", encoding="utf-8")
+    (tmp_path / "mixed.jsonl").write_text('{"url": "http://a.example/", "label": "home"}\n', encoding="utf-8")
+    (tmp_path / "weightless.jsonl").write_text('{"url": "http://a.example/", "weight": 0}\n', encoding="utf-8")
     (tmp_path / "run").symlink_to(HERE / "run-of-version-1")
     return tmp_path
 

@@ -35,6 +35,6 @@ def test_a_client_reaches_as_far_as_its_link(httpdyno: Command, tmp_path: Path) 
     assert [point.x for point in found.points] == list(CARRIES)
     for point in found.points:
         assert point.fails_from_bytes is not None, "what no link carries needs no trial"
-        assert (point.size_bytes, point.doubtful) == (CARRIES[point.x], False)
+        assert (point.held, point.doubtful) == (CARRIES[point.x], False)
     assert found.trials == len(trials)
     assert "largest size at which 50 requests a second are held" in ended.out

@@ -8,9 +8,10 @@ import pytest
 
 from doubles.command_line import Command
 from doubles.in_process import in_process
-from httpdyno.cli.output import report_of
+from httpdyno.experiments.registry import definition_of
 from httpdyno.judge.limit import ceiling_words
 from httpdyno.model import CEILING_TRIAL, CeilingLimit, Purpose, Trial
+from httpdyno.runs.showing import build_report
 from httpdyno.store import open_run
 
 
@@ -47,7 +48,7 @@ def test_the_ceiling_is_asked_for_once_and_ranked_with_nobody(here: Command, tmp
     # Such a short trial does not show the limit of the fetcher; on a slow machine it may last long enough.
     (row,) = here("report", folder.name, "--format", "json").rows
     (known,) = {trial.ceiling_per_s for trial in run.records()}
-    page = repr(report_of(run))
+    page = repr(build_report(run, definition_of("bench")))
     assert "native, for the web's ceiling" in page
     if known is None:
         assert (row["ceiling_per_s"], row["ceiling_limit"]) == (None, None)

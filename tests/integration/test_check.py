@@ -23,7 +23,7 @@ def test_a_client_that_keeps_the_contract(httpdyno: Command) -> None:
     assert "to change" not in ended.out
 
 
-def test_a_client_that_asks_nobody_is_told_what_to_change(httpdyno: Command, make_subject: MakeSubject) -> None:
+def test_changes_are_named_for_a_client_that_sends_no_request(httpdyno: Command, make_subject: MakeSubject) -> None:
     folder = make_subject("made-up")
     ended = httpdyno("subjects", "check", str(folder))
     assert ended.code == 1, ended.err
@@ -38,7 +38,7 @@ def test_a_client_that_asks_nobody_is_told_what_to_change(httpdyno: Command, mak
     assert found["REQUEST_TIMEOUT"][1].startswith("gave up https://stall-headers.test/ after 0.00 s, with REQUEST")
 
 
-def test_a_client_whose_lines_are_no_rows_is_told_which(httpdyno: Command, make_subject: MakeSubject) -> None:
+def test_lines_that_are_no_rows_are_named(httpdyno: Command, make_subject: MakeSubject) -> None:
     ended = httpdyno("subjects", "check", f"{make_subject('greeter', GARBAGE)}/../greeter")
     assert ended.code == 1, ended.err
     assert "FAILED  greeter: honest answers: garbage: " in ended.out
@@ -49,4 +49,4 @@ def test_a_client_whose_lines_are_no_rows_is_told_which(httpdyno: Command, make_
 def test_a_server_is_refused(httpdyno: Command) -> None:
     ended = httpdyno("subjects", "check", "nginx")
     assert (ended.code, ended.out) == (2, "")
-    assert "nginx is a server; this takes a client" in ended.err
+    assert "nginx is a server; name a client" in ended.err

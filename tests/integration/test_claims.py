@@ -8,7 +8,7 @@ import pytest
 from conftest import TESTS, MakeSubject
 from doubles.command_line import Command
 from httpdyno.lab import conformance
-from httpdyno.lab.conformance import Room, results_of, try_claims
+from httpdyno.lab.conformance import CaseRunner, results_of, try_claims
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
@@ -40,18 +40,18 @@ def test_a_broken_claim_is_a_row_without_figures_and_the_others_go_on(crawl: Com
     assert verdicts["boaster"] == "unavailable"
     assert {row["subject"]: row["totalUrls"] for row in ended.rows} == {"native": 40, "boaster": None}
     said = (
-        "httpdyno: boaster: not measured, for it claims what it does not do: keepalive on: claimed, does not work; "
+        "httpdyno: boaster: not measured: claims that do not hold: keepalive on: claimed, does not work; "
         "look closer with: httpdyno subjects probe boaster"
     )
     assert said in ended.err.splitlines()
     # A build is probed once.
-    assert "proving the claims of subjects" in ended.err
+    assert "testing the claims of subjects" in ended.err
     again = crawl()
     assert "probing" not in again.err
     assert said in again.err.splitlines()
 
 
-def test_a_client_that_never_answers_is_asked_once_and_what_it_did_not_answer_is_named(
+def test_a_client_that_never_answers_is_tried_once_and_its_unanswered_urls_are_named(
     engine: Engine, make_subject: MakeSubject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The time does not matter: it would never answer.
@@ -65,11 +65,11 @@ def test_a_client_that_never_answers_is_asked_once_and_what_it_did_not_answer_is
     with Interruption() as interruption:
         built = build_subjects([subject], tmp_path / "cache")["silent"]
         assert built.build is not None
-        results = results_of(list(try_claims(Room(engine, built.build, Pinning(), interruption))))
+        results = results_of(list(try_claims(CaseRunner(engine, built.build, Pinning(), interruption))))
     named = ", ".join(f"https://probe.example/bytes/{length}" for length in (101, 102, 103))
     assert [str(result) for result in results if result.claimed] == [
         f"keepalive on: claimed, does not work, no answer to {named} and 5 more within 1 s",
-        "check json: claimed, does not work, not tried, for it did not answer before",
+        "check json: claimed, does not work, not tried: it did not answer in an earlier case",
     ]
     assert len(results) == 6
     assert len(rooms) == 1

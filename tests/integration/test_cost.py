@@ -9,8 +9,8 @@ from conftest import MakeSubject
 from doubles.command_line import Command
 from doubles.in_process import in_process
 from httpdyno.experiments.cost.judge import CostSummary, RequestClock
+from httpdyno.lab.conformance import write_proof
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.proof import write_proof
 from httpdyno.store import open_run
 from httpdyno.subjects.build import build_place
 from httpdyno.subjects.cache import program_path

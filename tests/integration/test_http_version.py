@@ -20,7 +20,7 @@ def test_all_requests_are_of_the_version_that_was_asked_for(httpdyno: Command, t
     rows = {row["subject"]: row for row in both.rows}
     # It was not built: that would need a package index.
     assert rows["python-urllib3"]["verdict"] == "unavailable"
-    assert "python-urllib3: not measured: it cannot be set to HTTP/2: it claims HTTP/1.1 alone" in both.err
+    assert "python-urllib3: not measured: it cannot be set to HTTP/2: it claims only HTTP/1.1" in both.err
     older = httpdyno("try", "native", "--http-version", "1.1", *given)
     assert older.code == 0, older.err
     for row, share, version in ((rows["native"], 1.0, "2"), (older.rows[0], 0.0, "1.1")):

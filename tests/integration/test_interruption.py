@@ -176,7 +176,9 @@ def test_what_had_ended_of_a_try_is_kept_when_it_is_stopped(
     assert ended.code == 130
     assert "sleeps: interrupted: 1 of 5 URLs had ended\n" in ended.err
     (folder,) = (tmp_path / "runs").iterdir()
-    assert f"run: runs/{folder.name} (partial); go on with: httpdyno bench --resume runs/{folder.name}\n" in ended.err
+    assert (
+        f"run: runs/{folder.name} (partial); continue with: httpdyno bench --resume runs/{folder.name}\n" in ended.err
+    )
     run = open_run(folder)
     assert (run.manifest.state, [trial.outcome for trial in run.records()]) == ("partial", ["interrupted"])
     assert run.samples().collect()["line"].drop_nulls().to_list() == [1]

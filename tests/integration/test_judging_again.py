@@ -71,7 +71,7 @@ def test_one_altered_row_changes_one_verdict(here: Command, tmp_path: Path) -> N
     assert open_run(folder).records()[1].tally == open_run(folder).records()[0].tally
 
     written = here("judge", "--write")
-    assert written.err.splitlines()[-1].endswith("1 changed; the run has the new records")
+    assert written.err.splitlines()[-1].endswith("1 changed; the run now has the new records")
     first, second = open_run(folder).records()
     assert first.tally is not None
     assert second.tally is not None

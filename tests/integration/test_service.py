@@ -10,8 +10,8 @@ import pytest
 from doubles.command_line import Command
 from doubles.in_process import in_process
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
+from httpdyno.lab.conformance import write_proof
 from httpdyno.lab.engine import Engine
-from httpdyno.lab.proof import write_proof
 from httpdyno.store import open_run
 from httpdyno.subjects.build import build_place, find_build
 from httpdyno.subjects.cache import cache_folder

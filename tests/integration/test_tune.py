@@ -72,7 +72,7 @@ def test_a_search_that_is_stopped_keeps_its_trials_and_says_so(
 
     assert ended.code == 130
     assert "the search was interrupted: its result is not saved" in ended.err
-    assert re.search(r"run: runs/\S+-tune \(partial\); go on with: httpdyno tune --resume runs/", ended.err)
+    assert re.search(r"run: runs/\S+-tune \(partial\); continue with: httpdyno tune --resume runs/", ended.err)
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)
     assert run.manifest.state == "partial"

@@ -27,7 +27,7 @@ def test_what_cannot_be_is_refused_in_one_line(here: Command) -> None:
         (["--case", "stal"], "did you mean 'stall'"),
         (["--duration", "10ms"], "too short"),
         (["--format", "xml"], "--format: 'xml' is unknown"),
-        (["--tool", "go-net-http"], "this takes a tool"),
+        (["--tool", "go-net-http"], "name a tool"),
     ):
         ended = here("verify-generator", *options)
         assert (ended.code, ended.out) == (2, ""), options

@@ -38,7 +38,7 @@ def test_verbs_that_choose_no_version_of_http_are_named() -> None:
         name for name, command in all_commands().items() if "http_version" in {one.name for one in command.params}
     }
     assert having == {"bench", "try", "tune"}
-    assert "`--http-version` is `bench`'s, `try`'s and `tune`'s" in text_of("limitations.md")
+    assert "Only `bench`, `try` and `tune` have `--http-version`" in text_of("limitations.md")
 
 
 def test_the_guide_says_how_many_trials_are_too_many() -> None:

@@ -77,8 +77,8 @@ CASE: Final = Case(
     name="codec",
     title="The codec",
     setting=(
-        "Nanoseconds for a head, or a chunk. Looked up: with the fields that decide about framing, host and "
-        "connection, which dyno-http has found when it returns. Ratios are httparse's time by ours."
+        "Nanoseconds for a head, or a chunk. Looked up: with the fields of framing, host and connection, which "
+        "dyno-http always returns. Ratios are the time of httparse divided by that of dyno-http."
     ),
     columns=tuple(Column(name, name, 1) for name in (*_HEADS, *_CHUNKS)),
     targets=(

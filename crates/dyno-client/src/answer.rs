@@ -1,4 +1,4 @@
-//! An answer as it is received, in any version of HTTP.
+//! An answer while it is received, in any version of HTTP.
 
 use std::task::{Context, Poll};
 use std::time::Instant;
@@ -12,14 +12,14 @@ use crate::failure::Failure;
 pub struct AnswerHead<'a> {
     /// The status code.
     pub status: u16,
-    /// The version it came in.
+    /// The version of HTTP.
     pub version: HttpVersion,
-    /// Length from `Content-Length`, where the head was parsed for it.
+    /// Value of `Content-Length`, if the parser has read it.
     pub(crate) content_length: Option<u64>,
     pub(crate) fields: Fields<'a>,
 }
 
-/// The fields of an answer as they lie in memory.
+/// Header fields of an answer, as stored in memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fields<'a> {
     Lines(dyno_http::Fields<'a>),
@@ -27,7 +27,7 @@ pub(crate) enum Fields<'a> {
 }
 
 impl<'a> AnswerHead<'a> {
-    /// Returns the length from `Content-Length`, in an answer to HEAD too.
+    /// Returns the value of `Content-Length`, also in an answer to HEAD.
     #[must_use]
     pub fn content_length(&self) -> Option<u64> {
         let Fields::Map(map) = self.fields else {
@@ -37,7 +37,7 @@ impl<'a> AnswerHead<'a> {
         value.to_str().ok()?.parse().ok()
     }
 
-    /// Value of the first field with this name, whatever its case.
+    /// Value of the first field with this name, in any case.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
         match self.fields {
@@ -59,41 +59,42 @@ impl<'a> AnswerHead<'a> {
     }
 }
 
-/// Takes an answer as it comes.
+/// Receiver of an answer.
 pub trait Receive {
-    /// The head of the final answer; interim ones never come here.
+    /// Receives the head of the final answer; interim answers are not passed on.
     ///
     /// # Errors
     ///
-    /// A failure of the taker's, which ends the exchange.
+    /// A failure of the receiver, which ends the exchange.
     fn head(&mut self, head: &AnswerHead<'_>) -> Result<(), Failure>;
 
-    /// A piece of content as it lies on the wire: content codings are not decoded.
+    /// Receives a piece of content as transferred: content codings are not decoded.
     ///
     /// # Errors
     ///
-    /// As [`Receive::head`].
+    /// See [`Receive::head`].
     fn content(&mut self, bytes: &[u8]) -> Result<(), Failure>;
 
-    /// Works on the content that it was given, for as long as one task may have the thread. No more comes before it is ready.
+    /// Processes the received content, for as long as one task may occupy the thread. No further content is passed
+    /// before it returns ready.
     ///
     /// # Errors
     ///
-    /// As [`Receive::head`].
+    /// See [`Receive::head`].
     #[inline]
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         Poll::Ready(Ok(()))
     }
 }
 
-/// An exchange that brought a whole answer.
+/// Times of a completed exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchanged {
-    /// Just before the first byte of the request went out.
+    /// Just before the first byte of the request was sent.
     pub sent: Instant,
-    /// When the first byte of the answer was there.
+    /// When the first byte of the answer had arrived.
     pub first_byte: Instant,
-    /// When its last byte was.
+    /// When the last byte of the answer had arrived.
     pub end: Instant,
     /// Whether the connection can carry another exchange.
     pub reusable: bool,

@@ -1,43 +1,45 @@
-//! A TCP connection to one address, or to the first of several that answers.
+//! Opens a TCP connection to one address, or to the first of several that answers.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::sleep_until;
 
 use crate::failure::Failure;
 use crate::link::{Link, Reach, Traffic, Wire};
 use crate::resolve::{Family, Lookup, Race, Step};
+use crate::sockets::Sockets;
 
-/// Connects; what is written later goes out at once.
+/// Connects to an address, or to the Unix socket in its place.
 ///
 /// # Errors
 ///
-/// The error of the system, by its name. The caller sets the timeout.
-pub async fn tcp(address: SocketAddr, traffic: Arc<Traffic>) -> Result<Wire, Failure> {
+/// The system's error as a failure. The caller sets the timeout.
+pub async fn tcp(
+    sockets: Arc<Sockets>,
+    address: SocketAddr,
+    traffic: Arc<Traffic>,
+) -> Result<Wire, Failure> {
     let begun = Instant::now();
-    let stream = TcpStream::connect(address)
-        .await
-        .map_err(|error| Failure::from_io(&error))?;
+    let stream = sockets.connect(address).await;
+    let stream = stream.map_err(|error| Failure::from_io(&error))?;
     let reach = Reach {
         address: address.ip(),
         round_trip: begun.elapsed(),
     };
-    // A connection that has gone already says so at the first exchange.
-    drop(stream.set_nodelay(true));
     Ok(Wire::new(stream, Link::new(reach, traffic)))
 }
 
-/// Connects to the addresses of a name as they become known (RFC 8305); the first connection that succeeds is returned. `before` is
-/// called ahead of each attempt, and may refuse the address.
+/// Connects to the addresses of a name as they become known (RFC 8305); returns the first connection that succeeds.
+/// `before` is called before each attempt, and may refuse the address.
 ///
 /// # Errors
 ///
-/// Why no address could be reached.
+/// The reason why no address could be reached.
 pub async fn race(
+    sockets: &Arc<Sockets>,
     lookup: &Lookup,
     port: u16,
     traffic: &Arc<Traffic>,
@@ -54,7 +56,10 @@ pub async fn race(
         let until = match race.step(now) {
             Step::Connect(address) => {
                 match before(address.ip()) {
-                    Ok(()) => drop(attempts.spawn_local(tcp(address, traffic.clone()))),
+                    Ok(()) => {
+                        let attempt = tcp(sockets.clone(), address, traffic.clone());
+                        attempts.spawn_local(attempt);
+                    }
                     Err(refused) => race.failed(refused),
                 }
                 continue;
@@ -71,7 +76,7 @@ pub async fn race(
         tokio::select! {
             biased;
             Some(ended) = attempts.join_next() => match ended {
-                // Those still under way end with the set.
+                // Dropping the set cancels the remaining attempts.
                 Ok(Ok(wire)) => return Ok(wire),
                 Ok(Err(failure)) => race.failed(failure),
                 Err(_) => race.failed(Failure::Io(std::io::ErrorKind::Other)),
@@ -82,11 +87,11 @@ pub async fn race(
     }
 }
 
-/// Waits for a connection and reports whether it succeeded, also when the caller gives it up: then it failed.
+/// Waits for a connection and reports whether it succeeded; if the caller cancels the wait, it reports a failure.
 ///
 /// # Errors
 ///
-/// Those of `opening`.
+/// Errors of `opening`.
 pub async fn counted<T>(
     opening: impl Future<Output = Result<T, Failure>>,
     ended: impl FnMut(bool),

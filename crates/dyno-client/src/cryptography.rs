@@ -1,4 +1,5 @@
-//! The cryptography of a client: aws-lc, its algorithms ordered for many short connections, with randomness from the kernel.
+//! The cryptography of a client: aws-lc, with its algorithms ordered for many short connections, and random numbers
+//! from the kernel.
 
 use aws_lc_rs::agreement::{PrivateKey, PublicKey, UnparsedPublicKey, X25519, agree};
 use rustls::crypto::{
@@ -9,9 +10,9 @@ use rustls::{CipherSuite, Error, NamedGroup, PeerMisbehaved, SupportedCipherSuit
 
 /// Ciphers, key exchanges and random numbers of all handshakes.
 ///
-/// AES-128 with SHA-256 stands first: it is half of the cost of AES-256 with SHA-384, which has no instructions of its own on
-/// most processors, and a handshake hashes more than it encrypts. Keys come from the kernel: the generator of aws-lc is
-/// seeded with the jitter of the processor, which takes a process that begins to speak TLS a tenth of a second.
+/// AES-128 with SHA-256 is preferred: it costs half of AES-256 with SHA-384, for which most processors have no
+/// instructions, and a handshake hashes more than it encrypts. Random numbers come from the kernel, because the
+/// generator of aws-lc is seeded from the jitter of the processor, which takes a tenth of a second in each new process.
 pub(crate) fn provider() -> CryptoProvider {
     let mut provider = provided::default_provider();
     provider.cipher_suites.sort_by_key(|suite| !is_light(suite));
@@ -33,7 +34,7 @@ fn is_light(suite: &SupportedCipherSuite) -> bool {
     )
 }
 
-/// The randomness of the kernel.
+/// Random numbers of the kernel.
 #[derive(Debug)]
 pub(crate) struct KernelRandom;
 
@@ -52,11 +53,11 @@ impl SecureRandom for KernelRandom {
     }
 }
 
-/// Key exchange over curve 25519.
+/// Key exchange on curve 25519.
 #[derive(Debug)]
 struct Curve;
 
-/// One such exchange, half done.
+/// A key exchange that waits for the peer's key.
 struct Half {
     private: PrivateKey,
     public: PublicKey,
@@ -66,7 +67,7 @@ impl SupportedKxGroup for Curve {
     fn start(&self) -> Result<Box<dyn ActiveKeyExchange>, Error> {
         let mut key = [0; 32];
         KernelRandom.fill(&mut key)?;
-        // Any 32 bytes are a key (RFC 7748, section 5).
+        // Any 32 bytes are a valid key (RFC 7748, section 5).
         let refused = || Error::General("a key was refused".into());
         let private = PrivateKey::from_private_key(&X25519, &key).map_err(|_| refused())?;
         let public = private.compute_public_key().map_err(|_| refused())?;

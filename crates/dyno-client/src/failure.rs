@@ -1,11 +1,58 @@
-//! Failures of a request, each with a name that is counted and printed.
+//! Failures of a request; reports and rows use their names.
 
 use std::io;
 
-use rustls::CertificateError;
+use rustls::{AlertDescription, CertificateError};
 use thiserror::Error;
 
-/// The reason of a missing or incomplete answer.
+macro_rules! alerts {
+    ($($alert:ident $name:literal,)*) => {
+        /// Alerts, with their names in the registry of TLS.
+        const ALERTS: &[(AlertDescription, &str)] =
+            &[$((AlertDescription::$alert, concat!("TlsAlert: ", $name))),*];
+    };
+}
+
+alerts! {
+    CloseNotify "close_notify",
+    UnexpectedMessage "unexpected_message",
+    BadRecordMac "bad_record_mac",
+    RecordOverflow "record_overflow",
+    HandshakeFailure "handshake_failure",
+    BadCertificate "bad_certificate",
+    UnsupportedCertificate "unsupported_certificate",
+    CertificateRevoked "certificate_revoked",
+    CertificateExpired "certificate_expired",
+    CertificateUnknown "certificate_unknown",
+    IllegalParameter "illegal_parameter",
+    UnknownCA "unknown_ca",
+    AccessDenied "access_denied",
+    DecodeError "decode_error",
+    DecryptError "decrypt_error",
+    ProtocolVersion "protocol_version",
+    InsufficientSecurity "insufficient_security",
+    InternalError "internal_error",
+    InappropriateFallback "inappropriate_fallback",
+    UserCanceled "user_canceled",
+    NoRenegotiation "no_renegotiation",
+    MissingExtension "missing_extension",
+    UnsupportedExtension "unsupported_extension",
+    UnrecognisedName "unrecognized_name",
+    BadCertificateStatusResponse "bad_certificate_status_response",
+    UnknownPSKIdentity "unknown_psk_identity",
+    CertificateRequired "certificate_required",
+}
+
+/// The alert in an error that came through the h2 crate, which keeps only the text of it.
+fn alert(error: &io::Error) -> Option<AlertDescription> {
+    let text = error.to_string();
+    let known = ALERTS.iter().map(|(alert, _)| *alert);
+    known
+        .into_iter()
+        .find(|alert| text == rustls::Error::AlertReceived(*alert).to_string())
+}
+
+/// Reason for a missing or incomplete answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum Failure {
@@ -15,16 +62,16 @@ pub enum Failure {
     /// The name server failed.
     #[error("the resolver failed")]
     ResolverFailed,
-    /// No answer to the question for the name.
+    /// The name server did not answer.
     #[error("the resolver did not answer in time")]
     ResolveTimeout,
-    /// The port is not open.
+    /// The port is closed.
     #[error("the connection was refused")]
     ConnectionRefused,
-    /// No answer to the attempt to connect.
+    /// The peer did not answer the attempt to connect.
     #[error("no connection in time")]
     ConnectTimeout,
-    /// No way to the address.
+    /// No route to the address.
     #[error("the network or the host cannot be reached")]
     NetworkUnreachable,
     /// The peer reset the connection.
@@ -35,38 +82,38 @@ pub enum Failure {
     TlsTimeout,
     /// The peer ended the handshake with an alert.
     #[error("the peer sent a TLS alert")]
-    TlsAlert,
-    /// The peer sent bytes that are not TLS, or break its rules.
-    #[error("TLS was not spoken as it should be")]
+    TlsAlert(AlertDescription),
+    /// The peer sent bytes that violate TLS.
+    #[error("the peer violated TLS")]
     TlsProtocol,
-    /// The certificate's time is over.
+    /// The certificate has expired.
     #[error("the certificate has expired")]
     CertificateExpired,
-    /// The certificate's time has not come.
+    /// The certificate is not valid yet.
     #[error("the certificate is not valid yet")]
     CertificateNotYetValid,
-    /// The certificate is another host's.
+    /// The certificate is for another host.
     #[error("the certificate is not for this host")]
     CertificateWrongName,
     /// The certificate is not signed by a trusted authority.
     #[error("the certificate is not signed by a trusted authority")]
     CertificateUntrusted,
-    /// Anything else about the certificate.
+    /// Another fault of the certificate.
     #[error("the certificate is not valid")]
     CertificateInvalid,
-    /// The caller requires HTTP/2, and the server did not agree to it.
+    /// The caller requires HTTP/2, and the server did not negotiate it.
     #[error("the server does not offer HTTP/2")]
     Http2NotOffered,
-    /// The connection ended before any of the answer came.
+    /// The connection ended before the first byte of the answer.
     #[error("the connection was closed before an answer")]
     ClosedBeforeAnswer,
     /// The head of the answer is not HTTP.
     #[error("malformed head: {0}")]
     MalformedHead(dyno_http::Error),
-    /// The head of the answer is longer, or has more fields, than is accepted.
+    /// The head of the answer is too long, or has too many fields.
     #[error("the head is too long")]
     HeadTooLong,
-    /// More interim answers than are accepted.
+    /// Too many interim answers.
     #[error("too many interim answers")]
     InterimFlood,
     /// The head of the answer did not come in time.
@@ -78,52 +125,52 @@ pub enum Failure {
     /// The framing of the content is not HTTP.
     #[error("malformed framing of the content: {0}")]
     MalformedBody(dyno_http::Error),
-    /// The connection ended within the answer.
-    #[error("the connection ended within the answer")]
+    /// The connection ended before the end of the answer.
+    #[error("the connection ended before the end of the answer")]
     BodyCutShort,
-    /// The peer reset the stream of HTTP/2.
+    /// The peer reset the HTTP/2 stream.
     #[error("the stream was reset")]
     StreamReset,
-    /// The peer took no further streams of the connection.
-    #[error("the connection takes no further streams")]
+    /// The peer accepted no further streams on the connection.
+    #[error("the connection accepts no further streams")]
     GoAway,
-    /// The peer broke the rules of HTTP/2.
-    #[error("HTTP/2 was not spoken as it should be")]
+    /// The peer violated HTTP/2.
+    #[error("the peer violated HTTP/2")]
     Http2Protocol,
-    /// More content than is accepted.
-    #[error("more content than is accepted")]
+    /// The content is longer than the limit.
+    #[error("the content is longer than the limit")]
     ContentTooLong,
     /// The content cannot be decoded.
     #[error("the content cannot be decoded")]
     MalformedCoding,
-    /// More redirects than are followed.
+    /// More redirects than the limit.
     #[error("too many redirects")]
     TooManyRedirects,
-    /// A redirect without a usable location.
-    #[error("a redirect to nowhere")]
+    /// A redirect without a valid location.
+    #[error("a redirect without a valid location")]
     InvalidRedirect,
     /// A redirect from a public host into a private network.
     #[error("a redirect from a public host to a private address")]
     PrivateRedirect,
-    /// Not a URL.
+    /// The line is not a URL.
     #[error("not a URL")]
     InvalidUrl,
-    /// A URL of a scheme other than http and https.
-    #[error("a scheme other than http and https")]
+    /// The scheme of the URL is neither http nor https.
+    #[error("the scheme is neither http nor https")]
     UnsupportedScheme,
-    /// This process, or the machine, has no further descriptors.
+    /// This process, or the machine, cannot open further files.
     #[error("too many open files")]
     TooManyOpenFiles,
-    /// All local ports towards the server are taken, mostly by connections just closed.
+    /// All local ports to the server are in use, usually by connections in `TIME_WAIT`.
     #[error("no local port is free")]
     NoLocalPort,
-    /// Anything else that the system said.
+    /// Another error of the system.
     #[error("{0}")]
     Io(io::ErrorKind),
 }
 
 impl Failure {
-    /// The word that is counted and printed.
+    /// The name in reports and rows.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -135,7 +182,7 @@ impl Failure {
             Self::NetworkUnreachable => "NetworkUnreachable",
             Self::ConnectionReset => "ConnectionReset",
             Self::TlsTimeout => "TlsTimeout",
-            Self::TlsAlert => "TlsAlert",
+            Self::TlsAlert(_) => "TlsAlert",
             Self::TlsProtocol => "TlsProtocol",
             Self::CertificateExpired => "CertificateExpired",
             Self::CertificateNotYetValid => "CertificateNotYetValid",
@@ -167,7 +214,17 @@ impl Failure {
         }
     }
 
-    /// Returns the failure that an error of a socket means.
+    /// The word, and behind it the name of an alert: `TlsAlert: certificate_required`.
+    #[must_use]
+    pub fn full_name(self) -> &'static str {
+        let Self::TlsAlert(alert) = self else {
+            return self.name();
+        };
+        let known = ALERTS.iter().find(|(known, _)| *known == alert);
+        known.map_or(self.name(), |(_, name)| name)
+    }
+
+    /// Converts an error of a socket.
     #[must_use]
     pub fn from_io(error: &io::Error) -> Self {
         if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref()) {
@@ -193,14 +250,14 @@ impl Failure {
         }
     }
 
-    /// Returns the failure that an error of a handshake, or of an encrypted connection, means.
+    /// Converts an error of a handshake, or of an encrypted connection.
     #[must_use]
     pub fn from_tls(error: &rustls::Error) -> Self {
         match error {
             rustls::Error::AlertReceived(rustls::AlertDescription::NoApplicationProtocol) => {
                 Self::Http2NotOffered
             }
-            rustls::Error::AlertReceived(_) => Self::TlsAlert,
+            rustls::Error::AlertReceived(alert) => Self::TlsAlert(*alert),
             rustls::Error::InvalidCertificate(why) => match why {
                 CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
                     Self::CertificateExpired
@@ -217,7 +274,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure that a refused head means.
+    /// Converts a parser's error in a head.
     #[must_use]
     pub const fn from_head(error: dyno_http::Error) -> Self {
         match error.problem {
@@ -228,7 +285,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure that refused framing means.
+    /// Converts a parser's error in the framing of a content.
     #[must_use]
     pub const fn from_body(error: dyno_http::Error) -> Self {
         match error.problem {
@@ -237,7 +294,7 @@ impl Failure {
         }
     }
 
-    /// Returns the failure that an error of a connection or stream of HTTP/2 means.
+    /// Converts an error of an HTTP/2 connection or stream.
     #[must_use]
     pub fn from_http2(error: &h2::Error) -> Self {
         if let Some(io) = error.get_io() {
@@ -245,7 +302,7 @@ impl Failure {
                 io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => {
                     Self::ClosedBeforeAnswer
                 }
-                _ => Self::from_io(io),
+                _ => alert(io).map_or_else(|| Self::from_io(io), Self::TlsAlert),
             };
         }
         if error.is_go_away() {
@@ -263,5 +320,23 @@ impl Failure {
             };
         }
         Self::Http2Protocol
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alert_has_a_name_also_behind_http2() {
+        for (alert, name) in ALERTS {
+            let received = rustls::Error::AlertReceived(*alert);
+            assert_eq!(Failure::from_tls(&received).full_name(), *name);
+            let as_text = io::Error::new(io::ErrorKind::InvalidData, received.to_string());
+            assert_eq!(super::alert(&as_text), Some(*alert));
+        }
+        let unknown = Failure::TlsAlert(AlertDescription::Unknown(255));
+        assert_eq!(unknown.full_name(), "TlsAlert");
+        assert_eq!(Failure::TlsTimeout.full_name(), "TlsTimeout");
     }
 }

@@ -1,4 +1,4 @@
-//! A client's connection of HTTP/1.1: one exchange at a time.
+//! A client's HTTP/1.1 connection: one exchange at a time.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
@@ -19,17 +19,17 @@ use crate::failure::Failure;
 use crate::link::Reach;
 use crate::stream::Stream;
 
-/// Interim answers that one exchange may have.
+/// Limit of interim answers in one exchange.
 const MAX_INTERIM: u32 = 32;
 
-/// The longest head that is remembered.
+/// Longest head that is kept for comparison with the next one.
 const MAX_REMEMBERED_HEAD_BYTES: usize = 1 << 10;
 
-/// Rules for the heads of servers: lenient, since a client must read the web as it is.
+/// Parser settings for heads of servers: lenient, because a client must read the web as it is.
 const LIMITS: Limits = Limits {
     head_bytes: Input::MAX_BYTES,
     target_bytes: 16 << 10,
-    // As many as fit: each has at least four bytes.
+    // As many as fit: each field has at least four bytes.
     fields: Input::MAX_BYTES / 4,
     chunk_line_bytes: 4 << 10,
     chunk_extension_bytes: 16 << 10,
@@ -37,18 +37,18 @@ const LIMITS: Limits = Limits {
     tolerance: Tolerance::ALL,
 };
 
-/// A request as it goes on the wire.
+/// The bytes of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
     bytes: Vec<u8>,
-    /// Parts that follow, in order; other requests share their memory.
+    /// Parts that follow, in order; requests share their memory.
     shared: [Bytes; 2],
-    /// Whether the method is HEAD, whose answer has no content whatever it says.
+    /// Whether the method is HEAD, whose answer never has content.
     is_head: bool,
 }
 
 impl Request {
-    /// A request of these bytes, head and content; `is_head` says whether its method is HEAD.
+    /// Creates a request from the bytes of its head and content; `is_head` says whether the method is HEAD.
     #[must_use]
     pub const fn new(bytes: Vec<u8>, is_head: bool) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Request {
         }
     }
 
-    /// The request with two more parts behind its bytes, whose memory other requests may use, too.
+    /// Appends two parts, whose memory other requests may share.
     #[must_use]
     pub fn followed_by(mut self, first: Bytes, second: Bytes) -> Self {
         self.shared = if first.is_empty() {
@@ -69,7 +69,27 @@ impl Request {
         self
     }
 
-    /// The parts behind its bytes.
+    /// Whether the method is HEAD.
+    #[must_use]
+    pub const fn is_head(&self) -> bool {
+        self.is_head
+    }
+
+    /// All of its bytes in one piece.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        [&self.bytes[..], &self.shared[0], &self.shared[1]].concat()
+    }
+
+    /// Its memory, emptied for another request without shared parts.
+    pub fn rewrite(&mut self, is_head: bool) -> &mut Vec<u8> {
+        self.is_head = is_head;
+        self.shared = Default::default();
+        self.bytes.clear();
+        &mut self.bytes
+    }
+
+    /// The appended parts.
     #[must_use]
     pub const fn shared(&self) -> &[Bytes; 2] {
         &self.shared
@@ -89,23 +109,23 @@ impl Request {
     }
 }
 
-/// One connection.
+/// An HTTP/1.1 connection.
 #[derive(Debug)]
 pub struct Connection<S> {
     stream: S,
     input: Input,
     parser: response::Parser,
     decoder: Decoder,
-    /// The last head, which most answers of a server repeat to the byte.
+    /// The last head: most answers of a server repeat it byte for byte.
     last: Option<ParsedHead>,
     exchange: Exchange,
 }
 
-/// A head that was parsed, and the result.
+/// A parsed head, and the result.
 #[derive(Debug)]
 struct ParsedHead {
     bytes: Vec<u8>,
-    /// Where its fields are, and how many.
+    /// Byte range of its fields, and their number.
     fields: (Range<usize>, usize),
     status: u16,
     version: dyno_http::Version,
@@ -122,25 +142,25 @@ impl ParsedHead {
     }
 }
 
-/// How far the request is.
+/// Progress of sending the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sending {
     UnderWay,
     Done,
-    /// The server takes no more of it; it may have answered all the same.
+    /// Sending failed; the server may have answered nevertheless.
     Failed,
 }
 
-/// Where an exchange stands.
+/// Progress of an exchange.
 #[derive(Debug)]
 struct Exchange {
     written: usize,
     sending: Sending,
     interim: u32,
     first_byte: Option<Instant>,
-    /// Whether the connection outlives the answer, once there is a head.
+    /// Whether the connection stays open after the answer; known once there is a head.
     keep_alive: Option<bool>,
-    /// Input that is not all taken yet: whether more may come, and when it came.
+    /// State of input that is not fully processed: whether more may follow, and when it arrived.
     filled: Option<(bool, Instant)>,
 }
 
@@ -156,7 +176,7 @@ impl Exchange {
 }
 
 impl Connection<Stream> {
-    /// Where it leads.
+    /// The address of the peer.
     #[must_use]
     pub fn reach(&self) -> Reach {
         self.stream.reach()
@@ -164,7 +184,7 @@ impl Connection<Stream> {
 }
 
 impl<S> Connection<S> {
-    /// Whether no byte of an answer has come since a request was last sent.
+    /// Whether no byte of an answer has arrived since the last request was sent.
     #[must_use]
     pub const fn is_unanswered(&self) -> bool {
         self.exchange.first_byte.is_none()
@@ -172,7 +192,7 @@ impl<S> Connection<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// Begins to speak on a stream.
+    /// Starts a connection on a stream.
     #[must_use]
     pub fn new(stream: S) -> Self {
         Self {
@@ -185,11 +205,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Sends a request and takes its answer.
+    /// Sends a request and receives its answer.
     ///
     /// # Errors
     ///
-    /// Whatever kept the answer from coming whole. The connection is of no further use then.
+    /// The reason why the answer is incomplete. The connection cannot be used afterwards.
     #[inline]
     pub async fn exchange(
         &mut self,
@@ -200,11 +220,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.exchange_from(sent, request, receive).await
     }
 
-    /// Does what [`Connection::exchange`] does, from a clock reading of the caller.
+    /// Like [`Connection::exchange`], with the caller's reading of the clock.
     ///
     /// # Errors
     ///
-    /// As [`Connection::exchange`].
+    /// See [`Connection::exchange`].
     #[inline]
     pub fn exchange_from(
         &mut self,
@@ -212,7 +232,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         request: &Request,
         receive: &mut impl Receive,
     ) -> impl Future<Output = Result<Exchanged, Failure>> {
-        // The state is the connection's, not the future's, which is moved about.
+        // The state is in the connection, because the future may be moved.
         self.exchange = Exchange::NEW;
         poll_fn(move |context| {
             self.poll_exchange(context, request, receive)
@@ -225,15 +245,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         })
     }
 
-    /// Whether nothing has come since the last answer. Asks the system only if there was news of the connection.
+    /// Whether nothing has arrived since the last answer. Makes a system call only if there was an event on the
+    /// connection.
     ///
-    /// A server that closed it meanwhile, or sent something without a request, makes it stale.
+    /// A connection is not fresh if the server closed it, or sent bytes without a request.
     pub async fn is_fresh(&mut self) -> bool {
         if !self.input.bytes().is_empty() {
             return false;
         }
         poll_fn(|context| {
-            // Ready means bytes, an end or an error: all of them are news that should not be.
+            // Ready means that there are bytes, an end or an error: none of them is expected now.
             Poll::Ready(self.input.poll_fill(context, &mut self.stream).is_pending())
         })
         .await
@@ -247,7 +268,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         receive: &mut impl Receive,
     ) -> Poll<Result<(Instant, Instant, bool), Failure>> {
         if self.exchange.sending == Sending::UnderWay {
-            // A server may answer, and close, before it has read a long request: so a blocked or failed write is not the end.
+            // A server may answer, and close, before it has read a long request: so a blocked or failed write does not
+            // end the exchange.
             match self.poll_send(context, request) {
                 Poll::Ready(Ok(())) => self.exchange.sending = Sending::Done,
                 Poll::Ready(Err(_)) => self.exchange.sending = Sending::Failed,
@@ -297,7 +319,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
-    /// Takes what has been received. Some, when the answer is whole: whether the connection can carry another exchange.
+    /// Processes the received bytes. Returns `Some` if the answer is complete: whether the connection can carry another
+    /// exchange.
     #[inline]
     fn take(
         &mut self,
@@ -330,13 +353,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.decoder.end_of_input().map_err(Failure::from_body)?;
             return Poll::Ready(Ok(Some(false)));
         }
-        // A request that is not out yet, or bytes behind the answer: the two sides no longer agree on where they are.
+        // If the request is not fully sent, or bytes follow the answer, the two sides no longer agree on their
+        // position.
         let in_step = self.exchange.sending == Sending::Done && self.input.bytes().is_empty();
         let reusable = keep_alive && in_step;
         Poll::Ready(Ok(self.decoder.is_done().then_some(reusable)))
     }
 
-    /// Returns what a missing head means: a wait for more bytes, or a failure.
+    /// Handles a missing head: waits for more bytes, or returns a failure.
     #[cold]
     fn without_head(&self, more: bool) -> Result<Option<bool>, Failure> {
         if more {
@@ -348,8 +372,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    /// Takes a final head that is byte for byte the last one of the connection: then it means the same, and is not parsed
-    /// again. A head ends with its first empty line, so no other head begins with these bytes.
+    /// Handles a final head that equals the previous one of the connection byte for byte: it has the same meaning, and
+    /// is not parsed again. Because a head ends with its first empty line, no longer head begins with these bytes.
     #[inline]
     fn take_repeated_head(
         &mut self,
@@ -370,13 +394,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         })?;
         self.decoder.restart(last.framing);
         self.exchange.keep_alive = Some(last.keep_alive);
-        // The parser may have seen a part of it.
+        // The parser may have read a part of it.
         self.parser = response::Parser::new(LIMITS);
         self.input.consume(last.bytes.len());
         Ok(true)
     }
 
-    /// Takes one head, interim or final. False if it has not come whole.
+    /// Parses one head, interim or final. False if it is incomplete.
     fn take_head(&mut self, is_head: bool, receive: &mut impl Receive) -> Result<bool, Failure> {
         let parsed = self.parser.parse(self.input.bytes());
         let Parse::Complete { head, bytes } = parsed.map_err(Failure::from_head)? else {
@@ -398,11 +422,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 fields: Fields::Lines(head.fields),
             })?;
             let mut memory = self.last.take().map_or_else(Vec::new, |last| last.bytes);
-            // A long one is worth neither the memory nor the comparison.
+            // A long head is not worth the memory and the comparison.
             if bytes <= MAX_REMEMBERED_HEAD_BYTES {
                 memory.clear();
                 memory.extend_from_slice(&self.input.bytes()[..bytes]);
-                // They end where the empty line begins.
+                // The fields end where the empty line begins.
                 let end = bytes - 2;
                 let fields = (end - head.fields.as_bytes().len()..end, head.fields.len());
                 self.last = Some(ParsedHead {

@@ -1,4 +1,4 @@
-//! A client's connection of HTTP/2: many exchanges at a time, over the h2 crate.
+//! A client's HTTP/2 connection: several exchanges at a time, over the h2 crate.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -19,33 +19,35 @@ use crate::failure::Failure;
 use crate::link::Reach;
 use crate::stream::Stream;
 
-/// Content that a server may send ahead: on a stream, and on all streams of a connection.
+/// Content that a server may send before it is read: on one stream, and on all streams of a connection.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 16 << 20;
-/// Streams to begin before the server has said how many it takes: fewer than any server is known to take.
+/// Streams to open before the server has announced its limit: fewer than the limit of any known server.
 const STREAMS_AT_FIRST: usize = 100;
-/// A head may be as long as with HTTP/1.1.
+/// Limit on a head, the same as with HTTP/1.1.
 const HEAD_BYTES: u32 = 64 << 10;
 
-/// A request that is ready to be sent any number of times.
+/// A request that can be sent any number of times.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// Method, URI (absolute) and fields.
+    /// Method, absolute URI and header fields.
     pub head: http::Request<()>,
-    /// Content, perhaps none.
+    /// Content; may be empty.
     pub content: Bytes,
 }
 
-/// One connection; clones send over the same.
+/// A connection; its clones share it.
 #[derive(Debug, Clone)]
 pub struct Connection {
     sender: SendRequest<Bytes>,
     reach: Reach,
-    /// When an answer over it last began or ended; before any, when it was opened. `None` when it is lost.
+    /// When an answer on the connection last began or ended; before any answer, when it was opened. `None` once it is
+    /// lost.
     answered: Rc<Cell<Option<Instant>>>,
 }
 
-/// A request that is out. When it is given up and no answer came over its connection meanwhile, that is lost.
+/// A request in flight. If it is cancelled, and no answer arrived on its connection since it was sent, the connection
+/// is lost.
 struct PendingRequest<'c> {
     connection: &'c Connection,
     sent: Instant,
@@ -66,11 +68,12 @@ impl Drop for PendingRequest<'_> {
 }
 
 impl Connection {
-    /// Begins to speak on a stream, with prior knowledge or after ALPN agreed. A local task of this thread drives the connection.
+    /// Starts a connection on a stream, with prior knowledge or after ALPN. A local task of this thread drives the
+    /// connection.
     ///
     /// # Errors
     ///
-    /// If the peer closes at once or speaks something else.
+    /// If the peer closes at once, or does not speak HTTP/2.
     pub async fn new(stream: Stream) -> Result<Self, Failure> {
         let reach = stream.reach();
         let (sender, connection) = client::Builder::new()
@@ -82,7 +85,7 @@ impl Connection {
             .handshake(stream)
             .await
             .map_err(|error| Failure::from_http2(&error))?;
-        // Each exchange over the connection learns what ended it.
+        // Each exchange on the connection returns the error that ended it.
         spawn_local(async move { drop(connection.await) });
         Ok(Self {
             sender,
@@ -91,25 +94,25 @@ impl Connection {
         })
     }
 
-    /// Where it leads.
+    /// The address of the peer.
     #[must_use]
     pub const fn reach(&self) -> Reach {
         self.reach
     }
 
-    /// Whether the peer seems to have gone without a word: a request was given up, and since it went out no answer came, to none
-    /// of the requests. Nothing more is to be sent then.
+    /// Whether the peer seems to have vanished: a request was cancelled, and no answer to any request arrived since it
+    /// was sent. Nothing more should be sent then.
     #[inline]
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.answered.get().is_none()
     }
 
-    /// Sends a request and takes its answer.
+    /// Sends a request and receives its answer.
     ///
     /// # Errors
     ///
-    /// Whatever kept the answer from coming whole. After [`Failure::StreamReset`] the connection is still of use.
+    /// The reason why the answer is incomplete. After [`Failure::StreamReset`] the connection can still be used.
     pub async fn exchange(
         &self,
         request: &Request,
@@ -118,11 +121,11 @@ impl Connection {
         self.exchange_from(Instant::now(), request, receive).await
     }
 
-    /// Does what [`Connection::exchange`] does, from a clock reading of the caller.
+    /// Like [`Connection::exchange`], with the caller's reading of the clock.
     ///
     /// # Errors
     ///
-    /// As [`Connection::exchange`].
+    /// See [`Connection::exchange`].
     #[inline]
     pub async fn exchange_from(
         &self,
@@ -135,7 +138,8 @@ impl Connection {
             connection: self,
             sent,
         };
-        // A sender of its own is always ready: what the server takes no more streams for waits in the connection's queue.
+        // A cloned sender is always ready: requests beyond the server's limit of streams wait in the queue of the
+        // connection.
         let (mut answer, stream) = self
             .sender
             .clone()
@@ -146,7 +150,7 @@ impl Connection {
             drop(stream);
             answer.await?
         } else {
-            // A server may answer before it has taken all: then what is left is not sent.
+            // A server may answer before it has received the whole request; then the rest is not sent.
             tokio::select! {
                 biased;
                 answer = answer => answer?,
@@ -154,7 +158,7 @@ impl Connection {
             }
         };
         let waited = take_content(content, receive).await?;
-        // An answer that was there at once ended when it began: the clock is read once.
+        // If the whole answer was there at once, its end equals its beginning: the clock is read only once.
         let end = if waited { Instant::now() } else { first_byte };
         waiting.is_answered(end);
         Ok(Exchanged {
@@ -166,7 +170,7 @@ impl Connection {
     }
 }
 
-/// Passes the head of an answer to the receiver straight from the codec, without a copy.
+/// Passes the head of an answer to the receiver directly from the codec, without a copy.
 #[inline]
 fn poll_head(
     answer: &mut ResponseFuture,
@@ -176,7 +180,7 @@ fn poll_head(
 ) -> Poll<Result<(Instant, RecvStream), Failure>> {
     let answer = ready!(Pin::new(answer).poll(context));
     let first_byte = Instant::now();
-    // A stream that is reset is an answer, too.
+    // A reset stream counts as an answer, too.
     waiting.is_answered(first_byte);
     let answer = answer.map_err(|error| Failure::from_http2(&error))?;
     receive.head(&AnswerHead {
@@ -188,7 +192,7 @@ fn poll_head(
     Poll::Ready(Ok((first_byte, answer.into_body())))
 }
 
-/// Sends content as the windows allow; never ends, since what comes of it is in the answer.
+/// Sends content as the flow-control windows allow; never returns, since the outcome is in the answer.
 async fn send_content(
     mut stream: SendStream<Bytes>,
     mut content: Bytes,
@@ -206,12 +210,12 @@ async fn send_content(
     std::future::pending().await
 }
 
-/// Takes content to its end; whether any of it had to be waited for.
+/// Receives content to its end; returns whether it had to wait for any of it.
 async fn take_content(
     mut content: RecvStream,
     receive: &mut impl Receive,
 ) -> Result<bool, Failure> {
-    // Bytes that were read and not yet returned to the server's windows.
+    // Bytes that were read but not yet returned to the server's windows.
     let mut owed = 0;
     let mut waited = false;
     loop {
@@ -219,8 +223,8 @@ async fn take_content(
             let piece = content.poll_data(context);
             if piece.is_pending() {
                 waited = true;
-                // Once for all that had come, and not at all where nothing more comes: a stream that has ended gives back by itself.
-                // One that was reset meanwhile has no window to give back to.
+                // Once for all bytes that had arrived, and not at all if no more follow: a stream that has ended
+                // returns its window itself. If the stream was reset meanwhile, it has no window.
                 drop(
                     content
                         .flow_control()

@@ -1,4 +1,4 @@
-//! A client of HTTP: names and addresses, connections, TLS, exchanges over HTTP/1.1 and HTTP/2, and what can fail.
+//! A client of HTTP: names and addresses, connections, TLS, exchanges over HTTP/1.1 and HTTP/2, and their failures.
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -7,18 +7,22 @@ mod cryptography;
 mod failure;
 pub mod http1;
 pub mod http2;
+mod identity;
 mod link;
 mod protocol;
 mod reroute;
 pub mod resolve;
+mod sockets;
 mod stream;
 pub mod tls;
 mod zone;
 
 pub use answer::{AnswerHead, Exchanged, Receive};
 pub use failure::Failure;
+pub use identity::{Identity, IdentityError};
 pub use link::{Link, Reach, Traffic, Wire};
 pub use protocol::Protocol;
 pub use reroute::{ConnectTo, Place, Reroute, Resolve};
+pub use sockets::{Sockets, UnixSocket};
 pub use stream::Stream;
 pub use zone::is_public;

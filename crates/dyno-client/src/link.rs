@@ -1,4 +1,4 @@
-//! Where a connection leads, and the counter of its bytes.
+//! The peer's address of a connection, and the counter of its bytes.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use dyno_io::{Count, Meter};
 
-/// Bytes on the wires of one thread, TLS included. Only that thread adds; anyone may read.
+/// Bytes that one thread has sent and received, TLS included. Only that thread adds; any thread may read.
 #[derive(Debug, Default)]
 pub struct Traffic {
     sent: Count,
@@ -27,31 +27,33 @@ impl Traffic {
     }
 }
 
-/// How long a request and the end of its connection may cross where the round trip is shorter: processes are late.
+/// Longest time in which a request and the end of its connection can cross, if the round trip is shorter: processes may
+/// be late.
 const LONGEST_CROSSING: Duration = Duration::from_millis(5);
 
-/// Where a connection leads.
+/// The peer of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reach {
     /// The address of the peer.
     pub address: IpAddr,
-    /// How long the handshake of TCP took.
+    /// Duration of the TCP handshake.
     pub round_trip: Duration,
 }
 
 impl Reach {
-    /// Whether a server that closed or reset a connection so long after a request was sent may not have seen the request: the two
-    /// crossed on their way (RFC 9112, 9.3.1). Later the server has worked on it, and failed.
+    /// Whether a server that closed or reset a connection this long after a request was sent may not have seen the
+    /// request, because the two crossed on the way (RFC 9112, 9.3.1). If it closed later, it had processed the request
+    /// and failed.
     #[must_use]
     pub fn may_have_crossed(self, since_sent: Duration) -> bool {
         since_sent <= LONGEST_CROSSING.max(2 * self.round_trip)
     }
 }
 
-/// A TCP connection that adds its bytes to the traffic of its thread.
+/// A TCP connection that adds its bytes to the counter of its thread.
 pub type Wire = dyno_io::Wire<Link>;
 
-/// Where a connection leads, and the traffic that its bytes are added to.
+/// The peer of a connection, and the counter of its bytes.
 #[derive(Debug)]
 pub struct Link {
     reach: Reach,
@@ -59,13 +61,13 @@ pub struct Link {
 }
 
 impl Link {
-    /// Of a new connection.
+    /// Creates the link of a new connection.
     #[must_use]
     pub const fn new(reach: Reach, traffic: Arc<Traffic>) -> Self {
         Self { reach, traffic }
     }
 
-    /// Where it leads.
+    /// The peer's address.
     #[must_use]
     pub const fn reach(&self) -> Reach {
         self.reach

@@ -2,8 +2,8 @@
 
 use dyno_http::HttpVersion;
 
-/// Protocol of a connection. Each protocol has its own connections and its own form of a request: to add
-/// one, add an arm here: the compiler names each `match` that lacks it.
+/// Protocol of a connection. Each protocol has its own connections and request format. To add one, add a variant here:
+/// the compiler then names each `match` that lacks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
     /// HTTP/1.1; a server may answer in HTTP/1.0.
@@ -13,7 +13,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols.
     pub const ALL: [Self; 2] = [Self::Http1, Self::Http2];
 
     /// The version of its requests.
@@ -25,7 +25,7 @@ impl Protocol {
         }
     }
 
-    /// The protocol that both sides of TLS agreed on by this name: HTTP/1.1 without one.
+    /// The protocol with this ALPN name; HTTP/1.1 if none was negotiated.
     #[must_use]
     pub fn from_alpn(name: Option<&[u8]>) -> Self {
         match name.and_then(HttpVersion::from_alpn) {

@@ -1,14 +1,15 @@
-//! Rules that send connections to other addresses than those of their URLs: `--resolve` and `--connect-to`.
+//! Rules that connect to other addresses than those of the URL: `--resolve` and `--connect-to`.
 
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Replacement of hosts, ports and addresses. Of each kind the first matching rule applies; no rule changes the request.
+/// Rules that replace hosts, ports and addresses. The first matching rule of each kind applies; no rule changes the
+/// request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reroute {
-    /// Other hosts and ports: looked at first.
+    /// Rules for hosts and ports, which apply first.
     pub connect_to: Vec<ConnectTo>,
-    /// Addresses of what is connected to then.
+    /// Addresses of the resulting hosts.
     pub resolve: Vec<Resolve>,
 }
 
@@ -20,7 +21,7 @@ pub struct Resolve {
     addresses: Vec<IpAddr>,
 }
 
-/// `HOST1:PORT1:HOST2:PORT2`: an empty part on the left fits all, on the right it keeps what was.
+/// `HOST1:PORT1:HOST2:PORT2`: an empty part on the left matches everything, on the right it changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectTo {
     from: (Option<String>, Option<u16>),
@@ -34,14 +35,14 @@ pub struct Place {
     pub host: String,
     /// The port.
     pub port: u16,
-    /// Its addresses, where they are given: then nothing is looked up.
+    /// Its addresses, if a rule has them: then nothing is looked up.
     pub addresses: Vec<IpAddr>,
-    /// Whether a rule says where that is.
+    /// Whether a rule applied.
     pub is_rerouted: bool,
 }
 
 impl FromStr for Resolve {
-    /// The correct form.
+    /// A message with the correct form.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -64,7 +65,7 @@ impl FromStr for Resolve {
 }
 
 impl FromStr for ConnectTo {
-    /// The correct form.
+    /// A message with the correct form.
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -87,7 +88,7 @@ impl FromStr for ConnectTo {
 }
 
 impl Reroute {
-    /// Where a host and port are reached.
+    /// Returns where to connect for a host and port.
     #[must_use]
     pub fn place(&self, host: &str, port: u16) -> Place {
         let mut place = Place {
@@ -117,7 +118,7 @@ impl Reroute {
     }
 }
 
-/// A host, perhaps in brackets, and what follows its colon.
+/// Splits a host, possibly in brackets, from the text after its colon.
 fn host(text: &str) -> Option<(&str, &str)> {
     match text.strip_prefix('[') {
         Some(rest) => rest.split_once("]:"),
@@ -125,7 +126,8 @@ fn host(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// A host in the form that rules and URLs share: lower case, ASCII (IDNA), without brackets and the dot of the root.
+/// Normalises a host, so that rules and URLs compare equal: lower case, ASCII (IDNA), without brackets and the final
+/// dot.
 fn normal(host: &str) -> String {
     let host = bare(host);
     let host = host.strip_suffix('.').unwrap_or(host);

@@ -1,4 +1,4 @@
-//! A connection that is encrypted or not, as one type.
+//! A connection with or without TLS, as one type.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use tokio_rustls::client::TlsStream;
 
 use crate::link::{Reach, Wire};
 
-/// Transport of a connection's bytes.
+/// A byte stream over TCP or TLS.
 #[derive(Debug)]
 pub enum Stream {
     /// TCP.
@@ -19,7 +19,7 @@ pub enum Stream {
 }
 
 impl Stream {
-    /// Where it leads.
+    /// The peer of the connection.
     #[must_use]
     pub fn reach(&self) -> Reach {
         match self {

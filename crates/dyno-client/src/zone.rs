@@ -1,10 +1,11 @@
-//! Addresses of the public internet, and all others.
+//! Distinguishes addresses on the public internet from all others.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is of the public internet: not loopback, private, link-local, shared, unique-local, multicast, or of no use at
-/// all (the registries of RFC 6890). One of version 6 that carries one of version 4 is what that is: mapped, translated (NAT64, RFC
-/// 6052) or tunnelled (6to4, RFC 3056). The prefixes of the web of a room, 10.0.0.0/8 and `2001:db8::/32`, are none of it.
+/// Whether an address is on the public internet: not loopback, private, link-local, shared, unique-local, multicast or
+/// reserved (the registries of RFC 6890). An IPv6 address that contains an IPv4 address is judged by that: mapped,
+/// translated (NAT64, RFC 6052) or tunnelled (6to4, RFC 3056). The prefixes of a room's web, 10.0.0.0/8 and
+/// `2001:db8::/32`, are not public.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {
@@ -16,7 +17,7 @@ pub fn is_public(address: IpAddr) -> bool {
 fn is_public_v4(address: Ipv4Addr) -> bool {
     match address.octets() {
         // This network, private use, loopback; link-local and private use; protocol assignments and documentation;
-        // measurements between networks.
+        // benchmarking.
         [0 | 10 | 127, ..]
         | [169, 254, ..]
         | [192, 168, ..]
@@ -24,7 +25,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         | [198, 51, 100, _]
         | [203, 0, 113, _]
         | [198, 18 | 19, ..] => false,
-        // Shared with a provider's customers.
+        // Shared address space of providers.
         [100, second, ..] => !(64..128).contains(&second),
         [172, second, ..] => !(16..32).contains(&second),
         // Multicast, reserved, broadcast.
@@ -34,8 +35,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
-        // Unspecified, loopback, and what is left of the addresses that carry one of version 4; discard, translation within a
-        // site, documentation.
+        // Unspecified, loopback, and other addresses with an embedded IPv4 address; discard-only, local-use
+        // translation, documentation.
         [0, 0, 0, 0, 0, 0, ..]
         | [0x100, 0, 0, 0, ..]
         | [0x64, 0xff9b, 1, ..]
@@ -47,7 +48,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     }
 }
 
-/// The address of version 4 that one of version 6 stands for.
+/// The IPv4 address that an IPv6 address contains.
 fn carried(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let (high, low) = match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, _] => return None,

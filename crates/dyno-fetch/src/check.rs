@@ -6,7 +6,7 @@ use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 /// Value of `numbers` in the first element.
 const NUMBERS: u64 = 123_123;
 
-/// Whether the content is JSON, all of it, and its first element's `numbers` is 123123.
+/// Whether the content is valid JSON whose first element has `numbers` 123123.
 #[must_use]
 pub fn is_expected(content: &[u8]) -> bool {
     serde_json::from_slice::<Document>(content).is_ok_and(|document| document.0)

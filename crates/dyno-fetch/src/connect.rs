@@ -1,4 +1,4 @@
-//! A new connection: lookup of the name, race of the addresses, TLS handshake.
+//! Opens a connection: lookup of the name, race of the addresses, TLS handshake.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use crate::listed::Origin;
 use crate::pool::Pooled;
 use crate::shared::{Connection, Shared};
 
-/// The step that a URL waits for, which names its timeout.
+/// The step that a URL waits for; each has its own timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stage {
     Resolving,
@@ -22,7 +22,7 @@ pub(crate) enum Stage {
 }
 
 impl Stage {
-    /// Returns the failure when this step does not end in time.
+    /// Returns the failure for a timeout in this step.
     pub(crate) const fn timeout(self) -> Failure {
         match self {
             Self::Resolving => Failure::ResolveTimeout,
@@ -34,7 +34,7 @@ impl Stage {
     }
 }
 
-/// Makes a connection to an origin; with `public_only`, to none of its addresses that lead into a private network.
+/// Opens a connection to an origin; with `public_only`, to public addresses only.
 pub(crate) async fn open(
     shared: &Shared,
     origin: &Rc<Origin>,
@@ -62,7 +62,8 @@ async fn stages(
     shared.make_room();
     let begun = Instant::now();
     let place = shared.options.reroute.place(&origin.host, origin.port);
-    // Where the command line leads elsewhere, the host counts, and not where it is led.
+    // For a rerouted host, the host's own name decides whether it is public, not the address that the command line
+    // gives.
     let public_only = public_only && !place.is_rerouted;
     let (wire, resolved) = race(shared, &place, stage, public_only).await?;
     let connected = Instant::now();
@@ -93,7 +94,7 @@ async fn speak(stream: Stream, protocol: Protocol) -> Result<Connection, Failure
     })
 }
 
-/// The first connection that comes about, and when the first address was known.
+/// Returns the first successful connection, and when the first address was known.
 async fn race(
     shared: &Shared,
     place: &Place,
@@ -115,6 +116,13 @@ async fn race(
         resolved.get_or_insert_with(Instant::now);
         Ok(())
     };
-    let wire = connect::race(&lookup, place.port, &shared.traffic, before).await?;
+    let wire = connect::race(
+        &shared.options.sockets,
+        &lookup,
+        place.port,
+        &shared.traffic,
+        before,
+    )
+    .await?;
     Ok((wire, resolved.unwrap_or_else(Instant::now)))
 }

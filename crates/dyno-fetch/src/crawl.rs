@@ -1,4 +1,5 @@
-//! The crawl: reads a line when a slot is free, starts URLs as the limits of their hosts allow, ends when all rows are printed.
+//! The crawl: reads a line when a slot is free, starts URLs as the limits of their hosts allow, ends when all rows
+//! are printed.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -26,50 +27,51 @@ use crate::save::{self, Folder};
 use crate::shared::Shared;
 use crate::walk::walk;
 
-/// URLs whose host is busy, for each slot: enough that a list sorted by host still fills the slots, and still little memory.
+/// URLs of busy hosts that are set aside, per slot: enough to fill the slots even from a list sorted by host, with
+/// little memory.
 const ASIDE_PER_SLOT: usize = 64;
 
 /// How a crawl ended.
 #[derive(Debug)]
 pub enum End {
-    /// Every row is printed.
+    /// All rows are printed.
     Finished(Box<Report>),
-    /// A signal of this number came.
+    /// The signal with this number ended the crawl.
     Interrupted(i32, Box<Report>),
-    /// The reader of the rows has gone.
+    /// The reader of the rows closed its end.
     ReaderGone,
 }
 
-/// Why a crawl ends before it is done.
+/// Reason why a crawl ends early.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// The trusted certificates.
+    /// The trusted certificates cannot be used.
     #[error("--cacert {}", file.display())]
     Tls {
-        /// The file that they are in; empty where none was named.
+        /// File of the certificates; empty if the option was not given.
         file: PathBuf,
-        /// Why.
+        /// Error of TLS.
         source: tls::Error,
     },
-    /// The journal.
+    /// The journal cannot be used.
     #[error(transparent)]
     Resume(#[from] resume::Error),
-    /// The folder.
+    /// The folder for contents cannot be used.
     #[error(transparent)]
     Save(#[from] save::Error),
-    /// The list.
+    /// The list cannot be read.
     #[error("standard input: {0}")]
     Input(io::Error),
-    /// The rows.
+    /// Rows cannot be written.
     #[error("standard output")]
     Output(#[source] io::Error),
-    /// Sockets, signals.
+    /// Sockets or signals cannot be set up.
     #[error("starting: {0}")]
     Start(io::Error),
 }
 
 impl Error {
-    /// Whether the command line named the wrong file, folder or list.
+    /// Whether the command line named a wrong file, folder or list.
     #[must_use]
     pub const fn is_mistake(&self) -> bool {
         match self {
@@ -80,18 +82,18 @@ impl Error {
     }
 }
 
-/// Fetches the URLs of `input` and prints a row each to `output`.
+/// Fetches the URLs of `input` and prints one row each to `output`.
 ///
 /// # Errors
 ///
-/// Whatever keeps the crawl from going on; what is wrong with a URL or a host is in its row.
+/// If the crawl cannot continue. A problem with a URL or a host is in its row.
 pub fn run(options: Options, input: OwnedFd, output: OwnedFd) -> Result<End, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
     let runtime = runtime.map_err(Error::Start)?;
     let ended = LocalSet::new().block_on(&runtime, crawl(options, input, output));
-    // Whatever was given up is not waited for.
+    // Abandoned work is not waited for.
     runtime.shutdown_background();
     ended
 }
@@ -130,7 +132,7 @@ async fn crawl(mut options: Options, input: OwnedFd, output: OwnedFd) -> Result<
         number = signals.next() => number,
         ended = crawl.run(lines) => return ended.map(|()| End::Finished(report(false))),
     };
-    // Printed rows are added to the journal, unless a second signal comes.
+    // Adds the printed rows to the journal, unless a second signal arrives.
     tokio::select! {
         biased;
         _ = signals.next() => {}
@@ -152,7 +154,7 @@ impl From<Failed> for Result<End, Error> {
     }
 }
 
-/// The signals that end a crawl in good order.
+/// The signals that end a crawl cleanly.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -174,18 +176,18 @@ impl Signals {
     }
 }
 
-/// A crawl under way.
+/// A running crawl.
 struct Crawl {
     shared: Rc<Shared>,
     output: Rc<Output>,
     progress: Progress,
     slots: usize,
-    /// Each ends with its host, if hosts have limits.
+    /// Tasks of the started URLs; each returns its host, if hosts have limits.
     under_way: JoinSet<Option<Rc<str>>>,
     limits: Option<HostLimits<Listed>>,
 }
 
-/// A line with the URL that it is.
+/// A line of the list with its parsed URL.
 struct Listed {
     line: Line,
     url: Result<Url, Failure>,
@@ -194,7 +196,8 @@ struct Listed {
 impl Crawl {
     fn new(shared: Rc<Shared>, output: Rc<Output>, progress: Progress) -> Self {
         let options = &shared.options;
-        // A URL has one connection at a time; with fewer connections than slots, some slots would only wait, on their time.
+        // A URL has one connection at a time; with fewer connections than slots, URLs would wait for a connection
+        // while their time runs.
         let slots = options.concurrency.min(options.connections).max(1);
         let limited = options.per_host.is_some() || !options.delay.is_zero();
         let most_at_once = options.per_host.unwrap_or(usize::MAX);
@@ -249,7 +252,7 @@ impl Crawl {
         Ok(())
     }
 
-    /// When a host allows its next URL to begin.
+    /// When the next URL may begin under the limits of its host.
     fn due(&self, has_slot: bool) -> Option<Instant> {
         self.limits.as_ref().filter(|_| has_slot)?.next_due()
     }
@@ -262,13 +265,13 @@ impl Crawl {
         let listed = Listed { line, url };
         match (&mut self.limits, listed.host()) {
             (Some(limits), Some(host)) => limits.offer(&host, listed, Instant::now()),
-            // A line without a host needs no leave of one.
+            // A line without a host is not limited.
             _ => self.begin(listed, None),
         }
         Ok(())
     }
 
-    /// Lets URLs begin whose hosts allow it, as far as there are slots.
+    /// Starts URLs whose hosts allow it, while slots are free.
     fn begin_waiting(&mut self) {
         while self.under_way.len() < self.slots {
             let Some((host, listed)) = self
@@ -311,15 +314,15 @@ impl Crawl {
 }
 
 impl Listed {
-    /// The host whose limits hold for it.
+    /// The host whose limits apply.
     fn host(&self) -> Option<Box<str>> {
         Some(self.url.as_ref().ok()?.host_str()?.into())
     }
 }
 
-/// Waits for a moment; `None` is never.
+/// Waits until a moment; `None` waits forever.
 async fn until(moment: Option<Instant>) {
-    /// So that a timer is never set for a moment that has passed while another branch is due.
+    /// Shortest wait, so that a timer is never set for a moment in the past while another branch is ready.
     const LEAST: Duration = Duration::from_micros(1);
     match moment {
         Some(moment) => sleep_until(moment.max(Instant::now() + LEAST).into()).await,

@@ -1,12 +1,12 @@
-//! Limits of a host: URLs at a time, and the delay between two of them. Without I/O; the clock is passed in.
+//! Limits per host: concurrent URLs, and the delay between two starts. No I/O; the clock is passed in.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// Lets items begin host by host, and keeps aside those whose host is busy.
+/// Releases items host by host, and sets aside those whose host is busy.
 ///
-/// Memory is bounded: there is state for a host only while something of it is under way, aside, or within its delay.
+/// Memory is bounded: a host has state only while one of its items is in progress, set aside, or within its delay.
 #[derive(Debug)]
 pub struct HostLimits<T> {
     most_at_once: usize,
@@ -14,9 +14,9 @@ pub struct HostLimits<T> {
     most_aside: usize,
     aside: usize,
     hosts: HashMap<Rc<str>, Host<T>>,
-    /// When hosts may begin again that wait for nothing but their delay.
+    /// Hosts that wait only for their delay, by its end.
     due: BTreeMap<(Instant, u64), Rc<str>>,
-    /// How many of them have something aside.
+    /// Number of these hosts with items set aside.
     wanted: usize,
     next_number: u64,
 }
@@ -26,12 +26,13 @@ struct Host<T> {
     under_way: usize,
     free_at: Instant,
     aside: VecDeque<T>,
-    /// Its place in `due`, if it has one.
+    /// Its key in `due`, if it is there.
     due: Option<(Instant, u64)>,
 }
 
 impl<T> HostLimits<T> {
-    /// So many of a host at a time, that long after each other; `most_aside` of all hosts are kept aside.
+    /// Limits each host to `most_at_once` items with `delay` between two starts; at most `most_aside` items of all
+    /// hosts are set aside.
     #[must_use]
     pub fn new(most_at_once: usize, delay: Duration, most_aside: usize) -> Self {
         Self {
@@ -46,19 +47,19 @@ impl<T> HostLimits<T> {
         }
     }
 
-    /// Whether no more may be offered for now.
+    /// Whether no more items can be accepted now.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.aside >= self.most_aside
     }
 
-    /// How many items are kept aside.
+    /// Number of items that are set aside.
     #[must_use]
     pub fn aside(&self) -> usize {
         self.aside
     }
 
-    /// Takes an item, to be handed out by [`Self::next`] when its host allows.
+    /// Accepts an item, which [`Self::next`] returns when its host allows it.
     pub fn offer(&mut self, host: &str, item: T, now: Instant) {
         let name: Rc<str> = match self.hosts.get_key_value(host) {
             Some((name, _)) => name.clone(),
@@ -76,7 +77,7 @@ impl<T> HostLimits<T> {
         self.schedule(&name);
     }
 
-    /// An item whose host allows it now, with that host's name.
+    /// Returns an item that may start now, with the name of its host.
     pub fn next(&mut self, now: Instant) -> Option<(Rc<str>, T)> {
         loop {
             let (&place, _) = self.due.first_key_value()?;
@@ -87,7 +88,7 @@ impl<T> HostLimits<T> {
             let host = self.hosts.get_mut(&name)?;
             host.due = None;
             let Some(item) = host.aside.pop_front() else {
-                // Its delay is over, and no URL waits to begin there.
+                // The delay is over, and no item of this host waits.
                 if host.under_way == 0 {
                     self.hosts.remove(&name);
                 }
@@ -102,14 +103,15 @@ impl<T> HostLimits<T> {
         }
     }
 
-    /// When [`Self::next`] may have something to hand out that it has not now; none when nothing that is aside waits for time alone.
+    /// When [`Self::next`] may return an item that it does not return now; `None` if no item waits for a delay
+    /// only.
     #[must_use]
     pub fn next_due(&self) -> Option<Instant> {
         let (moment, _) = self.due.keys().next().filter(|_| self.wanted > 0)?;
         Some(*moment)
     }
 
-    /// An item of this host has ended.
+    /// Notes that an item of this host has ended.
     pub fn ended(&mut self, name: &Rc<str>) {
         if let Some(host) = self.hosts.get_mut(name) {
             host.under_way -= 1;
@@ -117,7 +119,7 @@ impl<T> HostLimits<T> {
         self.schedule(name);
     }
 
-    /// Puts a host where it is seen when its delay is over, unless it must wait for one under way to end.
+    /// Schedules the end of a host's delay, unless the host must first wait for an item in progress.
     fn schedule(&mut self, name: &Rc<str>) {
         let Some(host) = self.hosts.get_mut(name) else {
             return;
@@ -171,7 +173,7 @@ mod tests {
                 }
                 take(&mut limits, now, &mut under_way, &mut begun);
             }
-            // All that are under way end, until nothing is left.
+            // All items in progress end, until nothing is left.
             for _ in 0..=steps.len() {
                 for (host, count) in &mut under_way {
                     (0..std::mem::take(count)).for_each(|_| limits.ended(host));

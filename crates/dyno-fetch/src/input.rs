@@ -1,4 +1,4 @@
-//! The lines of standard input, as they come, without a thread that waits for them.
+//! Reads the lines of standard input as they arrive, without a thread that blocks.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -7,16 +7,16 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// Bytes that are read at a time.
+/// Bytes to read at once.
 const READ_BYTES: usize = 64 << 10;
-/// The rest of a longer line is skipped.
+/// Longest line; the rest of a longer one is skipped.
 const MAX_LINE_BYTES: usize = 1 << 20;
 const NO_WAIT: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 0,
 };
 
-/// A stream whose other end may keep us waiting, or a file, which does not.
+/// A stream that may have to wait for its other end, or a file, which never waits.
 #[derive(Debug)]
 pub(crate) enum Waiting {
     Watched(AsyncFd<OwnedFd>),
@@ -28,18 +28,18 @@ impl Waiting {
         let copy = stream.try_clone()?;
         #[expect(
             deprecated,
-            reason = "its successor is unsafe for the sake of types that may change their descriptor; this one owns it"
+            reason = "its successor is unsafe because some types may change their descriptor; this type owns it"
         )]
         match AsyncFd::with_interest(stream, interest) {
             Ok(watched) => Ok(Self::Watched(watched)),
-            // epoll refuses files: they are always ready.
+            // epoll refuses files, because they are always ready.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(Self::Never(copy)),
             Err(error) => Err(error),
         }
     }
 
-    /// Runs a call when it will not block. The stream keeps the mode that it was inherited with, which other processes share:
-    /// it may block, so this waits until it is ready.
+    /// Makes a call when it will not block. The stream keeps its inherited mode, which other processes share and which
+    /// may be blocking; so this waits until the stream is ready.
     pub(crate) async fn when_ready<T>(
         &self,
         interest: Interest,
@@ -69,16 +69,16 @@ fn is_ready(stream: &OwnedFd, interest: Interest) -> io::Result<bool> {
     Ok(poll(&mut asked, Some(&NO_WAIT))? > 0)
 }
 
-/// One line.
+/// A line of the list.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Line {
-    /// The first has 1; blank lines and comments count.
+    /// Number of the line, from 1; blank lines and comments count.
     pub number: u64,
-    /// Without its end.
+    /// The line without its end.
     pub bytes: Vec<u8>,
 }
 
-/// Lines as they come.
+/// Reader of the lines.
 #[derive(Debug)]
 pub(crate) struct Lines {
     stream: Waiting,
@@ -86,16 +86,16 @@ pub(crate) struct Lines {
     cut: Cut,
 }
 
-/// The lines among the bytes so far.
+/// Splits the received bytes into lines.
 #[derive(Debug, Default)]
 struct Cut {
     bytes: Vec<u8>,
-    /// Where the next line begins, and where to look for its end.
+    /// Start of the next line, and where to continue the search for its end.
     start: usize,
     looked: usize,
     number: u64,
     ended: bool,
-    /// Within a line that was too long.
+    /// Whether the rest of a line that was too long is being skipped.
     skips: bool,
 }
 
@@ -108,7 +108,7 @@ impl Lines {
         })
     }
 
-    /// The next entry; `None` at the end. May be dropped at any time without losing one.
+    /// Returns the next line; `None` at the end. Cancelling the future loses no line.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.cut.next() {
@@ -147,7 +147,7 @@ impl Cut {
         }
     }
 
-    /// Returns the bytes that are no whole line: the last line without an end, or one that has become too long.
+    /// Returns the bytes that do not end in a newline: the last line, or one that became too long.
     fn rest(&mut self) -> Option<Line> {
         let too_long = self.bytes.len() - self.start > MAX_LINE_BYTES;
         if !(too_long || self.ended) {
@@ -171,7 +171,7 @@ impl Cut {
         })
     }
 
-    /// Takes what was read; nothing at the end.
+    /// Adds received bytes; an empty slice marks the end.
     fn take(&mut self, bytes: &[u8]) {
         self.ended |= bytes.is_empty();
         self.bytes.drain(..self.start);

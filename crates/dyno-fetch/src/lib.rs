@@ -1,4 +1,4 @@
-//! The bulk fetcher: many URLs of many hosts, each once, each within its deadline.
+//! The bulk fetcher: fetches each of many URLs of many hosts once, within a deadline.
 #![forbid(unsafe_code)]
 
 mod check;

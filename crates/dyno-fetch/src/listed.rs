@@ -5,23 +5,23 @@ use std::rc::Rc;
 use dyno_client::Failure;
 use url::Url;
 
-/// Whom a connection goes to: scheme, host and port.
+/// The peer of a connection: scheme, host and port.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Origin {
-    /// Whether over TLS.
+    /// Whether it uses TLS.
     pub encrypted: bool,
-    /// As a URL has it: in lower case, an address of version 6 in brackets.
+    /// The host as in a URL: lower case, an IPv6 address in brackets.
     pub host: Box<str>,
     /// The port.
     pub port: u16,
 }
 
 impl Origin {
-    /// The origin of an http or https URL.
+    /// Returns the origin of an http or https URL.
     ///
     /// # Errors
     ///
-    /// Another scheme, or no host.
+    /// If the scheme is another, or there is no host.
     pub fn of(url: &Url) -> Result<Rc<Self>, Failure> {
         let encrypted = match url.scheme() {
             "https" => true,
@@ -40,7 +40,7 @@ impl Origin {
         }))
     }
 
-    /// The name that the certificate must be for: without brackets, without the dot of the root.
+    /// The name that the certificate must have: without brackets and without the final dot.
     #[must_use]
     pub fn certified_name(&self) -> &str {
         let bare = self
@@ -50,7 +50,7 @@ impl Origin {
         bare.unwrap_or_else(|| self.host.strip_suffix('.').unwrap_or(&self.host))
     }
 
-    /// Host and port as the `Host` field has them.
+    /// Host and port as in the `Host` header.
     #[must_use]
     pub fn authority(&self) -> String {
         match (self.encrypted, self.port) {
@@ -60,16 +60,17 @@ impl Origin {
     }
 }
 
-/// The URL of a line.
+/// Parses the URL of a line.
 ///
 /// # Errors
 ///
-/// [`Failure::InvalidUrl`] for what is not an absolute URL, [`Failure::UnsupportedScheme`] for one that is neither http nor https.
+/// [`Failure::InvalidUrl`] if the line is not an absolute URL, [`Failure::UnsupportedScheme`] if its scheme is not
+/// http or https.
 pub fn parse(line: &[u8]) -> Result<Url, Failure> {
     let text = std::str::from_utf8(line)
         .map_err(|_| Failure::InvalidUrl)?
         .trim();
-    // The parser of URLs is made for browsers: it mends what is broken, and takes blanks out.
+    // The URL parser is made for browsers: it repairs invalid URLs and removes whitespace.
     if text.contains(|character: char| character.is_whitespace() || character.is_control()) {
         return Err(Failure::InvalidUrl);
     }
@@ -87,7 +88,7 @@ pub fn parse(line: &[u8]) -> Result<Url, Failure> {
     Ok(url)
 }
 
-/// The path with the query: what stands in the request line.
+/// The path with the query, as in the request line.
 #[must_use]
 pub fn target(url: &Url) -> &str {
     &url[url::Position::BeforePath..url::Position::AfterQuery]

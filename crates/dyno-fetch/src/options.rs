@@ -3,18 +3,19 @@
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_client::{Protocol, Reroute};
+use dyno_client::{Protocol, Reroute, Sockets, tls};
 
-/// Which versions of HTTP are spoken.
+/// Allowed versions of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Versions {
-    /// HTTP/2 where a server agrees to it, else HTTP/1.1.
+    /// HTTP/2 if the server agrees, else HTTP/1.1.
     Auto,
-    /// HTTP/1.1 alone.
+    /// HTTP/1.1 only.
     Http1,
-    /// HTTP/2 alone; in the clear with prior knowledge.
+    /// HTTP/2 only; without TLS with prior knowledge.
     Http2,
 }
 
@@ -41,52 +42,56 @@ impl Versions {
 #[derive(Debug)]
 #[expect(
     clippy::struct_excessive_bools,
-    reason = "each is a switch of its own on the command line"
+    reason = "each is a separate flag on the command line"
 )]
 pub struct Options {
-    /// The most URLs under way at a time.
+    /// Maximum number of concurrent URLs.
     pub concurrency: usize,
-    /// Longest time of a URL, from its slot to its last byte.
+    /// Timeout of a URL, from its start to the last byte.
     pub timeout: Duration,
-    /// Sent with every request.
+    /// `User-Agent` of every request.
     pub user_agent: String,
-    /// Whether a connection carries more than one request.
+    /// Whether connections are reused.
     pub keepalive: bool,
     /// Whether content must be the expected JSON.
     pub check_json: bool,
-    /// Which versions of HTTP are spoken.
+    /// Allowed versions of HTTP.
     pub http: Versions,
-    /// The most URLs of one host under way at a time.
+    /// Maximum number of concurrent URLs of one host.
     pub per_host: Option<usize>,
-    /// Between two beginnings at one host.
+    /// Delay between two starts at one host.
     pub delay: Duration,
-    /// The most connections open at a time, idle ones included.
+    /// Maximum number of open connections, including idle ones.
     pub connections: usize,
-    /// Redirects that are followed.
+    /// Maximum number of redirects.
     pub max_redirects: u32,
     /// Whether a redirect from a public host may lead into a private network.
     pub allow_private: bool,
-    /// Bytes of content, decoded, that are accepted.
+    /// Maximum length of decoded content, in bytes.
     pub max_content: u64,
-    /// How often a URL is tried again after what may have been an accident.
+    /// Retries of a URL after a failure that may be temporary.
     pub retries: u32,
-    /// Where contents are kept.
+    /// Folder in which contents are kept.
     pub save: Option<PathBuf>,
-    /// The journal of what is done.
+    /// File of the journal of finished lines.
     pub resume: Option<PathBuf>,
-    /// Whether what the journal calls done must survive a power cut.
+    /// Whether journal entries must survive a power failure.
     pub sync: bool,
-    /// Whether certificates are not verified.
+    /// Whether certificates are accepted unverified.
     pub insecure: bool,
-    /// Further trusted certificates.
+    /// File of additional trusted certificates.
     pub cacert: Option<PathBuf>,
-    /// Hosts that are reached elsewhere.
+    /// What else is offered in handshakes of TLS.
+    pub tls: tls::Settings,
+    /// Hosts that are reached at other addresses.
     pub reroute: Reroute,
-    /// Name servers in place of the machine's.
+    /// How the sockets of connections are made.
+    pub sockets: Arc<Sockets>,
+    /// Name servers to use in place of the machine's.
     pub nameservers: Vec<SocketAddr>,
     /// Whether phases are measured.
     pub measure: bool,
-    /// Where progress goes.
+    /// Destination of progress lines.
     pub progress: Option<File>,
 }
 
@@ -111,7 +116,9 @@ impl Default for Options {
             sync: true,
             insecure: false,
             cacert: None,
+            tls: tls::Settings::default(),
             reroute: Reroute::default(),
+            sockets: Arc::default(),
             nameservers: Vec::new(),
             measure: false,
             progress: None,

@@ -1,5 +1,5 @@
-//! Rows on their way to standard output: written as soon as the thread has nothing more urgent, many in one call if many came. Behind
-//! them the journal: a URL is noted there once its row was printed and its content is safe.
+//! Writes rows to standard output as soon as the thread has nothing more urgent, many in one call if there are many.
+//! After them it writes the journal: a URL is noted once its row is printed and its content is safe.
 
 use std::cell::{Cell, RefCell};
 use std::convert::Infallible;
@@ -16,21 +16,21 @@ use tokio::time::sleep;
 use crate::input::Waiting;
 use crate::resume::{self, Done, Journal};
 
-/// Bytes that a pipe which is ready accepts without blocking (`PIPE_BUF`).
+/// Bytes that a ready pipe accepts without blocking (`PIPE_BUF`).
 const PIECE_BYTES: usize = 4 << 10;
-/// Rows that wait for a slow reader before no further URL is begun.
+/// Bytes of rows waiting for a slow reader at which no further URL begins.
 const MAX_WAITING_BYTES: usize = 1 << 20;
-/// Interval between two synchronisations of the disks: a power cut loses the progress of this time.
+/// Interval between two synchronisations of the disks: a power failure loses the progress of this time.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// Rows that wait to be written, with their lines of the journal.
+/// Rows waiting to be written, with their journal entries.
 #[derive(Debug)]
 pub(crate) struct Output {
     stream: Waiting,
     rows: RefCell<Vec<u8>>,
-    /// Of rows that wait.
+    /// Journal entries of waiting rows.
     notes: RefCell<Vec<u8>>,
-    /// Of rows that were printed.
+    /// Journal entries of printed rows.
     printed: RefCell<Vec<u8>>,
     done: RefCell<Option<Done>>,
     journal: RefCell<Option<Journal>>,
@@ -39,13 +39,13 @@ pub(crate) struct Output {
     hurry: Notify,
     writing: Cell<bool>,
     noting: Cell<bool>,
-    /// Whether the journal need not wait for more.
+    /// Whether the journal should be written without waiting for more entries.
     ends: Cell<bool>,
-    /// Something was written, or noted.
+    /// Signals that something was written or noted.
     relieved: Notify,
 }
 
-/// Why rows cannot be written.
+/// Reason why rows cannot be written.
 #[derive(Debug)]
 pub(crate) enum Failed {
     Stream(io::Error),
@@ -53,7 +53,7 @@ pub(crate) enum Failed {
 }
 
 impl Output {
-    /// Rows go to `stream`.
+    /// Creates the output of rows to `stream`.
     pub(crate) fn new(stream: OwnedFd, journal: Option<(Done, Journal)>) -> io::Result<Self> {
         let (done, journal) = journal.unzip();
         Ok(Self {
@@ -73,7 +73,7 @@ impl Output {
         })
     }
 
-    /// Whether a line of the list is done already.
+    /// Whether a line of the list was finished in an earlier run.
     pub(crate) fn is_done(&self, number: u64, url: &[u8]) -> Result<bool, resume::Error> {
         self.done
             .borrow_mut()
@@ -81,7 +81,7 @@ impl Output {
             .map_or(Ok(false), |done| done.has(number, url))
     }
 
-    /// Takes a row.
+    /// Queues a row.
     pub(crate) fn push(&self, number: u64, url: &[u8], row: impl FnOnce(&mut Vec<u8>)) {
         row(&mut self.rows.borrow_mut());
         if self.done.borrow().is_some() {
@@ -90,17 +90,17 @@ impl Output {
         self.came.notify_one();
     }
 
-    /// Whether the reader is so far behind that no further URL should begin.
+    /// Whether the reader is so slow that no further URL should begin.
     pub(crate) fn is_congested(&self) -> bool {
         self.rows.borrow().len() > MAX_WAITING_BYTES
     }
 
-    /// Waits until something was written.
+    /// Waits until something has been written.
     pub(crate) async fn relieved(&self) {
         self.relieved.notified().await;
     }
 
-    /// Writes rows, and the journal behind them, as they come, until it cannot.
+    /// Writes queued rows, and then their journal entries, until writing fails.
     pub(crate) async fn pump(&self) -> Result<Infallible, Failed> {
         tokio::select! {
             failed = self.print() => failed,
@@ -145,7 +145,7 @@ impl Output {
                 .unwrap_or_default();
             let appended: Result<(), resume::Error>;
             if journal.is_synced() {
-                // Synchronising a disk takes long, and would hold up all requests of this thread.
+                // Synchronising a disk takes long, and would block all requests of this thread.
                 let append = tokio::task::spawn_blocking(move || {
                     let appended = journal.append(&first, &notes);
                     (journal, appended)
@@ -164,7 +164,7 @@ impl Output {
         }
     }
 
-    /// Waits until all rows so far are written, and noted in the journal.
+    /// Waits until all queued rows are written and noted in the journal.
     pub(crate) async fn flushed(&self) {
         while self.writing.get() || !self.rows.borrow().is_empty() {
             self.relieved().await;
@@ -172,7 +172,7 @@ impl Output {
         self.noted().await;
     }
 
-    /// Waits until the rows that were printed are noted in the journal.
+    /// Waits until all printed rows are noted in the journal.
     pub(crate) async fn noted(&self) {
         self.ends.set(true);
         self.hurry.notify_one();
@@ -191,7 +191,7 @@ impl Output {
                 Ok(written) => rest = &rest[written..],
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    // The reader recognises a torn line; the first error is reported.
+                    // The reader recognises an incomplete line; the first error is reported.
                     if let Waiting::Never(stream) = &self.stream {
                         let written = &rows[..rows.len() - rest.len()];
                         drop(remove_torn_row(stream, written));
@@ -204,7 +204,7 @@ impl Output {
     }
 }
 
-/// Takes back the part of a row that a disk still had room for, where rows go to the end of a file.
+/// Removes the part of a row that still fitted on the disk, if rows go to the end of a file.
 fn remove_torn_row(stream: &OwnedFd, written: &[u8]) -> io::Result<()> {
     let torn = written.iter().rev().take_while(|byte| **byte != b'\n');
     let torn = torn.count() as u64;
@@ -218,7 +218,7 @@ fn remove_torn_row(stream: &OwnedFd, written: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the next bytes to write: whole rows if there are any, so that a killed run leaves no half row.
+/// Returns the next bytes to write: whole rows if possible, so that a killed run leaves no partial row.
 fn piece(rest: &[u8]) -> &[u8] {
     let piece = &rest[..rest.len().min(PIECE_BYTES)];
     match piece.iter().rposition(|byte| *byte == b'\n') {

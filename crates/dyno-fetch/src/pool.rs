@@ -1,4 +1,4 @@
-//! Connections that wait for another exchange: bounded per origin and in total, the oldest closed first. The clock is passed in.
+//! Idle connections: bounded per origin and in total, the oldest closed first. The clock is passed in.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -8,18 +8,19 @@ use std::time::{Duration, Instant};
 /// A connection of the pool.
 #[derive(Debug)]
 pub(crate) enum Pooled<A, S> {
-    /// One that carries one exchange at a time: it is taken out.
+    /// A connection for one exchange at a time: taking it removes it from the pool.
     Alone(A),
-    /// One that carries many: it stays, and is cloned.
+    /// A connection for several exchanges at once: the pool keeps it and hands out clones.
     Shared(S),
 }
 
 /// Idle connections by origin.
 #[derive(Debug)]
 pub(crate) struct Pool<O, A, S> {
-    /// Those of an origin stand in the order of their numbers.
+    /// Connections of each origin, in the order of their numbers.
     idle: HashMap<Rc<O>, VecDeque<Idle<A, S>>>,
-    /// Connections in the order they came or, shared ones, were taken last; what is no more so is still listed.
+    /// Connections in the order they were added or, if shared, last taken. May contain entries that are no longer
+    /// valid.
     order: VecDeque<(u64, Instant, Rc<O>)>,
     count: usize,
     next: u64,
@@ -45,13 +46,13 @@ impl<O: Eq + Hash, A, S: Clone> Pool<O, A, S> {
         }
     }
 
-    /// Connections that wait.
+    /// Number of idle connections.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.count
     }
 
-    /// The connection to an origin that was used last; a shared one is the pool's still, as if it had come now.
+    /// Takes the most recently used connection to an origin. A shared one stays, as if it had been added now.
     pub(crate) fn take(&mut self, origin: &Rc<O>, now: Instant) -> Option<Pooled<A, S>> {
         let idle = self.idle.get_mut(origin)?;
         if let Some(Idle {
@@ -72,7 +73,7 @@ impl<O: Eq + Hash, A, S: Clone> Pool<O, A, S> {
         Some(taken.connection)
     }
 
-    /// Takes a connection in. A shared one takes the place of all others to its origin.
+    /// Adds a connection. A shared one replaces all others to its origin.
     pub(crate) fn put(&mut self, origin: Rc<O>, connection: Pooled<A, S>, now: Instant) {
         let number = self.next;
         let idle = self.idle.entry(origin.clone()).or_default();
@@ -91,7 +92,7 @@ impl<O: Eq + Hash, A, S: Clone> Pool<O, A, S> {
         self.list(now, origin);
     }
 
-    /// Lists the connection that has the next number.
+    /// Appends the connection with the next number to `order`.
     fn list(&mut self, now: Instant, origin: Rc<O>) {
         self.order.push_back((self.next, now, origin));
         self.next += 1;
@@ -100,12 +101,12 @@ impl<O: Eq + Hash, A, S: Clone> Pool<O, A, S> {
         }
     }
 
-    /// Drops all connections to an origin: a shared one is of no use any more.
+    /// Drops all connections to an origin, because its shared connection is unusable.
     pub(crate) fn drop_all(&mut self, origin: &Rc<O>) {
         self.count -= self.idle.remove(origin).map_or(0, |idle| idle.len());
     }
 
-    /// Closes what has waited for too long.
+    /// Closes connections that have been idle for too long.
     pub(crate) fn expire(&mut self, now: Instant) {
         while self
             .order
@@ -116,14 +117,14 @@ impl<O: Eq + Hash, A, S: Clone> Pool<O, A, S> {
         }
     }
 
-    /// When [`Self::expire`] may have something to do.
+    /// When [`Self::expire`] may have something to close.
     pub(crate) fn next_expiry(&self) -> Option<Instant> {
         self.order
             .front()
             .map(|(_, since, _)| *since + self.timeout)
     }
 
-    /// Closes the oldest until no more than so many wait.
+    /// Closes the oldest connections until at most `most` are idle.
     pub(crate) fn shrink_to(&mut self, most: usize) {
         while self.count > most && !self.order.is_empty() {
             self.close_oldest();
@@ -221,7 +222,8 @@ mod tests {
 
     #[test]
     fn a_shared_one_waits_from_when_it_was_last_taken() {
-        // When it is taken after it was put at 0, and when it is still there or no more; the timeout is 4 s.
+        // Times of taking a connection that was added at 0, and whether it is still there at the end; the timeout is
+        // 4 s.
         let cases: [(&[u64], u64, bool); 6] = [
             (&[], 3, true),
             (&[], 4, false),
@@ -252,7 +254,7 @@ mod tests {
         let [a, b] = [Rc::new(1), Rc::new(2)];
         pool.put(a.clone(), Pooled::Shared(1), now);
         pool.put(b.clone(), Pooled::Shared(2), now);
-        // So often, too, that what is noted of it must not add up.
+        // Often enough to show that `order` does not grow.
         for _ in 0..1_000 {
             assert!(pool.take(&a, now).is_some());
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// Between two lines.
+/// Interval between two lines.
 pub(crate) const EVERY: Duration = Duration::from_millis(200);
 
 /// Writes a line five times a second.
@@ -68,7 +68,7 @@ impl Progress {
         let mut text = serde_json::to_vec(&line).unwrap_or_default();
         text.push(b'\n');
         if file.write_all(&text).is_err() {
-            // The observer has gone; the crawl goes on.
+            // The observer has closed its end; the crawl continues.
             self.file = None;
         }
     }

@@ -1,4 +1,4 @@
-//! Origins of the public internet, and those of a private network.
+//! Distinguishes origins on the public internet from those in private networks.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use dyno_client::{Reach, Reroute, is_public};
 
 use crate::listed::Origin;
 
-/// Returns whether the address in a URL is public; `None` for a name, which may have any address.
+/// Returns whether the address in a URL is public; `None` for a name, whose address is not known yet.
 fn is_public_host(host: &str) -> Option<bool> {
     let bare = host
         .strip_prefix('[')
@@ -16,17 +16,18 @@ fn is_public_host(host: &str) -> Option<bool> {
         return Some(is_public(address));
     }
     let name = host.strip_suffix('.').unwrap_or(host);
-    // These are of the machine itself (RFC 6761, 6.3).
+    // These names belong to the machine itself (RFC 6761, 6.3).
     (name == "localhost" || name.ends_with(".localhost")).then_some(false)
 }
 
-/// Whether the host that a redirect leads to is in a private network, as far as its URL says.
+/// Whether the host of a redirect is in a private network, as far as its URL shows.
 #[must_use]
 pub fn is_private_address(origin: &Origin) -> bool {
     is_public_host(&origin.host) == Some(false)
 }
 
-/// Whether an origin that was reached is of the public internet: by its URL; by its address where nothing led elsewhere.
+/// Whether a connected origin is on the public internet: judged by its URL and, unless it was rerouted, by its
+/// address.
 #[must_use]
 pub fn is_public_origin(origin: &Origin, reach: Reach, reroute: &Reroute) -> bool {
     is_public_host(&origin.host).unwrap_or_else(|| {

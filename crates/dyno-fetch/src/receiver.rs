@@ -1,4 +1,4 @@
-//! Receiver of one answer: its head decides whether content is dropped, checked or saved.
+//! Receiver of one answer: the head decides whether content is dropped, checked or saved.
 
 use std::cell::Cell;
 use std::io;
@@ -14,13 +14,14 @@ use crate::redirect;
 use crate::save::Saving;
 use crate::shared::Shared;
 
-/// Least work to charge for a piece of content, in bytes of a longer one.
+/// Minimum work that a piece of content counts for, in bytes.
 const LEAST_WORK: usize = 64;
 
-/// Content that is kept for a check of JSON; a longer one is too long.
+/// Longest content that is buffered for a check of JSON; a longer one fails as too long.
 const MAX_JSON_BYTES: u64 = 64 << 20;
 
-/// Content of a redirect that is read so that its connection can be kept. A longer one is not worth it.
+/// Longest content of a redirect that is read in order to reuse the connection; after a longer one the connection
+/// is closed.
 const MAX_SKIPPED_BYTES: u64 = 64 << 10;
 
 /// Receiver of one answer.
@@ -29,31 +30,31 @@ pub(crate) struct Receiver<'s> {
     at: &'s Url,
     stage: &'s Cell<Stage>,
     pub status: u16,
-    /// Whether a head came.
+    /// Whether a head was received.
     pub answered: bool,
-    /// Where it sends to.
+    /// Target of the redirect.
     pub next: Option<Url>,
-    /// Where it came from.
+    /// Address that it came from.
     pub reach: Option<Reach>,
     pub content_type: Option<String>,
-    /// The codings that the content still has.
+    /// Codings that were not decoded.
     pub content_encoding: Option<String>,
     decoding: Decoding,
-    /// Since other tasks had their turn, in bytes.
+    /// Bytes processed since other tasks had a turn.
     work: usize,
     pub taken: DecodedContent,
     skipped: u64,
-    /// When the head of a redirect came.
+    /// When the head of a redirect was received.
     redirected: Option<Instant>,
     pub wire_bytes: u64,
 }
 
-/// Content, decoded.
+/// Decoded content.
 pub(crate) struct DecodedContent {
     pub length: u64,
     most: u64,
     pub sink: BodySink,
-    /// Why it could not be kept.
+    /// Reason why it could not be saved.
     failed: Option<io::Error>,
 }
 
@@ -90,7 +91,7 @@ impl<'s> Receiver<'s> {
         }
     }
 
-    /// The answer is whole.
+    /// Checks that the answer is complete.
     pub(crate) fn end(&self) -> Result<(), Failure> {
         if self.next.is_some() {
             Ok(())
@@ -99,7 +100,7 @@ impl<'s> Receiver<'s> {
         }
     }
 
-    /// Result of a step, or why content could not be saved.
+    /// The result of a step, or the error of saving the content.
     fn or_save_error<T>(&mut self, step: Result<T, Failure>) -> Result<T, Failure> {
         match self.taken.failed.take() {
             Some(error) => Err(self.shared.cannot_save(error)),
@@ -107,7 +108,7 @@ impl<'s> Receiver<'s> {
         }
     }
 
-    /// When the answer began to come, if the failure is only that the rest of a redirect's content was not worth reading.
+    /// When the answer began, if the only failure is that the content of a redirect was too long to read.
     pub(crate) fn enough(&self) -> Option<Instant> {
         self.redirected.filter(|_| self.skipped > MAX_SKIPPED_BYTES)
     }

@@ -3,19 +3,20 @@
 use dyno_client::Failure;
 use url::Url;
 
-/// Whether an answer of this status with a `Location` sends elsewhere.
+/// Whether an answer with this status and a `Location` is a redirect.
 #[must_use]
 pub const fn is_redirect(status: u16) -> bool {
     matches!(status, 301 | 302 | 303 | 307 | 308)
 }
 
-/// The URL that a location stands for at the URL that answered with it.
+/// Resolves a `Location` against the URL of the answer.
 ///
 /// # Errors
 ///
-/// [`Failure::InvalidRedirect`] for what is not a URL, [`Failure::UnsupportedScheme`] for one that is neither http nor https.
+/// [`Failure::InvalidRedirect`] if the result is not a URL, [`Failure::UnsupportedScheme`] if its scheme is not
+/// http or https.
 pub fn resolve(at: &Url, location: &[u8]) -> Result<Url, Failure> {
-    // Bytes above 127 have no defined meaning there; in practice they are UTF-8, and a parser of URLs encodes them.
+    // Bytes above 127 have no defined meaning here; in practice they are UTF-8, which the URL parser encodes.
     let text = std::str::from_utf8(location).map_err(|_| Failure::InvalidRedirect)?;
     let mut next = at.join(text.trim()).map_err(|_| Failure::InvalidRedirect)?;
     if !matches!(next.scheme(), "http" | "https") {

@@ -16,7 +16,7 @@ pub struct Report {
     version: u32,
     started: String,
     elapsed_s: f64,
-    /// Whether a signal ended it.
+    /// Whether a signal ended the crawl.
     interrupted: bool,
     urls: u64,
     urls_per_s: f64,
@@ -25,18 +25,18 @@ pub struct Report {
     errors: BTreeMap<&'static str, u64>,
     errors_total: u64,
     requests: u64,
-    /// Contents that came with an unknown coding, and were kept with it.
+    /// Contents with an unknown coding, which were saved undecoded.
     not_decoded: u64,
-    /// URLs that a redirect led from https to http.
+    /// URLs with a redirect from https to http.
     left_https: u64,
-    /// Sent again over a new connection, because the end of the old one crossed the request.
+    /// Requests sent again on a new connection, because the old one was closed while the request was on its way.
     resent: u64,
-    /// Tried again because `--retries` allows it.
+    /// Retries under `--retries`.
     retried: u64,
     wire: WireBytes,
     connections: Connections,
     dns: Dns,
-    /// In nanoseconds; `null` where nothing was measured.
+    /// Times in nanoseconds; `null` if nothing was measured.
     phases: Option<BTreeMap<&'static str, Phase>>,
 }
 
@@ -143,7 +143,7 @@ impl Report {
     }
 }
 
-/// Each phase by its name.
+/// The phases by name.
 fn named(phases: &Phases) -> BTreeMap<&'static str, Phase> {
     [
         ("dns", &phases.dns),

@@ -1,10 +1,11 @@
-//! Journal of the lines of a list that are done, which a later run continues.
+//! Journal of the finished lines of a list, with which a later run continues.
 //!
-//! The first line of a journal names it and the list that it belongs to: [`HEADER`], a tab, the first line of the list. Each further
-//! line is the number of a line of the list, a tab, and that line. It is written after the row was printed: a run that is killed in
-//! between fetches that URL once more, and never leaves one out. Version 0.1.0 wrote no first line; its journals are continued.
+//! The first line of a journal identifies it and its list: [`HEADER`], a tab, the first line of the list. Each further
+//! line is the number of a line of the list, a tab, and that line. It is written after the row was printed: a run that
+//! is killed in between fetches that URL once more, and never skips one. Version 0.1.0 wrote no first line; its
+//! journals are continued.
 //!
-//! Nothing is written to a file before all of it was read and found to be a journal.
+//! Nothing is written to a file before all of it was read and recognised as a journal.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -15,9 +16,9 @@ use rustix::fs::{FlockOperation, flock, syncfs};
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// How a journal begins.
+/// First bytes of a journal.
 const HEADER: &[u8] = b"httpdyno-fetch-journal 2";
-/// More than a list can have.
+/// Limit on the number of a line, larger than any list.
 const MAX_LINES: usize = 1 << 32;
 
 /// Why a list cannot be continued.
@@ -26,96 +27,96 @@ pub enum Error {
     /// The file cannot be read or written.
     #[error("--resume {path}: {error}")]
     Io {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
         /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// The file is something else.
+    /// The file is not a journal.
     #[error(
-        "--resume {path}: line {line} is not of a journal, and the file was not changed; name a new file"
+        "--resume {path}: line {line} is not a journal entry; the file was not changed; name a new file"
     )]
     NoJournal {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
-        /// Where.
+        /// Number of the line that is not an entry.
         line: u64,
     },
-    /// Another process writes to it.
+    /// Another process is writing to the journal.
     #[error(
         "--resume {path}: another httpdyno fetch uses it; wait for its end, or name another file"
     )]
     InUse {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
     },
-    /// The list is another one.
+    /// The list differs from the list of the journal.
     #[error(
         "--resume {path}: line {line} of the list was {was} when the journal was written; give the same list, or name another file"
     )]
     AnotherList {
-        /// The journal.
+        /// Path of the journal.
         path: PathBuf,
-        /// Which line.
+        /// Number of the line that differs.
         line: u64,
-        /// Description of the file.
+        /// The line in the journal.
         was: String,
     },
 }
 
 impl Error {
-    /// Whether the command line named the wrong file or list.
+    /// Whether the command line named a wrong file or list.
     #[must_use]
     pub const fn is_mistake(&self) -> bool {
         !matches!(self, Self::Io { .. })
     }
 }
 
-/// The lines of a list that are done.
+/// The finished lines of a list.
 #[derive(Debug)]
 pub struct Done {
     path: PathBuf,
-    /// For each line of the list 0 while it is not done, else a check of its URL: two bytes a line.
+    /// For each line of the list: 0 if it is not finished, else a checksum of its URL. Two bytes per line.
     checks: Vec<u16>,
-    /// The first line of the list, as the journal has it or as the list has it.
+    /// The first line of the list, from the journal or from the list.
     first: Option<Vec<u8>>,
-    /// Whether the list that is given now begins with it.
+    /// Whether the current list begins with this line.
     is_same: bool,
 }
 
-/// The file of a journal.
+/// A journal's file.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// Repair that must precede new lines.
+    /// What must be written before new lines.
     begins: Begins,
-    /// Files on the disks that have what lines say is done; `None`: nothing is synchronised.
+    /// Files on the disks that hold finished results, which are synchronised; `None`: nothing is synchronised.
     synced: Option<Vec<OwnedFd>>,
 }
 
 /// State of a journal when it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Begins {
-    /// Empty.
+    /// The file is empty.
     Empty,
-    /// Of version 0.1.0, without a first line that names it; so many bytes are whole lines.
+    /// Version 0.1.0: no first line that identifies it. The number is the length of all complete lines.
     Unnamed(u64),
-    /// So many bytes are whole lines; what a killed run left behind them goes.
+    /// The number is the length of all complete lines; an incomplete line of a killed run follows, and is removed.
     Named(u64),
-    /// Ready.
+    /// The first line is written.
     Written,
 }
 
-/// Opens a journal, or makes the file of one.
+/// Opens a journal, or creates its file.
 ///
-/// `synced` are files on the disks that keep what a line says is done: they are synchronised before the line is written, and then
-/// the journal. `None`: nothing is.
+/// `synced` are files on the disks that hold the results of finished lines. Those disks are synchronised before the
+/// lines are written, and the journal after it. `None`: nothing is synchronised.
 ///
 /// # Errors
 ///
-/// If it cannot be read or written, is not a journal, or is in use.
+/// If the journal cannot be read or written, is not a journal, or is in use.
 pub fn open(path: &Path, synced: Option<Vec<OwnedFd>>) -> Result<(Done, Journal), Error> {
     let failed = |error| Error::Io {
         path: path.to_owned(),
@@ -171,14 +172,14 @@ impl Done {
             if self.checks.len() <= place {
                 self.checks.resize(place + 1, 0);
             }
-            // Each line of a list is done once; in another file of numbers one may come twice.
+            // Each line of a list is finished once; in another kind of file, a number may occur twice.
             if std::mem::replace(&mut self.checks[place], check(url)) != 0 {
                 return Err(self.no_journal(number));
             }
         }
         match (whole, line.is_empty()) {
             (0, true) => Ok(Begins::Empty),
-            // Killed while it wrote the first line.
+            // The run was killed while it wrote the first line.
             (0, false) if after_header(&line).is_some() => Ok(Begins::Named(0)),
             (1.., _) if is_torn_entry(&line) => Ok(if self.first.is_some() {
                 Begins::Named(whole)
@@ -189,11 +190,11 @@ impl Done {
         }
     }
 
-    /// Whether line `number` of the list (the first is 1) is done.
+    /// Whether line `number` of the list (the first is 1) is finished.
     ///
     /// # Errors
     ///
-    /// If another line was done under that number, or the list begins with another one: then it is another list.
+    /// If the journal has another line under that number, or another first line: then it belongs to another list.
     pub fn has(&mut self, number: u64, url: &[u8]) -> Result<bool, Error> {
         if !self.is_same {
             let was = self.first.get_or_insert_with(|| url.to_owned());
@@ -236,18 +237,19 @@ impl Done {
 }
 
 impl Journal {
-    /// Appends the line of a URL that is done to what will be written.
+    /// Appends the entry of a finished URL to `out`, which will be written.
     pub fn note(number: u64, url: &[u8], out: &mut Vec<u8>) {
         write!(out, "{number}\t").expect("a vector takes all bytes");
         out.extend_from_slice(url);
         out.push(b'\n');
     }
 
-    /// Writes what was noted; before it, once, the line that names the journal. `first` is the first line of the list.
+    /// Writes the noted entries; before the first of them, the line that identifies the journal. `first` is the first
+    /// line of the list.
     ///
     /// # Errors
     ///
-    /// If it cannot be written, or if what was done did not reach the disk.
+    /// If the journal cannot be written, or the results of finished lines did not reach the disk.
     pub fn append(&mut self, first: &[u8], noted: &[u8]) -> Result<(), Error> {
         self.write(first, noted).map_err(|error| Error::Io {
             path: self.path.clone(),
@@ -255,7 +257,7 @@ impl Journal {
         })
     }
 
-    /// Whether a disk is waited for at each writing.
+    /// Whether each write waits for the disks.
     #[must_use]
     pub const fn is_synced(&self) -> bool {
         self.synced.is_some()
@@ -289,7 +291,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Puts a journal with a first line in the place of one without.
+    /// Replaces a journal without a first line by one with it.
     fn named(&mut self, header: &[u8], whole: u64) -> io::Result<File> {
         let path = self.path.canonicalize()?;
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -318,17 +320,17 @@ fn lock(file: &File, path: &Path) -> Result<(), Error> {
         Err(Errno::WOULDBLOCK) => Err(Error::InUse {
             path: path.to_owned(),
         }),
-        // A file system without locks has none to lose.
+        // A file system without locks cannot protect the journal.
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-/// Returns the part of a journal's first line after the name.
+/// Returns the part of a journal's first line after [`HEADER`].
 fn after_header(line: &[u8]) -> Option<&[u8]> {
     line.strip_prefix(HEADER)?.strip_prefix(b"\t")
 }
 
-/// Number and URL of a line. More lines than a list can have are no list's.
+/// Parses the number and the URL of an entry; `None` if the number is too large for a list.
 fn entry(line: &[u8]) -> Option<(usize, &[u8])> {
     let tab = line.iter().position(|byte| *byte == b'\t')?;
     let number: usize = std::str::from_utf8(&line[..tab]).ok()?.parse().ok()?;
@@ -336,13 +338,13 @@ fn entry(line: &[u8]) -> Option<(usize, &[u8])> {
     ((1..MAX_LINES).contains(&number) && !url.is_empty()).then_some((number, url))
 }
 
-/// Whether this is how a line begins that a killed run left.
+/// Whether the bytes may be the beginning of an entry that a killed run left incomplete.
 fn is_torn_entry(line: &[u8]) -> bool {
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     line.is_empty() || (digits > 0 && line.get(digits).is_none_or(|byte| *byte == b'\t'))
 }
 
-/// A number other than 0 that two URLs seldom share (FNV-1a, folded).
+/// A checksum other than 0, which two URLs seldom share (FNV-1a, folded).
 fn check(url: &[u8]) -> u16 {
     let hash = url.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
@@ -377,7 +379,7 @@ mod tests {
         open(&path, None).unwrap().1.append(FIRST, &lines).unwrap();
         let named = fs::read(&path).unwrap();
         assert_eq!(named, [HEADER, b"\t", FIRST, b"\n", &lines].concat());
-        // As this version writes it, and as 0.1.0 did. Killed during a write, at each byte of a later line.
+        // Journals of this version and of 0.1.0, cut at each byte of a later line.
         for (whole, least) in [(&named, HEADER.len() + 1), (&lines, 18)] {
             for cut in least..=whole.len() {
                 fs::write(&path, &whole[..cut]).unwrap();
@@ -475,7 +477,7 @@ mod tests {
         fs::write(&path, &old).unwrap();
         let (_, mut first) = open(&path, None).unwrap();
         assert!(matches!(open(&path, None), Err(Error::InUse { .. })));
-        // Also after the first line was put in front of it.
+        // Also after a first line was inserted before it.
         first.append(FIRST, &noted(&[(2, b"x")])).unwrap();
         assert!(matches!(open(&path, None), Err(Error::InUse { .. })));
         drop(first);

@@ -2,29 +2,31 @@
 
 use dyno_client::Failure;
 
-/// Facts of a failed exchange that decide whether it is repeated.
+/// Facts about a failed exchange that decide whether the request is sent again.
 #[derive(Debug, Clone, Copy)]
 pub struct Failed {
-    /// Why.
+    /// The failure.
     pub failure: Failure,
-    /// Whether its connection had carried an exchange before.
+    /// Whether its connection carried an exchange before.
     pub reused: bool,
     /// Whether its connection ended so soon, and without a byte of an answer, that the server may not have seen the request.
     pub crossed: bool,
 }
 
-/// Whether to send the request again.
+/// Decision about sending the request again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// At once over a new connection: the server closed the old one as the request was on its way, as it may at any time.
+    /// Immediately on a new connection: the server closed the old one while the request was on its way, as it is free
+    /// to do.
     Again,
-    /// If retries are left: the failure may be temporary.
+    /// If retries are left, because the failure may be temporary.
     IfAsked,
-    /// No: it would end the same way.
+    /// Not at all: it would fail the same way.
     Never,
 }
 
-/// The rule. All requests are GET, which may be repeated (RFC 9110, 9.2.2); so what decides is whether it would help.
+/// Decides whether to send a request again. All requests are GET, which may be repeated (RFC 9110, 9.2.2); so the
+/// decision depends only on whether it would help.
 #[must_use]
 pub const fn verdict(failed: Failed) -> Verdict {
     let Failed {
@@ -36,7 +38,7 @@ pub const fn verdict(failed: Failed) -> Verdict {
         Failure::ClosedBeforeAnswer | Failure::ConnectionReset if reused && crossed => {
             Verdict::Again
         }
-        // The server says that it has not seen it (RFC 9113, 6.8).
+        // GOAWAY states that the server has not processed the request (RFC 9113, 6.8).
         Failure::GoAway if reused => Verdict::Again,
         Failure::ResolverFailed
         | Failure::ResolveTimeout
@@ -64,7 +66,7 @@ mod tests {
             (Failure::ClosedBeforeAnswer, true, true, Verdict::Again),
             (Failure::ConnectionReset, true, true, Verdict::Again),
             (Failure::GoAway, true, false, Verdict::Again),
-            // The server has worked on it before it failed, or a byte of an answer came.
+            // The server processed the request before it failed, or a byte of an answer arrived.
             (Failure::ClosedBeforeAnswer, true, false, Verdict::IfAsked),
             (Failure::ConnectionReset, true, false, Verdict::IfAsked),
             (Failure::ClosedBeforeAnswer, false, true, Verdict::IfAsked),

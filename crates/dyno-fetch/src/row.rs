@@ -10,22 +10,22 @@ use dyno_client::Failure;
 pub enum Code {
     /// The status of the last answer.
     Status(u16),
-    /// Why there is none.
+    /// The failure, if there is no complete answer.
     Failure(Failure),
-    /// The content is not what `CHECK` asks for.
+    /// The content failed the check of `CHECK`.
     CheckFailed,
 }
 
 /// One row.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
-    /// The line as it was read, without its end.
+    /// The line as read, without its end.
     pub url: &'a [u8],
     /// Its outcome.
     pub code: Code,
-    /// When it took its slot.
+    /// When the URL started.
     pub start: SystemTime,
-    /// From then to the last byte.
+    /// Time from the start to the last byte.
     pub duration: Duration,
     /// Bytes of content, decoded.
     pub length: u64,
@@ -58,7 +58,7 @@ impl Row<'_> {
     }
 }
 
-/// A moment in RFC 3339, in UTC, with microseconds.
+/// Formats a time as RFC 3339, in UTC, with microseconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Timestamp(pub SystemTime);
 
@@ -76,7 +76,7 @@ impl std::fmt::Display for Timestamp {
     }
 }
 
-/// The date so many days after 1970-01-01. Counted in years that begin with March, where the leap day comes last.
+/// The date this many days after 1970-01-01. Computed in years that begin in March, so that a leap day comes last.
 const fn date(days: u64) -> (u64, u64, u64) {
     const DAYS_OF_400_YEARS: u64 = 146_097;
     // Days from 0000-03-01 to 1970-01-01.
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn days_have_their_dates() {
-        // As `date -u -d @$((days * 86400))` prints them.
+        // Output of `date -u -d @$((days * 86400))`.
         let cases = [
             (0, (1970, 1, 1)),
             (58, (1970, 2, 28)),

@@ -1,4 +1,4 @@
-//! Contents kept in a folder: each under the hash of its URL, with an index.
+//! Saves contents in a folder: each under the hash of its URL, with an index.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -12,50 +12,50 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
-/// How each line of an index begins.
+/// First bytes of each line of an index.
 const BEGINNING: &[u8] = b"{\"url\":\"";
 
-/// Why contents cannot be kept.
+/// Reason why contents cannot be saved.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The folder cannot be read or written.
     #[error("--save {path}: {error}")]
     Io {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
         /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// Its index is something else.
+    /// The folder's `index.jsonl` is not an index of `fetch`.
     #[error(
-        "--save {path}: line {line} of its index.jsonl is not of an index, and the file was not changed; name a new folder"
+        "--save {path}: line {line} of its index.jsonl is not an index entry; the file was not changed; name a new folder"
     )]
     NoIndex {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// Where.
+        /// Number of the line that is not an entry.
         line: u64,
     },
-    /// Another process writes to it.
+    /// Another process is writing to the folder.
     #[error(
         "--save {path}: another httpdyno fetch uses it; wait for its end, or name another folder"
     )]
     InUse {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
 }
 
 impl Error {
-    /// Whether the command line named the wrong folder.
+    /// Whether the command line named a wrong folder.
     #[must_use]
     pub const fn is_mistake(&self) -> bool {
         !matches!(self, Self::Io { .. })
     }
 }
 
-/// The folder: `ab/abcdef...` for each content, `index.jsonl` with a line for each URL that has one.
+/// The folder: a file `ab/abcdef...` for each content, and `index.jsonl` with a line for each saved URL.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -63,30 +63,30 @@ pub struct Folder {
     next: u64,
 }
 
-/// A row of the index.
+/// An entry of the index.
 #[derive(Debug, Serialize)]
 pub struct Entry<'a> {
-    /// The line of the list.
+    /// The URL as in the list.
     pub url: &'a str,
-    /// Where its redirects ended.
+    /// The URL after all redirects.
     pub final_url: &'a str,
     /// The status of the answer.
     pub status: u16,
     /// The answer's `Content-Type`.
     pub content_type: Option<&'a str>,
-    /// The codings that it still has, as they are unknown.
+    /// The codings that were not decoded, because they are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub content_encoding: Option<&'a str>,
-    /// A redirect led from https to http.
+    /// Whether a redirect led from https to http.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub left_https: bool,
-    /// Bytes of the file.
+    /// Length of the file.
     pub bytes: u64,
-    /// When the URL took its slot.
+    /// When the URL started.
     pub start_time: &'a str,
 }
 
-/// A line of the index: what is said, and the file within the folder.
+/// A line of the index: the entry, and the path of the file within the folder.
 #[derive(Debug, Serialize)]
 struct Line<'a> {
     #[serde(flatten)]
@@ -94,7 +94,7 @@ struct Line<'a> {
     file: &'a str,
 }
 
-/// A content on its way to the disk. Dropped before it is whole, it leaves nothing behind.
+/// A content that is being written. If it is dropped before it is complete, its file is removed.
 #[derive(Debug)]
 pub struct Saving {
     file: File,
@@ -102,11 +102,11 @@ pub struct Saving {
 }
 
 impl Folder {
-    /// Makes the folder, or continues one: an index line without an end, as a killed run leaves it, is taken away.
+    /// Creates the folder, or continues one: removes an incomplete last line of the index, which a killed run leaves.
     ///
     /// # Errors
     ///
-    /// If it cannot be made or written, has an index of another program, or is in use.
+    /// If the folder cannot be created or written, has an index of another program, or is in use.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let failed = |error| Error::Io {
             path: path.to_owned(),
@@ -144,21 +144,21 @@ impl Folder {
         }
     }
 
-    /// A file on the disk that contents are on.
+    /// Opens a file on the disk that holds the contents.
     ///
     /// # Errors
     ///
-    /// If no more files can be open.
+    /// If no more files can be opened.
     pub fn on_disk(&self) -> Result<OwnedFd, Error> {
         let copy = self.index.try_clone().map_err(|error| self.failed(error))?;
         Ok(copy.into())
     }
 
-    /// Begins to keep a content.
+    /// Begins to save a content.
     ///
     /// # Errors
     ///
-    /// If it cannot be written.
+    /// If the file cannot be written.
     pub fn begin(&mut self) -> Result<Saving, Error> {
         self.next += 1;
         let path = self
@@ -171,7 +171,7 @@ impl Folder {
         })
     }
 
-    /// Puts a whole content in its place, in one step, and its line into the index.
+    /// Moves a complete content to its place, atomically, and adds its entry to the index.
     ///
     /// # Errors
     ///
@@ -194,7 +194,7 @@ impl Folder {
         finish().map_err(|error| self.failed(error))
     }
 
-    /// The error of this folder that an error of the system is.
+    /// Converts an error of the system into an error of this folder.
     #[must_use]
     pub fn failed(&self, error: io::Error) -> Error {
         Error::Io {
@@ -205,11 +205,11 @@ impl Folder {
 }
 
 impl Saving {
-    /// Keeps a piece.
+    /// Writes a piece of the content.
     ///
     /// # Errors
     ///
-    /// The system's error: mostly a full disk.
+    /// The system's error, usually a full disk.
     pub fn take(&mut self, piece: &[u8]) -> io::Result<()> {
         self.file.write_all(piece)
     }
@@ -224,7 +224,7 @@ impl Drop for Saving {
     }
 }
 
-/// How many bytes of an index are whole lines; else the line that is none of an index.
+/// The length of all complete lines of an index, or the number of the line that is not an entry.
 fn whole_bytes(reader: &mut impl BufRead) -> io::Result<Result<u64, u64>> {
     let (mut whole, mut number, mut line) = (0, 0, Vec::new());
     loop {
@@ -233,7 +233,7 @@ fn whole_bytes(reader: &mut impl BufRead) -> io::Result<Result<u64, u64>> {
         number += 1;
         match line.strip_suffix(b"\n") {
             Some(text) if text.starts_with(BEGINNING) && text.ends_with(b"}") => whole += bytes,
-            // Torn, or the end.
+            // An incomplete line, or the end.
             None if bytes == 0
                 || line.starts_with(BEGINNING)
                 || (whole > 0 && BEGINNING.starts_with(&line)) =>
@@ -280,7 +280,7 @@ mod tests {
             2,
             "a content, the index, and nothing half"
         );
-        // Two processes would take each other's last lines for torn ones.
+        // Two processes would take each other's last lines for incomplete ones.
         assert!(matches!(Folder::open(&root), Err(Error::InUse { .. })));
         drop(folder);
         let index_file = root.join("index.jsonl");

@@ -16,17 +16,17 @@ use crate::pool::{Pool, Pooled};
 use crate::save::{self, Folder};
 use crate::tally::Tally;
 
-/// How long a connection waits for another URL of its host. A crawl returns to a host soon or never.
+/// How long a connection stays idle for another URL of its host. A crawl returns to a host soon or never.
 const IDLE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(4);
-/// As lookups have three attempts' time within a URL's.
+/// Attempts of a lookup that fit into the timeout of a URL.
 const ATTEMPTS_PER_TIMEOUT: u32 = 3;
 
-/// A connection of HTTP/1.1.
+/// An HTTP/1.1 connection.
 pub(crate) type Http1Connection = Box<http1::Connection<Stream>>;
-/// A connection as the pool has it.
+/// A connection of the pool.
 pub(crate) type Connection = Pooled<Http1Connection, http2::Connection>;
 
-/// State that all URLs share; only one thread uses it.
+/// State that all URLs of a crawl share; only one thread uses it.
 pub(crate) struct Shared {
     pub options: Options,
     pub resolver: Resolver,
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub tally: RefCell<Tally>,
     pub traffic: Arc<Traffic>,
     pub folder: RefCell<Option<Folder>>,
-    /// The error that ends the crawl: the disk is full.
+    /// The error that ends the crawl, such as a full disk.
     pub broken: RefCell<Option<save::Error>>,
 }
 
@@ -58,7 +58,7 @@ impl Shared {
         });
         Ok(Self {
             resolver,
-            tls: tls::Client::new(trust, options.http.protocols())?,
+            tls: tls::Client::new(trust, options.http.protocols(), &options.tls)?,
             pool: RefCell::new(Pool::new(options.concurrency, IDLE_TIMEOUT)),
             in_use: Cell::new(0),
             room: RefCell::new(vec![0; PIECE_BYTES].into()),
@@ -70,7 +70,7 @@ impl Shared {
         })
     }
 
-    /// A connection that waits for this origin and has not been closed meanwhile.
+    /// An idle connection to this origin that has not been closed.
     pub(crate) async fn idle(&self, origin: &Rc<Origin>) -> Option<Connection> {
         loop {
             let taken = self.pool.borrow_mut().take(origin, Instant::now())?;
@@ -88,17 +88,18 @@ impl Shared {
         }
     }
 
-    /// Makes room for one connection more.
+    /// Closes idle connections to make room for a new one.
     ///
-    /// No more wait than URLs are under way, be they all of one host: fewer, and a list of one host opens a connection for most of its
-    /// URLs until the ports run out; more, and a crawl keeps memory on both sides for hosts that it does not come back to.
+    /// Keeps at most as many idle connections as URLs are in progress, even for a list of one host. With fewer, such a
+    /// list would open a connection for most of its URLs until no local port is left; with more, a crawl would use
+    /// memory on both sides for hosts that it never visits again.
     pub(crate) fn make_room(&self) {
         let most_idle = self.options.connections.saturating_sub(self.in_use.get());
         let most_idle = most_idle.min(self.options.concurrency);
         self.pool.borrow_mut().shrink_to(most_idle);
     }
 
-    /// Keeps a connection for later.
+    /// Adds a connection to the idle ones.
     pub(crate) fn keep(&self, origin: &Rc<Origin>, connection: Connection) {
         if self.options.keepalive {
             let now = Instant::now();
@@ -108,12 +109,12 @@ impl Shared {
         }
     }
 
-    /// Whether the crawl ends because contents cannot be kept.
+    /// Whether the crawl is ending because contents cannot be saved.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.borrow().is_some()
     }
 
-    /// Ends the crawl, as a content cannot be written to its folder.
+    /// Ends the crawl because a content cannot be written to its folder.
     pub(crate) fn cannot_save(&self, error: io::Error) -> Failure {
         let error = self
             .folder
@@ -124,14 +125,14 @@ impl Shared {
         self.give_up(error)
     }
 
-    /// Ends the crawl, for what no URL is to blame for.
+    /// Ends the crawl because of an error that no URL has caused.
     pub(crate) fn give_up(&self, error: save::Error) -> Failure {
         self.broken.borrow_mut().get_or_insert(error);
         Failure::Io(io::ErrorKind::Other)
     }
 }
 
-/// Counts a URL's use of a connection for as long as it lives.
+/// Counts a connection as in use while it exists.
 pub(crate) struct InUse<'s>(&'s Cell<usize>);
 
 impl<'s> InUse<'s> {

@@ -1,4 +1,4 @@
-//! Counters of a running crawl: memory does not grow with the number of URLs.
+//! Counters of a running crawl; their memory does not grow with the number of URLs.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,9 +16,9 @@ pub(crate) struct Tally {
     pub errors: BTreeMap<&'static str, u64>,
     pub content_bytes: u64,
     pub encoded_bytes: u64,
-    /// Contents with a coding that is unknown.
+    /// Contents with an unknown coding.
     pub not_decoded: u64,
-    /// URLs that a redirect led from https to http.
+    /// URLs with a redirect from https to http.
     pub left_https: u64,
     pub connections_opened: u64,
     pub connections_failed: u64,
@@ -56,7 +56,7 @@ impl Phases {
 }
 
 fn record(histogram: &mut Histogram<u64>, duration: Duration) {
-    // It grows as it must; a duration that no histogram holds would be longer than any deadline.
+    // The histogram grows as needed; a duration too long for any histogram would exceed every deadline.
     let _ = histogram.record(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
 }
 
@@ -68,7 +68,7 @@ impl Tally {
         }
     }
 
-    /// A TCP connection was made: begun, first address known, connected.
+    /// Records a TCP connection: when the attempt began, when the first address was known, when it was connected.
     pub(crate) fn connected(&mut self, begun: Instant, resolved: Instant, connected: Instant) {
         if let Some(phases) = &mut self.phases {
             record(&mut phases.dns, resolved - begun);
@@ -76,7 +76,7 @@ impl Tally {
         }
     }
 
-    /// Hands were shaken on it.
+    /// Records a completed TLS handshake.
     pub(crate) fn encrypted(&mut self, connected: Instant, resumed: bool) {
         *(if resumed {
             &mut self.tls_resumed
@@ -88,7 +88,7 @@ impl Tally {
         }
     }
 
-    /// A request was answered.
+    /// Records an answered request.
     pub(crate) fn exchanged(&mut self, exchanged: &Exchanged, reused: bool, encoded_bytes: u64) {
         self.requests += 1;
         self.reused += u64::from(reused);
@@ -102,7 +102,7 @@ impl Tally {
         }
     }
 
-    /// A URL is done.
+    /// Records a finished URL.
     pub(crate) fn ended(&mut self, code: Code, duration: Duration, length: u64) {
         self.done += 1;
         match code {

@@ -1,4 +1,4 @@
-//! One request and its answer: over an idle connection, or a new one.
+//! Sends one request and receives its answer, over an idle or a new connection.
 
 use std::cell::Cell;
 use std::fmt::Write;
@@ -17,8 +17,8 @@ use crate::receiver::Receiver;
 use crate::retry::{Failed, Verdict, verdict};
 use crate::shared::{Connection, InUse, Shared};
 
-/// Asks for a URL and takes the answer; again if the connection that waited turns out to have been closed. With `public_only`, of no
-/// host in a private network.
+/// Requests a URL and receives the answer; repeats the request if the idle connection turns out to be closed. With
+/// `public_only`, hosts in private networks are refused.
 pub(crate) async fn visit<'s>(
     shared: &'s Shared,
     url: &'s Url,
@@ -39,7 +39,7 @@ pub(crate) async fn visit<'s>(
         };
         let reach = reach(&link);
         if public_only && !is_public_origin(&origin, reach, &shared.options.reroute) {
-            // A connection that another URL of the list may use.
+            // An idle connection that another URL of the list may use.
             if matches!(link, Pooled::Alone(_)) {
                 shared.keep(&origin, link);
             }
@@ -47,7 +47,7 @@ pub(crate) async fn visit<'s>(
         }
         stage.set(Stage::Head);
         if !reused && let (Pooled::Shared(connection), true) = (&link, shared.options.keepalive) {
-            // Others may send over it from now on.
+            // From now on, other URLs may use the connection, too.
             shared.keep(&origin, Pooled::Shared(connection.clone()));
         }
         let mut receiver = Receiver::new(shared, url, stage);
@@ -97,7 +97,7 @@ fn reach(link: &Connection) -> Reach {
     }
 }
 
-/// Whether a failure is the connection's, and not the answer's.
+/// Whether the connection failed, and not the answer.
 const fn is_of_connection(failure: Failure) -> bool {
     !matches!(
         failure,
@@ -159,7 +159,7 @@ fn plain_request(shared: &Shared, origin: &Origin, url: &Url) -> http1::Request 
 }
 
 fn http2_request(shared: &Shared, origin: &Origin, url: &Url) -> Result<http2::Request, Failure> {
-    // Not the URL as it stands: a user and a password in it must not be sent (RFC 9113, section 8.3.1).
+    // Built from parts, because a user name and password in the URL must not be sent (RFC 9113, section 8.3.1).
     let uri = http::Uri::builder()
         .scheme(url.scheme())
         .authority(origin.authority())
@@ -170,7 +170,7 @@ fn http2_request(shared: &Shared, origin: &Origin, url: &Url) -> Result<http2::R
         .header(http::header::ACCEPT, "*/*")
         .header(http::header::ACCEPT_ENCODING, ACCEPTED)
         .body(());
-    // A URL that the stricter reader of the codec refuses.
+    // The parser of the codec is stricter, and may refuse the URL.
     let head = head.map_err(|_| Failure::InvalidUrl)?;
     Ok(http2::Request {
         head,

@@ -1,4 +1,4 @@
-//! One URL of the list, from its slot to its row: redirects, retries, the deadline.
+//! Processes one URL of the list from its start to its row: redirects, retries, the deadline.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant, SystemTime};
@@ -21,10 +21,10 @@ use crate::row::{Code, Row, Timestamp};
 use crate::save::Entry;
 use crate::shared::Shared;
 
-/// How long the first retry waits; each further one twice as long.
+/// Pause before the first retry; each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// Fetches the URL that a line is, if it is one, and hands its row to the output.
+/// Fetches the URL of a line, if the line is a URL, and passes its row to the output.
 pub(crate) async fn walk(shared: &Shared, output: &Output, line: &Line, url: Result<Url, Failure>) {
     let (start, begun) = (SystemTime::now(), Instant::now());
     let stage = Cell::new(Stage::Resolving);
@@ -38,7 +38,7 @@ pub(crate) async fn walk(shared: &Shared, output: &Output, line: &Line, url: Res
         .await
         .unwrap_or_else(|failure| (Code::Failure(failure), 0));
     if shared.is_broken() {
-        // Not done: the next call fetches it.
+        // The line is not noted as finished: the next run fetches it.
         return;
     }
     let duration = begun.elapsed();
@@ -53,7 +53,7 @@ pub(crate) async fn walk(shared: &Shared, output: &Output, line: &Line, url: Res
     output.push(line.number, &line.bytes, |rows| row.write(rows));
 }
 
-/// Repeats at most as often as the options allow, while another try may help.
+/// Repeats a request while that may help, at most as often as the options allow.
 async fn tries(
     shared: &Shared,
     line: &Line,
@@ -88,7 +88,7 @@ async fn redirects(
     mut url: Url,
     stage: &Cell<Stage>,
 ) -> Result<(Code, u64), Failure> {
-    // The list may name any host; a page may not lead from the internet into the network of this machine.
+    // The list may name any host, but a page on the internet must not redirect into the network of this machine.
     let (mut public_only, mut left_https) = (false, false);
     for _ in 0..=shared.options.max_redirects {
         let mut receiver = crate::visit::visit(shared, &url, stage, public_only).await?;
@@ -103,7 +103,7 @@ async fn redirects(
     Err(Failure::TooManyRedirects)
 }
 
-/// Whether an answer came from a host of the public internet.
+/// Whether an answer came from a host on the public internet.
 fn is_public_answer(shared: &Shared, url: &Url, receiver: &Receiver<'_>) -> Result<bool, Failure> {
     let origin = Origin::of(url)?;
     let reroute = &shared.options.reroute;
@@ -112,7 +112,7 @@ fn is_public_answer(shared: &Shared, url: &Url, receiver: &Receiver<'_>) -> Resu
         .is_none_or(|reach| is_public_origin(&origin, reach, reroute)))
 }
 
-/// Checks a content; a long one aside, so that other tasks have their turn.
+/// Checks a content; a long one on another thread, so that other tasks can run.
 async fn passes(content: Vec<u8>) -> bool {
     if content.len() <= TURN_BYTES {
         return is_expected(&content);
@@ -121,7 +121,7 @@ async fn passes(content: Vec<u8>) -> bool {
     checked.await.unwrap_or(false)
 }
 
-/// Keeps or checks a content that came whole, and returns the code of its row.
+/// Saves or checks a complete content, and returns the code of its row.
 async fn finish(
     shared: &Shared,
     line: &Line,

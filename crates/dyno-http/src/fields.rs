@@ -28,8 +28,8 @@ impl<'a> Fields<'a> {
         Self { block, count }
     }
 
-    /// Make a view of `block`, a copy of the [`Fields::as_bytes`] of a parsed head with `count` lines. Of other bytes, it has the
-    /// lines before the first invalid one.
+    /// Make a view of `block`, a copy of the [`Fields::as_bytes`] of a parsed head with `count` lines. If the bytes are
+    /// invalid, the view has the lines before the first invalid one.
     #[must_use]
     pub const fn parsed_before(block: &'a [u8], count: usize) -> Self {
         Self::new(block, count)

@@ -2,7 +2,7 @@
 
 use crate::scan;
 
-/// How far a growing buffer was searched for the end of its head.
+/// Search position in a growing buffer, in search of the end of its head.
 ///
 /// Parsing at every arrival would take quadratic time if the head arrives byte by byte. It is therefore parsed when an empty line has
 /// arrived, and each time its length has doubled, so that invalid bytes are refused before that: linear time in total.

@@ -4,7 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use crate::{Error, Problem};
 
-/// HTTP/1.0 or HTTP/1.1, as which later minor versions are read, too (RFC 9110, section 2.5); others are refused.
+/// HTTP/1.0 or HTTP/1.1. Later minor versions are read as HTTP/1.1 (RFC 9110, section 2.5); all others are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     /// `HTTP/1.0`
@@ -14,7 +14,7 @@ pub enum Version {
 }
 
 impl Version {
-    /// As it stands in a start line.
+    /// The text in a start line.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// A version of HTTP, whatever its wire looks like.
+/// A version of HTTP, independent of its wire format.
 ///
 /// To add a version, begin here: the compiler then names each `match` that lacks it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -126,7 +126,7 @@ impl<T> IndexMut<HttpVersion> for PerVersion<T> {
     }
 }
 
-/// Reads the version at `at` and says where it ends. `None`: it has not arrived.
+/// Parses the version at `at`; returns it with its end. `None`: it has not arrived completely.
 #[inline]
 pub(crate) fn parse(bytes: &[u8], at: usize) -> Result<Option<(Version, usize)>, Error> {
     match bytes.get(at..at + 8) {

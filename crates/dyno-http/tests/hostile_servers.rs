@@ -1,4 +1,5 @@
-//! Hostile servers against a client's parser: every flood ends at its limit, and nothing invalid passes for a length.
+//! Hostile servers against a client's parser: every flood ends at its limit, and nothing invalid is accepted as a
+//! length.
 
 use dyno_http::{
     Error, Limits, Parse, Problem, Tolerance,

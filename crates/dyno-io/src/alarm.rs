@@ -1,4 +1,4 @@
-//! A timer of a thread, accurate to some ten microseconds: that of the runtime rounds up to the next millisecond.
+//! A timer of a thread, accurate to some ten microseconds; the runtime's own timer rounds up to the next millisecond.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -18,11 +18,11 @@ pub struct Alarm {
 }
 
 impl Alarm {
-    /// Makes one that is not set.
+    /// Creates a timer that is not set.
     ///
     /// # Errors
     ///
-    /// If the process has no descriptor left.
+    /// If the process cannot open further files.
     pub fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let clock = timerfd_create(TimerfdClockId::Monotonic, flags)?;
@@ -31,7 +31,7 @@ impl Alarm {
         })
     }
 
-    /// Waits so long.
+    /// Waits for this long.
     ///
     /// # Errors
     ///
@@ -41,7 +41,7 @@ impl Alarm {
         self.expired().await
     }
 
-    /// Expires once, so long from now.
+    /// Sets the timer to expire once, after this time.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl Alarm {
         self.set_both(wait, Duration::ZERO)
     }
 
-    /// Expires again and again from now on.
+    /// Sets the timer to expire periodically from now on.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Alarm {
         self.set_both(period, period)
     }
 
-    /// Waits until it expires; returns at once if it has expired since the last time.
+    /// Waits until the timer expires; returns at once if it has expired since the last call.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Alarm {
     pub async fn expired(&self) -> io::Result<()> {
         loop {
             let mut ready = self.clock.readable().await?;
-            // How often it expired does not matter; reading makes it quiet.
+            // The number of expirations does not matter; reading it resets the descriptor's readiness.
             let read = ready.try_io(|clock| Ok(rustix::io::read(clock.get_ref(), &mut [0; 8])?));
             if let Ok(read) = read {
                 return read.map(drop);
@@ -78,7 +78,7 @@ impl Alarm {
     fn set_both(&self, wait: Duration, period: Duration) -> io::Result<()> {
         let setting = Itimerspec {
             it_interval: timespec(period),
-            // Zero would switch it off.
+            // Zero would disarm the timer.
             it_value: timespec(wait.max(Duration::from_nanos(1))),
         };
         timerfd_settime(self.clock.get_ref(), TimerfdTimerFlags::empty(), &setting)?;
@@ -93,14 +93,14 @@ fn timespec(duration: Duration) -> Timespec {
     }
 }
 
-/// Registers a descriptor with the current thread's runtime, which reports when it can be read.
+/// Registers a descriptor with the current thread's runtime, which reports when it is readable.
 ///
 /// # Errors
 ///
 /// If the descriptor cannot be polled.
 #[expect(
     deprecated,
-    reason = "an owned descriptor stays open and the same, which is what the new, unsafe function asks for"
+    reason = "an owned descriptor stays open and the same, as the new, unsafe function requires"
 )]
 pub fn watch(descriptor: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(descriptor, Interest::READABLE)

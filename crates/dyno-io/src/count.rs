@@ -2,19 +2,19 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A count with a single writer: a load and a store cost a tenth of a locked addition.
+/// A count with a single writer: a load and a store cost a tenth of an atomic addition.
 #[derive(Debug, Default)]
 pub struct Count(AtomicU64);
 
 impl Count {
-    /// Adds; only one thread may.
+    /// Adds `more`; only one thread may call this.
     #[inline]
     pub fn add(&self, more: u64) {
         self.0
             .store(self.0.load(Ordering::Relaxed) + more, Ordering::Relaxed);
     }
 
-    /// Takes back what was added.
+    /// Subtracts `some`, which was added before.
     pub fn take_back(&self, some: u64) {
         self.0.store(
             self.0.load(Ordering::Relaxed).saturating_sub(some),
@@ -22,7 +22,7 @@ impl Count {
         );
     }
 
-    /// The count now.
+    /// The current count.
     #[inline]
     #[must_use]
     pub fn get(&self) -> u64 {

@@ -1,4 +1,4 @@
-//! The bytes of a connection that were received and not used yet.
+//! A buffer for the received bytes of a connection.
 
 use std::future::poll_fn;
 use std::io;
@@ -8,25 +8,26 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Room for the requests of nearly every client, and for the answers of most APIs: ten thousand connections with it take 40 MiB.
+/// Enough for the requests of nearly every client, and for the answers of most APIs; ten thousand connections take 40
+/// MiB.
 const USUAL_BYTES: usize = 4 << 10;
 
-/// A buffer that is filled at its end and used from its start. It has no memory before its first byte.
+/// A buffer that is filled at the end and consumed from the start. It has no memory before its first byte.
 #[derive(Debug)]
 pub struct Input {
     buffer: Vec<u8>,
     unused: Range<usize>,
-    /// Whether the last bytes that came filled it: then more were waiting, and a larger buffer takes them in fewer calls.
+    /// Whether the last read filled the buffer: then more bytes were waiting, and a larger buffer needs fewer calls.
     filled: bool,
-    /// Whether it grows when a read fills it, and not only when all of it is unused.
+    /// Whether the buffer grows whenever a read fills it, or only when all of its bytes are unused.
     grows: bool,
 }
 
 impl Input {
-    /// As much as a head may take, and the room that a connection comes to when its messages are long.
+    /// Limit on a head, and largest size of the buffer of a connection with long messages.
     pub const MAX_BYTES: usize = 64 << 10;
 
-    /// An input of short messages, such as requests: it grows only for a head that does not fit.
+    /// Creates a buffer for short messages, such as requests: it grows only for a head that does not fit.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -37,7 +38,7 @@ impl Input {
         }
     }
 
-    /// An input of messages that may be long, such as answers: it grows while reads fill it.
+    /// Creates a buffer for messages that may be long, such as answers: it grows while reads fill it.
     #[must_use]
     pub fn growing() -> Self {
         Self {
@@ -46,7 +47,7 @@ impl Input {
         }
     }
 
-    /// An input of short messages with the bytes that were received before.
+    /// Creates a buffer for short messages that contains `received`.
     #[must_use]
     pub fn of(received: &[u8]) -> Self {
         let mut buffer = vec![0; USUAL_BYTES.max(received.len())];
@@ -58,14 +59,14 @@ impl Input {
         }
     }
 
-    /// Returns the bytes that were received and not yet used.
+    /// Returns the received bytes that are not consumed.
     #[inline]
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.unused.clone()]
     }
 
-    /// Takes away the first `count` bytes.
+    /// Consumes the first `count` bytes.
     #[inline]
     pub fn consume(&mut self, count: usize) {
         self.unused.start += count;
@@ -74,33 +75,33 @@ impl Input {
         }
     }
 
-    /// Takes away all bytes.
+    /// Consumes all bytes.
     #[inline]
     pub fn clear(&mut self) {
         self.unused = 0..0;
     }
 
-    /// Whether no more than a head may take is unused.
+    /// Whether the unconsumed bytes are still within the limit on a head.
     #[inline]
     #[must_use]
     pub fn has_room(&self) -> bool {
         self.unused.len() < Self::MAX_BYTES
     }
 
-    /// Receives more. False at the end of what the peer sends.
+    /// Receives more bytes. False at the end of the peer's input.
     ///
     /// # Errors
     ///
-    /// The stream's.
+    /// An error of the stream.
     pub async fn fill<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> io::Result<bool> {
         poll_fn(|context| self.poll_fill(context, stream)).await
     }
 
-    /// As [`Input::fill`].
+    /// See [`Input::fill`].
     ///
     /// # Errors
     ///
-    /// The stream's.
+    /// An error of the stream.
     #[inline]
     pub fn poll_fill<S: AsyncRead + Unpin>(
         &mut self,
@@ -128,7 +129,7 @@ impl Input {
             length if (self.filled || is_full) && length < Self::MAX_BYTES => {
                 self.buffer.resize(length * 2, 0);
             }
-            // All of it is a head that goes on: one byte beyond what a head may take lets the parser refuse it.
+            // All of it is an incomplete head: one byte beyond the limit lets the parser refuse it.
             length if is_full => self.buffer.resize(length + USUAL_BYTES, 0),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Lines of lists that people and spreadsheets write.
+//! Parses lines of lists that people and spreadsheets write.
 
 /// Returns the entry on a line of a list; `None` for a blank line, and for a comment, which begins with `#`.
 ///

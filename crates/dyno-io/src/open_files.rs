@@ -1,10 +1,10 @@
-//! How many files this process may have open: a connection is one.
+//! Raises the limit on open files, of which each connection is one.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Lets this process have as many files open as it may; says how many that are, if there is a limit.
+/// Raises the limit on open files of this process to its maximum; returns the new limit, if there is one.
 ///
-/// Refused, it goes on with what there is: what lacks shows by its name.
+/// If that is refused, the process continues with the current limit: a later shortage is reported as such.
 #[must_use]
 pub fn raise() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);

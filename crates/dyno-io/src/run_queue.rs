@@ -1,11 +1,11 @@
-//! How long threads have waited for a CPU, as the kernel's scheduler counts it.
+//! Time that threads have waited for a CPU, from the kernel's scheduler statistics.
 
 use std::fs;
 
 use rustix::thread::{Pid, gettid};
 
-/// Time in which these threads of this process were ready to run but did not, since each began; `None` where the kernel
-/// does not count it.
+/// Time in which these threads of this process were ready to run but did not run, since each started; `None` if the
+/// kernel does not count it.
 #[must_use]
 pub fn waited_ns(threads: &[Pid]) -> Option<u64> {
     threads
@@ -20,13 +20,13 @@ pub fn waited_ns(threads: &[Pid]) -> Option<u64> {
         .sum()
 }
 
-/// As [`waited_ns`], of the calling thread.
+/// Like [`waited_ns`], for the calling thread.
 #[must_use]
 pub fn thread_waited_ns() -> Option<u64> {
     waited_ns(&[gettid()])
 }
 
-/// The second of `running waiting slices`.
+/// The second number of `running waiting slices`.
 fn parse(text: &str) -> Option<u64> {
     text.split_ascii_whitespace().nth(1)?.parse().ok()
 }

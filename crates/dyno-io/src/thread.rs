@@ -1,4 +1,4 @@
-//! One thread: its CPU, its runtime, the CPU time that it and its process have used.
+//! Pins the current thread to a CPU, builds its runtime, and reads the CPU time of the thread and of the process.
 
 use std::io;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::Builder;
 
-/// Pins the calling thread, and the threads that it starts from now on, to one CPU.
+/// Pins the calling thread, and all threads that it starts later, to one CPU.
 ///
 /// # Errors
 ///
-/// If the kernel refuses, or the number is too large for any CPU.
+/// If the kernel refuses, or no CPU can have this number.
 pub fn pin(cpu: usize) -> io::Result<()> {
     if cpu >= CpuSet::MAX_CPU {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -21,8 +21,8 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &cpus)?)
 }
 
-/// Builder of a runtime for the calling thread, with input and output and without the timer of tokio: an [`Alarm`](crate::Alarm)
-/// is more precise.
+/// Builder of a runtime for the calling thread, with I/O but without tokio's timer: an [`Alarm`](crate::Alarm) is more
+/// precise.
 #[must_use]
 pub fn runtime() -> Builder {
     let mut builder = Builder::new_current_thread();
@@ -30,13 +30,13 @@ pub fn runtime() -> Builder {
     builder
 }
 
-/// CPU time that the calling thread has used.
+/// CPU time used by the calling thread.
 #[must_use]
 pub fn thread_cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }
 
-/// CPU time that all threads of the process have used.
+/// CPU time used by all threads of the process.
 #[must_use]
 pub fn process_cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()

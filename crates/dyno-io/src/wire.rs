@@ -11,20 +11,20 @@ use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
-/// Counter of the bytes of a connection. Its methods are called for every read and write: the compiler puts them in place.
+/// Counter of the bytes of a connection. Its methods are called for every read and write, and are inlined.
 pub trait Meter: Unpin {
-    /// A call begins that hands bytes to the kernel.
+    /// Called before bytes are passed to the kernel.
     #[inline]
     fn begin_sending(&self) {}
 
-    /// The kernel has taken so many bytes.
+    /// Called when the kernel has accepted `bytes` bytes.
     fn sent(&self, bytes: usize);
 
-    /// So many bytes were received: none when there are none yet, and at the end of what the peer sends.
+    /// Called when `bytes` bytes were received: 0 if there are none yet, and at the end of the peer's input.
     fn received(&self, bytes: usize);
 }
 
-/// A connection, with the meter that counts its bytes.
+/// A connection, and the meter that counts its bytes.
 #[derive(Debug)]
 pub struct Wire<M> {
     stream: TcpStream,
@@ -32,7 +32,7 @@ pub struct Wire<M> {
 }
 
 impl<M: Meter> Wire<M> {
-    /// Counts from now on.
+    /// Starts counting.
     #[must_use]
     pub const fn new(stream: TcpStream, meter: M) -> Self {
         Self { stream, meter }
@@ -45,30 +45,30 @@ impl<M: Meter> Wire<M> {
         &self.meter
     }
 
-    /// The connection alone.
+    /// Returns the connection without the meter.
     #[must_use]
     pub fn into_stream(self) -> TcpStream {
         self.stream
     }
 
-    /// Closes the connection by a reset; what the kernel has not sent yet is lost.
+    /// Resets the connection; bytes that the kernel has not sent yet are lost.
     pub fn reset(&self) {
-        // On a connection that has gone already there is nothing to reset.
+        // If the connection is already closed, there is nothing to reset.
         drop(SockRef::from(&self.stream).set_linger(Some(Duration::ZERO)));
     }
 
-    /// Waits until the peer closes or resets, without reading what it sends.
+    /// Waits until the peer closes or resets the connection, without reading its input.
     ///
     /// # Errors
     ///
-    /// The runtime's, when it ends.
+    /// An error of the runtime, if it ends.
     pub async fn until_peer_goes(&self) -> io::Result<()> {
         loop {
             let ready = self.stream.ready(Interest::READABLE).await?;
             if ready.is_read_closed() || ready.is_error() {
                 return Ok(());
             }
-            // Bytes came, and stay where they are: only further news is of interest.
+            // Bytes arrived, and stay unread: wait for the next event.
             let seen = self.stream.try_io(Interest::READABLE, || {
                 Err::<(), _>(io::ErrorKind::WouldBlock.into())
             });
@@ -76,11 +76,11 @@ impl<M: Meter> Wire<M> {
         }
     }
 
-    /// Whether the peer, which had ended its side before this one was ended, has received all: then the connection is gone.
+    /// Whether the peer, which closed its side first, has received everything: then the connection no longer exists.
     ///
     /// # Errors
     ///
-    /// The connection's, which it has when the peer resets it.
+    /// An error of the connection, such as a reset by the peer.
     pub fn is_received(&self) -> io::Result<bool> {
         match self.stream.take_error()? {
             Some(error) => Err(error),
@@ -88,11 +88,11 @@ impl<M: Meter> Wire<M> {
         }
     }
 
-    /// Sends the first `bytes` of a file, which the kernel passes on without a copy.
+    /// Sends the first `bytes` bytes of a file without copying them to user space.
     ///
     /// # Errors
     ///
-    /// The connection's, or that the file is shorter.
+    /// An error of the connection, or if the file is shorter.
     pub async fn send_file(&self, file: &File, bytes: usize) -> io::Result<()> {
         let mut offset = 0;
         let mut rest = bytes;

@@ -1,4 +1,4 @@
-//! Maximum length of a super-packet on a link, so that moving it as one still resembles its segments.
+//! Maximum length of a super-packet on a link, so that moving it as a whole still resembles its segments.
 
 use crate::link::{Link, Path};
 use crate::units::Nanos;

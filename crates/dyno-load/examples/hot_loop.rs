@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_client::{Protocol, Reroute};
+use dyno_client::{Protocol, Reroute, tls};
 use dyno_load::jsonl::Described;
 use dyno_load::{Plan, Requests, Shape, Termination, run};
 
@@ -24,6 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         method: None,
         headers: Vec::new(),
         body: None,
+        path_as_is: false,
         keepalive: true,
         protocol,
         checks: Arc::default(),
@@ -39,8 +40,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         streams: streams.unwrap_or(1),
         protocol,
         keepalive: true,
+        reconnect_after: None,
+        opened_per_s: None,
         pace: None,
+        reports_stages: false,
         ramp: Duration::ZERO,
+        warm_up: Duration::ZERO,
+        until: None,
         termination: Termination {
             requests: Some(requests),
             duration_ns: None,
@@ -48,8 +54,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         timeout: Duration::from_secs(60),
         cpus: Vec::new(),
         reroute: Reroute::default(),
+        sockets: Arc::default(),
         insecure: false,
         authorities: None,
+        tls: tls::Settings::default(),
         samples: None,
         hdr_log: None,
     };

@@ -14,10 +14,11 @@ use crate::tally::Times;
 
 /// Lookups that run at the same time.
 const AT_ONCE: usize = 32;
-/// How often it is looked whether the run shall stop.
+/// Interval at which a waiting lookup checks whether the run was stopped.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Looks up every server that has a name, each within the timeout, until `stop` is set; how long that took is recorded.
+/// Looks up every server that has a name, each within the timeout, until `stop` is set; records the duration of
+/// each lookup.
 pub(crate) fn resolve_servers(
     servers: &[Server],
     reroute: &Reroute,
@@ -59,7 +60,7 @@ impl Lookup {
         }
         let (answered, answer) = mpsc::channel();
         let began = Instant::now();
-        // The system's resolver has no timeout: after its own timeout the caller leaves the thread behind.
+        // The system's resolver has no timeout of ours: when our timeout is over, the caller abandons this thread.
         let asking = thread::Builder::new().spawn(move || {
             let found = (place.host.as_str(), place.port).to_socket_addrs();
             let found = match found {
@@ -68,7 +69,7 @@ impl Lookup {
             };
             drop(answered.send((began.elapsed(), found)));
         });
-        // Without a thread the channel closes, which ends the wait at once.
+        // If the thread could not start, this closes the channel, which ends the wait at once.
         drop(asking);
         Self::Asked { began, answer }
     }
@@ -105,7 +106,7 @@ impl Lookup {
     }
 }
 
-/// The standard library passes on only the text of what the resolver said.
+/// Derives the failure from the text of the resolver's error: the standard library passes on nothing else.
 fn failure(error: &std::io::Error) -> Failure {
     let text = error.to_string();
     let temporary = [

@@ -1,36 +1,43 @@
-//! Sums of the stretches that the threads of a run report: of the whole run, of each second, and live. No I/O.
+//! Adds up the measurements that the threads report for each interval (a stretch): for the whole run, for each
+//! second, and for the live display. No I/O.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::confidence::Batches;
+use crate::labels::LabelTally;
 use crate::report::Row;
+use crate::stage_tally::StageTallies;
 use crate::tally::Tally;
 use crate::thread::{Stretch, ThreadEnd};
 
-/// How a run is going.
+/// Figures of a run in progress.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Live {
+    /// Whether this is the warm-up.
+    pub is_warm_up: bool,
     /// Seconds since the start.
     pub elapsed_s: f64,
     /// Requests sent so far.
     pub sent: u64,
-    /// Answers that came whole so far.
+    /// Complete answers so far.
     pub requests: u64,
     /// Failures so far.
     pub errors: u64,
-    /// Answers a second of the last stretch.
+    /// Answers per second in the last stretch.
     pub rps: f64,
-    /// Requests that are open.
+    /// Requests in flight.
     pub open: u64,
-    /// Response times of the last stretch.
+    /// Median of the response times of the last stretch.
     pub response_p50_ns: Option<u64>,
-    /// See above.
+    /// Their 99th percentile.
     pub response_p99_ns: Option<u64>,
 }
 
 /// Sum of the stretches of all threads so far.
 #[derive(Debug)]
 pub(crate) struct Aggregate {
+    is_warm_up: bool,
     stretch: Duration,
     threads: Vec<Thread>,
     /// Stretches that not all threads have reported yet.
@@ -38,8 +45,13 @@ pub(crate) struct Aggregate {
     second: Part,
     second_number: u64,
     pub(crate) total: Tally,
+    pub(crate) labels: Vec<LabelTally>,
     errors: u64,
     pub(crate) rows: Vec<Row>,
+    /// Of the response times whose interval may end the run.
+    pub(crate) batches: Option<Batches>,
+    /// Of the threads that have ended.
+    pub(crate) stages: Option<StageTallies>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -54,34 +66,50 @@ struct Part {
     open: u64,
 }
 
-/// Requests and connections that have ended.
+/// Figures of the seconds that are complete.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
     pub(crate) live: Option<Live>,
-    /// Seconds, each with its number.
+    /// Tally of each second, with its number.
     pub(crate) seconds: Vec<(u64, Tally)>,
 }
 
 impl Aggregate {
-    pub(crate) fn new(threads: usize, stretch: Duration) -> Self {
+    pub(crate) fn new(threads: usize, stretch: Duration, is_warm_up: bool) -> Self {
         Self {
+            is_warm_up,
             stretch,
             threads: vec![Thread::default(); threads],
             pending: BTreeMap::new(),
             second: Part::default(),
             second_number: 0,
             total: Tally::default(),
+            labels: Vec::new(),
             errors: 0,
             rows: Vec::new(),
+            batches: None,
+            stages: None,
         }
     }
 
-    /// Adds the tally of a thread, and returns its memory for the next one.
+    /// Adds the tally of a thread; returns the tally's memory for reuse, and the seconds that are complete now.
     pub(crate) fn take(&mut self, mut stretch: Stretch) -> (Tally, Ended) {
         stretch.tally.unfold();
+        for (own, other) in self.labels.iter_mut().zip(&stretch.labels) {
+            own.merge(other);
+        }
+        if self.labels.is_empty() {
+            self.labels = std::mem::take(&mut stretch.labels);
+        }
         let thread = &mut self.threads[stretch.thread];
         thread.next = stretch.number + 1;
         thread.last = thread.last.or(stretch.last);
+        if let Some(stages) = stretch.stages.take() {
+            match &mut self.stages {
+                Some(all) => all.merge(&stages),
+                None => self.stages = Some(stages),
+            }
+        }
         let part = self.pending.entry(stretch.number).or_default();
         part.tally.merge(&stretch.tally);
         part.open += stretch.open;
@@ -103,7 +131,7 @@ impl Aggregate {
         (tally, ended)
     }
 
-    /// Whether all threads have reported their last.
+    /// Whether every thread has reported its last stretch.
     pub(crate) fn is_over(&self) -> bool {
         self.threads.iter().all(|thread| thread.last.is_some()) && self.pending.is_empty()
     }
@@ -125,9 +153,13 @@ impl Aggregate {
         self.second.open = part.open;
         self.errors += part.tally.errors_total();
         let times = part.tally.response.histogram();
+        if let Some(batches) = &mut self.batches {
+            batches.add(times);
+        }
         let at = |quantile| (!times.is_empty()).then(|| times.value_at_quantile(quantile));
         #[expect(clippy::cast_precision_loss, reason = "shown to people")]
         let live = Live {
+            is_warm_up: self.is_warm_up,
             elapsed_s: self.stretch.as_secs_f64() * (number + 1) as f64,
             sent: self.total.counts.sent,
             requests: self.total.counts.requests,
@@ -161,23 +193,26 @@ mod tests {
         }
         Stretch {
             thread,
+            is_warm_up: false,
             number,
             open: 1,
             tally,
+            labels: Vec::new(),
             last: last.then_some(ThreadEnd {
                 end_ns: 0,
                 cpu_ns: 0,
                 spun_ns: 0,
                 waited_ns: None,
             }),
+            stages: None,
         }
     }
 
     #[test]
     fn seconds_are_whole_in_any_order_of_the_threads() {
         let half = Duration::from_millis(500);
-        let mut aggregate = Aggregate::new(2, half);
-        // One thread is two stretches ahead, the other ends early.
+        let mut aggregate = Aggregate::new(2, half, false);
+        // One thread is two stretches ahead, and the other ends early.
         let stretches = [
             stretch(0, 0, 1, false),
             stretch(0, 1, 2, false),

@@ -1,44 +1,66 @@
 //! Intended times of requests: a rate over time, and constant or random arrivals. No clock, no I/O.
 //!
-//! Arrivals are counted in requests of a process of rate one: the k-th is at k, or, with Poisson arrivals, at the sum of k
-//! exponential gaps of mean one. The law's integral L(t) says how many requests are due by t; the k-th request is meant for
-//! the moment at which L reaches its arrival. So both arrivals work with every law, and no error adds up over a run.
+//! Arrivals are counted in requests of a process of rate one: the k-th is at k or, with Poisson arrivals, at the sum of
+//! k exponential gaps of mean one. The integral L(t) of the rate says how many requests are due by t; the k-th request
+//! is due when L reaches the k-th arrival. So both kinds of arrivals work with every rate, and no error accumulates
+//! over a run.
+
+use std::fmt::{self, Display};
+use std::sync::Arc;
 
 use crate::exponential::{Exponential, REQUEST};
 
-/// Requests a second, as a law of the time since the start.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Rate {
-    /// Always so many.
-    Constant(PerSecond),
-    /// From one rate to another, evenly, and the second from then on.
-    Ramp {
-        /// At the start.
-        from: PerSecond,
-        /// At the end of the ramp, and after it.
-        to: PerSecond,
-        /// How long the ramp takes.
-        over_ns: u64,
-    },
+/// Requests per second, as a function of the time since the start: stages one after the other, and one rate afterwards.
+///
+/// A constant rate has no stage, a ramp has one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rate {
+    legs: Arc<[Leg]>,
+    last: Leg,
 }
 
-/// Millionths of a request a second, so that rates add up exactly.
+/// A part of a schedule, in which the rate changes linearly from `from` to `to`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateStage {
+    /// Rate at its start.
+    pub from: PerSecond,
+    /// Rate at its end.
+    pub to: PerSecond,
+    /// Duration of the stage.
+    pub over_ns: u64,
+}
+
+/// A stage in its place.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Leg {
+    stage: RateStage,
+    begin_ns: u64,
+    /// Due before it, and by its end, in parts of a request.
+    begin_due: u128,
+    end_due: u128,
+}
+
+/// Parts of a request: so small that a ramp between rates in whole millionths makes a whole number of them due in each
+/// stage of whole nanoseconds.
+const PARTS: u128 = 2 * 1_000_000_000 * PerSecond::UNIT as u128;
+
+/// A rate in millionths of a request per second, so that rates add up exactly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PerSecond(u64);
 
-/// How requests keep to the rate.
+/// Spacing of the requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arrivals {
-    /// One after the other at equal shares of the law.
+    /// Even spacing: each gap is the same share of the rate's integral.
     Constant,
-    /// As of many independent clients.
+    /// Random spacing, like many independent clients.
     Poisson {
-        /// The same seed gives the same arrivals, everywhere.
+        /// Seed: the same seed gives the same arrivals on every machine.
         seed: u64,
     },
 }
 
-/// Intended times, one after the other, in nanoseconds since the start.
+/// Iterator over the intended times of requests, in nanoseconds since the start.
 #[derive(Debug, Clone)]
 pub struct ArrivalProcess {
     rate: Rate,
@@ -58,12 +80,27 @@ impl PerSecond {
     pub const MAX: Self = Self(100_000_000 * Self::UNIT);
     const UNIT: u64 = 1_000_000;
 
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
     /// Reads a decimal number above zero, with at most six digits after the point.
     ///
     /// # Errors
     ///
-    /// The correct form.
+    /// A message with the correct form.
     pub fn parse(text: &str) -> Result<Self, String> {
+        match Self::parse_or_zero(text)? {
+            Self::ZERO => Err(format!("{text:?} is not a rate: it must be above 0")),
+            rate => Ok(rate),
+        }
+    }
+
+    /// Reads a decimal number, which may be zero, with at most six digits after the point.
+    ///
+    /// # Errors
+    ///
+    /// The correct form.
+    pub fn parse_or_zero(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?} is not a rate: write requests a second, as 2000 or 0.5");
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -78,7 +115,6 @@ impl PerSecond {
         let fraction: u64 = format!("{fraction:0<6}").parse().map_err(|_| wrong())?;
         let rate = whole.saturating_mul(Self::UNIT).saturating_add(fraction);
         match Self(rate) {
-            Self(0) => Err(format!("{text:?} is not a rate: it must be above 0")),
             rate if rate > Self::MAX => Err(format!("{text:?} is more than 100000000 a second")),
             rate => Ok(rate),
         }
@@ -95,61 +131,155 @@ impl PerSecond {
     }
 }
 
-impl Rate {
-    /// The rate at the start, and the one of the end where it is another.
+impl Display for PerSecond {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.0 / Self::UNIT, self.0 % Self::UNIT);
+        if rest == 0 {
+            return write!(formatter, "{whole}");
+        }
+        let text = format!("{whole}.{rest:06}");
+        formatter.write_str(text.trim_end_matches('0'))
+    }
+}
+
+impl RateStage {
+    /// Due in it, in parts of a request.
+    const fn due(self) -> u128 {
+        (self.from.0 as u128 + self.to.0 as u128) * self.over_ns as u128
+    }
+
+    /// How many requests a second it sends, on the average.
     #[must_use]
-    pub fn ends(self) -> (PerSecond, Option<PerSecond>) {
-        match self {
-            Self::Constant(rate) => (rate, None),
-            Self::Ramp { from, to, .. } => (from, Some(to)),
-        }
+    pub fn mean_per_s(self) -> f64 {
+        f64::midpoint(self.from.get(), self.to.get())
     }
 
-    /// The moment by which so much is due.
+    /// The time at which this many of its parts are due, since its beginning; in whole nanoseconds, before its end.
     fn reaches(self, due: u128) -> u64 {
-        match self {
-            Self::Constant(rate) => after(due, rate),
-            Self::Ramp { from, to, over_ns } => ramp(due, from, to, over_ns),
+        if self.from == self.to {
+            return u64::try_from(due / (2 * u128::from(self.from.0))).unwrap_or(u64::MAX);
         }
+        let time_ns = if self.from < self.to {
+            ramp_ns(due, self.from, self.to, self.over_ns).floor()
+        } else {
+            // From its end on: the form of the root without a difference, which would lose digits.
+            let left_ns = ramp_ns(self.due() - due, self.to, self.from, self.over_ns);
+            (seconds(self.over_ns) * 1e9 - left_ns).floor()
+        };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "times of a ramp are far below 2^53, and positive"
+        )]
+        let time_ns = time_ns.max(0.0) as u64;
+        time_ns.min(self.over_ns - 1)
     }
 }
 
-/// due / rate, cut at whole nanoseconds.
-fn after(due: u128, rate: PerSecond) -> u64 {
-    // Whole requests and the rest apart, so that no product passes 128 bits.
-    let per = u128::from(rate.0);
-    let nanos = 1_000_000_000 * u128::from(PerSecond::UNIT);
-    let whole = (due / REQUEST).saturating_mul(nanos);
-    let rest = (due % REQUEST) * nanos;
-    let time = whole / per + ((whole % per) * REQUEST + rest) / per / REQUEST;
-    u64::try_from(time).unwrap_or(u64::MAX)
+impl Rate {
+    /// A constant rate.
+    #[must_use]
+    pub fn constant(rate: PerSecond) -> Self {
+        Self::new(&[], rate)
+    }
+
+    /// A rate that changes linearly from `from` to `to`, and stays at `to` afterwards.
+    #[must_use]
+    pub fn ramp(from: PerSecond, to: PerSecond, over_ns: u64) -> Self {
+        Self::new(&[RateStage { from, to, over_ns }], to)
+    }
+
+    /// Stages one after the other; the rate stays at the end of the last one afterwards.
+    #[must_use]
+    pub fn stages(stages: &[RateStage]) -> Self {
+        Self::new(
+            stages,
+            stages.last().map_or(PerSecond::ZERO, |stage| stage.to),
+        )
+    }
+
+    fn new(stages: &[RateStage], last: PerSecond) -> Self {
+        let (mut begin_ns, mut begin_due) = (0_u64, 0);
+        let mut leg = |stage: RateStage| {
+            let leg = Leg {
+                stage,
+                begin_ns,
+                begin_due,
+                end_due: begin_due + stage.due(),
+            };
+            (begin_ns, begin_due) = (begin_ns.saturating_add(stage.over_ns), leg.end_due);
+            leg
+        };
+        let legs = stages.iter().map(|stage| leg(*stage)).collect();
+        let last = RateStage {
+            from: last,
+            to: last,
+            over_ns: u64::MAX,
+        };
+        Self {
+            legs,
+            last: leg(last),
+        }
+    }
+
+    /// The rate at the start, and the rate at the end if there are stages.
+    #[must_use]
+    pub fn ends(&self) -> (PerSecond, Option<PerSecond>) {
+        match self.legs.first() {
+            None => (self.last.stage.from, None),
+            Some(first) => (first.stage.from, Some(self.last.stage.to)),
+        }
+    }
+
+    /// When each stage begins and ends.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (RateStage, u64, u64)> + '_ {
+        let span = |leg: &Leg| (leg.stage, leg.begin_ns, leg.begin_ns + leg.stage.over_ns);
+        self.legs.iter().map(span)
+    }
+
+    /// The time at which this many requests are due, rounded down to whole nanoseconds; `u64::MAX` if they never are.
+    fn reaches(&self, due: u128) -> u64 {
+        let due = (due / REQUEST) * PARTS + (due % REQUEST) * PARTS / REQUEST;
+        let place = self.legs.partition_point(|leg| leg.end_due <= due);
+        let leg = self.legs.get(place).unwrap_or(&self.last);
+        if due >= leg.end_due {
+            return u64::MAX;
+        }
+        let since_ns = leg.stage.reaches(due - leg.begin_due);
+        leg.begin_ns.saturating_add(since_ns)
+    }
 }
 
-/// Solves L(t) = from t + (to - from) t^2 / (2 over) for t, by the form of the root that loses no digits when the rates are close.
+/// Solves L(t) = from t + (to - from) t^2 / (2 over) for t, with the form of the root that loses no digits when
+/// both rates are close.
 ///
-/// Only operations that IEEE 754 rounds exactly: the same everywhere.
+/// Uses only operations that IEEE 754 rounds exactly, so the result is the same on every machine. `from` is less than
+/// `to`.
 #[expect(
     clippy::cast_precision_loss,
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "times and counts of a ramp are far below 2^53, and positive"
+    reason = "times and counts of a ramp are far below 2^53"
 )]
-fn ramp(due: u128, from: PerSecond, to: PerSecond, over_ns: u64) -> u64 {
-    let length_s = over_ns as f64 / 1e9;
+fn ramp_ns(due: u128, from: PerSecond, to: PerSecond, over_ns: u64) -> f64 {
     let (from_per_s, to_per_s) = (from.get(), to.get());
-    let due_requests = due as f64 / REQUEST as f64;
-    let of_ramp = f64::midpoint(from_per_s, to_per_s) * length_s;
-    if due_requests >= of_ramp {
-        let beyond = (due_requests - of_ramp) / to_per_s;
-        return ((length_s + beyond) * 1e9) as u64;
+    let due_requests = (due / PARTS) as f64 + (due % PARTS) as f64 / PARTS as f64;
+    if due == 0 {
+        return 0.0;
     }
-    let square = from_per_s * from_per_s + 2.0 * (to_per_s - from_per_s) * due_requests / length_s;
-    let time_s = 2.0 * due_requests / (from_per_s + square.max(0.0).sqrt());
-    (time_s * 1e9) as u64
+    let square =
+        from_per_s * from_per_s + 2.0 * (to_per_s - from_per_s) * due_requests / seconds(over_ns);
+    2.0 * due_requests / (from_per_s + square.sqrt()) * 1e9
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "times of a ramp are far below 2^53"
+)]
+fn seconds(time_ns: u64) -> f64 {
+    time_ns as f64 / 1e9
 }
 
 impl ArrivalProcess {
-    /// Starts with the first request: at once, or after a first gap if arrivals are random.
+    /// Starts with the first request: due at once, or after a first gap if arrivals are random.
     #[must_use]
     pub fn new(rate: Rate, arrivals: Arrivals) -> Self {
         let mut gaps = match arrivals {
@@ -167,19 +297,20 @@ impl ArrivalProcess {
         }
     }
 
-    /// When the next request is meant to be sent.
+    /// Intended time of the next request.
     #[must_use]
     pub fn peek_ns(&self) -> u64 {
         self.rate.reaches(self.arrival)
     }
 
-    /// When the last of this many requests from the next one on is meant to be sent; with random arrivals, on the average.
+    /// Intended time of the last of the next `count` requests; their mean, if arrivals are random.
     pub(crate) fn peek_last_of_ns(&self, count: u64) -> u64 {
         let between = u128::from(count.saturating_sub(1)) * REQUEST;
         self.rate.reaches(self.arrival.saturating_add(between))
     }
 
-    /// Goes on by so many requests. Of many random gaps together the mean is taken, which theirs comes near.
+    /// Skips `count` requests. Random arrivals advance by the mean of that many gaps, which their sum comes close
+    /// to.
     pub(crate) fn pass(&mut self, count: u64) {
         self.arrival += match &mut self.gaps {
             Gaps::Exponential(gaps) if count == 1 => gaps.draw(),
@@ -203,6 +334,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::stages::Stages;
 
     fn rate(text: &str) -> PerSecond {
         PerSecond::parse(text).unwrap()
@@ -237,23 +369,19 @@ mod tests {
 
     #[test]
     fn constant_arrivals_do_not_drift() {
-        let process = ArrivalProcess::new(Rate::Constant(rate("3")), Arrivals::Constant);
+        let process = ArrivalProcess::new(Rate::constant(rate("3")), Arrivals::Constant);
         let times: Vec<u64> = process.take(4).collect();
         assert_eq!(times, [0, 333_333_333, 666_666_666, 1_000_000_000]);
-        // A thousand million requests later it is still exact.
-        let late = Rate::Constant(rate("50000")).reaches(1_000_000_000 * REQUEST);
+        // The time is exact even a thousand million requests later.
+        let late = Rate::constant(rate("50000")).reaches(1_000_000_000 * REQUEST);
         assert_eq!(late, 20_000_000_000_000);
     }
 
     #[test]
     fn a_ramp_sends_its_area() {
         // From 100 to 300 a second in 10 s: 2000 requests, a quarter of the way 100 t + 10 t^2 = 312.5 at 2.5 s.
-        let law = Rate::Ramp {
-            from: rate("100"),
-            to: rate("300"),
-            over_ns: 10_000_000_000,
-        };
-        let sent = ArrivalProcess::new(law, Arrivals::Constant)
+        let law = Rate::ramp(rate("100"), rate("300"), 10_000_000_000);
+        let sent = ArrivalProcess::new(law.clone(), Arrivals::Constant)
             .take_while(|at| *at < 10_000_000_000)
             .count();
         assert_eq!(sent, 2000);
@@ -264,11 +392,7 @@ mod tests {
 
     #[test]
     fn a_ramp_goes_down_too() {
-        let law = Rate::Ramp {
-            from: rate("300"),
-            to: rate("100"),
-            over_ns: 10_000_000_000,
-        };
+        let law = Rate::ramp(rate("300"), rate("100"), 10_000_000_000);
         let times: Vec<u64> = ArrivalProcess::new(law, Arrivals::Constant)
             .take(2500)
             .collect();
@@ -282,7 +406,7 @@ mod tests {
     #[test]
     fn poisson_gaps_have_the_mean_and_the_variance_of_the_law() {
         let process =
-            ArrivalProcess::new(Rate::Constant(rate("1000")), Arrivals::Poisson { seed: 7 });
+            ArrivalProcess::new(Rate::constant(rate("1000")), Arrivals::Poisson { seed: 7 });
         let times: Vec<u64> = process.take(100_001).collect();
         let gaps: Vec<f64> = times
             .windows(2)
@@ -298,12 +422,92 @@ mod tests {
     #[test]
     fn a_seed_gives_the_same_arrivals_for_ever() {
         let process =
-            ArrivalProcess::new(Rate::Constant(rate("1000")), Arrivals::Poisson { seed: 1 });
+            ArrivalProcess::new(Rate::constant(rate("1000")), Arrivals::Poisson { seed: 1 });
         let other =
-            ArrivalProcess::new(Rate::Constant(rate("1000")), Arrivals::Poisson { seed: 2 });
+            ArrivalProcess::new(Rate::constant(rate("1000")), Arrivals::Poisson { seed: 2 });
         let times: Vec<u64> = process.clone().take(3).collect();
         assert_eq!(times, process.take(3).collect::<Vec<_>>());
         assert_ne!(times, other.take(3).collect::<Vec<_>>());
+    }
+
+    /// Stages of 0 to 2,000 a second, and of 1 ms to 20 s.
+    fn any_stages() -> impl Strategy<Value = Vec<RateStage>> {
+        let rate = prop_oneof![Just(0), 0_u64..2_000_000_000];
+        let stage = (
+            rate.clone(),
+            rate,
+            any::<bool>(),
+            1_000_000_u64..20_000_000_000,
+        );
+        let stage = stage.prop_map(|(from, to, is_level, over_ns)| RateStage {
+            from: PerSecond(from),
+            to: PerSecond(if is_level { from } else { to }),
+            over_ns,
+        });
+        proptest::collection::vec(stage, 1..6)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+        #[test]
+        fn a_stage_sends_the_integral_of_its_rate(stages in any_stages()) {
+            let rate = Rate::stages(&stages);
+            let end_ns = rate.spans().map(|(_, _, end_ns)| end_ns).max().unwrap();
+            let process = ArrivalProcess::new(rate.clone(), Arrivals::Constant);
+            let times: Vec<u64> = process.take_while(|at| *at < end_ns).collect();
+            prop_assert!(times.is_sorted());
+            for (stage, begin_ns, end_ns) in rate.spans() {
+                let sent = times.partition_point(|at| *at < end_ns) - times.partition_point(|at| *at < begin_ns);
+                let due = stage.mean_per_s() * seconds(stage.over_ns);
+                prop_assert!((f64::from(u32::try_from(sent).unwrap()) - due).abs() <= 1.0 + 1e-6, "{stage}: {sent} {due}");
+            }
+        }
+
+        #[test]
+        fn two_stages_of_one_rate_are_one_stage(
+            per_s in 1_u64..10_000_000_000,
+            first_ns in 1_u64..10_000_000_000,
+            second_ns in 1_u64..10_000_000_000,
+            before in any_stages(),
+            seed: Option<u64>,
+        ) {
+            let arrivals = seed.map_or(Arrivals::Constant, |seed| Arrivals::Poisson { seed });
+            let times = |levels_ns: &[u64]| {
+                let level = |over_ns: &u64| RateStage {
+                    from: PerSecond(per_s),
+                    to: PerSecond(per_s),
+                    over_ns: *over_ns,
+                };
+                let stages = before.iter().copied().chain(levels_ns.iter().map(level));
+                let rate = Rate::stages(&stages.collect::<Vec<_>>());
+                ArrivalProcess::new(rate, arrivals).take(30_000).collect::<Vec<u64>>()
+            };
+            prop_assert_eq!(times(&[first_ns, second_ns]), times(&[first_ns + second_ns]));
+        }
+
+        #[test]
+        fn poisson_arrivals_of_stages_never_go_back(stages in any_stages(), seed: u64) {
+            let process = ArrivalProcess::new(Rate::stages(&stages), Arrivals::Poisson { seed });
+            prop_assert!(process.take(20_000).is_sorted());
+        }
+    }
+
+    #[test]
+    fn a_stage_of_rate_0_sends_nothing() {
+        let stages = Stages::parse("0/10s,2/1s,0/5s,1..0/2s").unwrap();
+        let process = ArrivalProcess::new(stages.rate(), Arrivals::Constant);
+        let times: Vec<u64> = process.take(4).collect();
+        assert_eq!(
+            times,
+            [10_000_000_000, 10_500_000_000, 16_000_000_000, u64::MAX]
+        );
+        // Up from nothing: 5 t^2 requests by t.
+        let up = ArrivalProcess::new(
+            Stages::parse("0..100/10s").unwrap().rate(),
+            Arrivals::Constant,
+        );
+        let times: Vec<u64> = up.skip(5).step_by(15).take(2).collect();
+        assert_eq!(times, [1_000_000_000, 2_000_000_000]);
     }
 
     proptest! {
@@ -314,11 +518,7 @@ mod tests {
             over_ms in 1_u64..100_000,
             seed: Option<u64>,
         ) {
-            let law = Rate::Ramp {
-                from: rate(&from.to_string()),
-                to: rate(&to.to_string()),
-                over_ns: over_ms * 1_000_000,
-            };
+            let law = Rate::ramp(rate(&from.to_string()), rate(&to.to_string()), over_ms * 1_000_000);
             let arrivals = seed.map_or(Arrivals::Constant, |seed| Arrivals::Poisson { seed });
             let times: Vec<u64> = ArrivalProcess::new(law, arrivals).take(500).collect();
             prop_assert!(times.is_sorted());
@@ -331,10 +531,10 @@ mod tests {
             requests in 0_u64..1_000_000,
         ) {
             let both = rate(&per_s.to_string());
-            let ramp = Rate::Ramp { from: both, to: both, over_ns: over_ms * 1_000_000 };
+            let ramp = Rate::ramp(both, both, over_ms * 1_000_000);
             let due = u128::from(requests) * REQUEST;
-            let (ramp, constant) = (ramp.reaches(due), Rate::Constant(both).reaches(due));
-            // A double holds 53 bits: of 10^15 ns, the last one may be rounded.
+            let (ramp, constant) = (ramp.reaches(due), Rate::constant(both).reaches(due));
+            // A double has 53 bits, so the last bits of 10^15 ns may be rounded.
             prop_assert!(ramp.abs_diff(constant) <= 1 + (constant >> 50), "{ramp} {constant}");
         }
     }

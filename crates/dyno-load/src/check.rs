@@ -7,50 +7,50 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Content that is kept for a check of JSON; more than that is wrong.
+/// Longest content that is buffered for a check of JSON; a longer one counts as wrong.
 const MAX_JSON_BYTES: usize = 64 << 20;
 
-/// One thing that must hold of an answer.
+/// A condition that an answer must meet.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Check {
     /// The status code.
     Status(u16),
-    /// Bytes of content, as they came.
+    /// Bytes of content, before any decoding.
     Length(u64),
     /// The SHA-256 of the content.
     Sha256([u8; 32]),
-    /// A value within content that is JSON.
+    /// A value in JSON content.
     Json {
-        /// Where: a JSON pointer (RFC 6901).
+        /// Its place: a JSON pointer (RFC 6901).
         pointer: String,
         /// The required value.
         value: Value,
     },
 }
 
-/// Answers by what checks said of them; the first thing wrong counts, in this order.
+/// Numbers of answers by the result of their checks; the first failed check counts, in this order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Checked {
     /// All checks passed.
     pub right: u64,
-    /// Another status.
+    /// Unexpected status.
     pub wrong_status: u64,
-    /// Another length.
+    /// Unexpected length.
     pub wrong_length: u64,
-    /// Another SHA-256.
+    /// Unexpected SHA-256.
     pub wrong_content: u64,
-    /// Not JSON, or another value.
+    /// Not JSON, or an unexpected value.
     pub wrong_json: u64,
 }
 
 impl Checked {
-    /// Answers that did not meet a check.
+    /// Answers that failed a check.
     #[must_use]
     pub const fn wrong(&self) -> u64 {
         self.wrong_status + self.wrong_length + self.wrong_content + self.wrong_json
     }
 
-    /// Adds what another thread counted.
+    /// Adds the counts of another thread.
     pub fn merge(&mut self, other: &Self) {
         self.right += other.right;
         self.wrong_status += other.wrong_status;
@@ -65,7 +65,7 @@ impl Check {
     ///
     /// # Errors
     ///
-    /// The correct form.
+    /// A message with the correct form.
     pub fn parse(text: &str) -> Result<Self, String> {
         let form = || {
             format!(
@@ -89,7 +89,7 @@ impl Check {
                         "{pointer:?} is not a JSON pointer: it starts with /"
                     ));
                 }
-                // Text that is not JSON is a string: users write json=/name=anna.
+                // Text that is not JSON is taken as a string, so that users can write json=/name=anna.
                 let value =
                     serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
                 Ok(Self::Json {
@@ -113,7 +113,7 @@ fn from_hexadecimal(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// The checks of one answer: its own, and those of other kinds that all answers share.
+/// The checks of one answer: its own, and the shared checks of all other kinds.
 pub(crate) fn of_one(own: Vec<Check>, shared: &Arc<[Check]>) -> Arc<[Check]> {
     if own.is_empty() {
         return shared.clone();
@@ -130,10 +130,10 @@ pub(crate) fn of_one(own: Vec<Check>, shared: &Arc<[Check]>) -> Arc<[Check]> {
     others.into_iter().chain(own).collect()
 }
 
-/// Holds the answers of one connection against their checks, one at a time, as they come.
+/// Checks the answers of one connection, one at a time, as their content arrives.
 #[derive(Debug, Clone)]
 pub(crate) struct Checker {
-    /// Those of the answer that is coming.
+    /// Checks of the current answer.
     checks: Arc<[Check]>,
     hashes: bool,
     keeps: bool,
@@ -154,7 +154,7 @@ impl Checker {
         }
     }
 
-    /// A new answer begins, with what must hold of it.
+    /// Begins an answer with its checks.
     pub(crate) fn restart(&mut self, checks: &Arc<[Check]>) {
         if !Arc::ptr_eq(&self.checks, checks) {
             self.checks = checks.clone();
@@ -169,7 +169,7 @@ impl Checker {
         self.overflowed = false;
     }
 
-    /// A piece of its content.
+    /// Adds a piece of the answer's content.
     pub(crate) fn content(&mut self, bytes: &[u8]) {
         if self.hashes {
             self.hash.update(bytes);
@@ -183,7 +183,8 @@ impl Checker {
         }
     }
 
-    /// Counts the answer as right or wrong at its end, and returns which; `None` for an answer without checks.
+    /// Ends the answer, counts it as right or wrong, and returns whether it is right; `None` for an answer without
+    /// checks.
     pub(crate) fn end(&mut self, status: u16, length: u64, checked: &mut Checked) -> Option<bool> {
         if self.checks.is_empty() {
             return None;
@@ -290,7 +291,7 @@ mod tests {
         let mut checker = Checker::new();
         for (checks, status, content, expected) in cases {
             let checks = parsed(checks).into();
-            // The second answer of a connection is judged as the first.
+            // The second answer of a connection is judged like the first.
             for answers in 1..=2 {
                 let mut counts = Checked::default();
                 checker.restart(&checks);

@@ -5,26 +5,27 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use dyno_client::{Failure, Protocol, Stream, Traffic, connect, tls};
+use dyno_client::{Failure, Protocol, Sockets, Stream, Traffic, connect, tls};
 
 use crate::requests::Server;
 use crate::slot::{Slot, Stage};
 use crate::tally::Tally;
 
-/// A server with the addresses that its name has.
+/// A server with the addresses of its name.
 #[derive(Debug, Clone)]
 pub(crate) struct ResolvedServer {
     pub(crate) server: Server,
-    /// Or why there is none.
+    /// Its addresses, or the failure of the lookup.
     pub(crate) addresses: Result<Vec<SocketAddr>, Failure>,
 }
 
-/// Makes the connections of one thread.
-#[derive(Debug)]
+/// Opens the connections of one thread.
+#[derive(Debug, Clone)]
 pub(crate) struct Connector {
     servers: Vec<(ResolvedServer, Cell<usize>)>,
     tls: Option<tls::Client>,
     protocol: Protocol,
+    sockets: Arc<Sockets>,
     traffic: Arc<Traffic>,
 }
 
@@ -33,6 +34,7 @@ impl Connector {
         servers: Vec<ResolvedServer>,
         tls: Option<tls::Client>,
         protocol: Protocol,
+        sockets: Arc<Sockets>,
         traffic: Arc<Traffic>,
     ) -> Self {
         let servers = servers
@@ -43,11 +45,12 @@ impl Connector {
             servers,
             tls,
             protocol,
+            sockets,
             traffic,
         }
     }
 
-    /// Connects, with a TLS handshake where the server wants it; counts the outcome.
+    /// Connects, with a TLS handshake if the server uses TLS, and counts the outcome.
     pub(crate) async fn open(
         &self,
         tally: &RefCell<Tally>,
@@ -83,7 +86,7 @@ impl Connector {
             return Ok(Stream::Plain(wire));
         }
         slot.stage.set(Stage::Handshaking);
-        let client = self.tls.as_ref().expect("made where a server wants it");
+        let client = self.tls.as_ref().expect("made if a server uses TLS");
         let secured = client.handshake(wire, &reachable.server.host).await?;
         let mut tally = tally.borrow_mut();
         tally.tls.record(nanos(connected.elapsed()));
@@ -98,7 +101,8 @@ impl Connector {
         Ok(Stream::Encrypted(secured.stream))
     }
 
-    /// Tries the addresses from the last good one on; one at which an attempt was given up is not the first of the next.
+    /// Tries the addresses, beginning with the last that worked. An address whose attempt was abandoned is not
+    /// tried first next time.
     async fn tcp(
         &self,
         addresses: &[SocketAddr],
@@ -109,7 +113,8 @@ impl Connector {
         for step in 0..addresses.len() {
             let place = (first + step) % addresses.len();
             preferred.set((place + 1) % addresses.len());
-            match connect::tcp(addresses[place], self.traffic.clone()).await {
+            let sockets = self.sockets.clone();
+            match connect::tcp(sockets, addresses[place], self.traffic.clone()).await {
                 Ok(wire) => {
                     preferred.set(place);
                     return Ok(wire);

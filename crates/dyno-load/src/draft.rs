@@ -1,6 +1,7 @@
-//! One request: from its description and the shape of all requests to its bytes. No I/O.
+//! Builds the bytes of one request from its description and the settings that all requests share. No I/O.
 
 use std::collections::HashSet;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -12,16 +13,19 @@ use crate::check::{Check, of_one};
 use crate::jsonl::Described;
 use crate::prepared::{Error, Message, Prepared, Shape};
 
-/// The shortest part that is worth to be kept apart, in bytes: a shorter one takes less memory where it is used.
+/// Shortest part that is stored once for several requests, in bytes: copying a shorter part takes less memory than
+/// a reference to it.
 const SHARED_FROM: usize = 256;
 
 const USER_AGENT: &str = concat!("httpdyno/", env!("CARGO_PKG_VERSION"));
 
-/// A request with what all share filled in.
+/// A request, completed with the settings that all requests share.
 pub(crate) struct Draft {
     url: String,
+    /// As it is sent, where that is as it was typed.
+    path: Option<String>,
     method: String,
-    /// Those that the caller gave; without the ones that say how the message is framed.
+    /// Headers from the caller, without those that frame the message.
     headers: Vec<(String, String)>,
     host: Option<String>,
     closes: bool,
@@ -47,6 +51,10 @@ impl Draft {
         let shared = shape.headers.iter().filter(|(name, _)| !is_own(name));
         let given: Vec<(String, String)> = shared.chain(own).cloned().collect();
         let mut draft = Self {
+            path: shape
+                .path_as_is
+                .then(|| typed_path(&described.url))
+                .flatten(),
             url: described.url,
             method,
             headers: Vec::with_capacity(given.len() + 1),
@@ -70,7 +78,8 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Takes a field that the caller gave; those about framing and the connection are understood, not only passed on.
+    /// Takes a header from the caller. Headers about framing and the connection change how the request is sent, and
+    /// are not merely copied.
     fn add(&mut self, name: String, value: String) -> Result<(), Error> {
         let wrong = |name: String, reason: String| Err(Error::Header { name, reason });
         let length = self.body.as_ref().map_or(0, Bytes::len);
@@ -122,6 +131,8 @@ impl Draft {
             message,
             url: self.url,
             checks: shared.checks(of_one(self.checks, &shape.checks)),
+            label: 0,
+            template: None,
         })
     }
 
@@ -134,7 +145,7 @@ impl Draft {
             reason: error.to_string(),
         };
         let version = dyno_http::Version::Http11;
-        let mut head = dyno_http::write::request(&mut bytes, method, &target(url), version)
+        let mut head = dyno_http::write::request(&mut bytes, method, &self.target(url), version)
             .map_err(|error| Error::Url {
                 url: self.url.clone(),
                 reason: error.problem.to_string(),
@@ -152,13 +163,13 @@ impl Draft {
             head = head.close();
         }
         let body = self.body.clone();
-        // A method that anticipates content says that there is none (RFC 9110, 8.6).
+        // A method that expects content announces an empty one (RFC 9110, 8.6).
         if body.is_some() || matches!(method, Method::Post | Method::Put | Method::Patch) {
             head = head.content_length(body.as_ref().map_or(0, Bytes::len) as u64);
         }
         head.end();
         let body = body.unwrap_or_default();
-        // The request line and the host are its own.
+        // The request line and the host stay with each request; the rest can be shared.
         let mut ends = (1..).zip(&bytes).filter(|(_, byte)| **byte == b'\n');
         let own = ends.nth(1).map_or(bytes.len(), |(end, _)| end);
         let mut fields = Bytes::new();
@@ -181,9 +192,9 @@ impl Draft {
         let mut head = http::Request::builder()
             .method(self.method.as_str())
             .version(http::Version::HTTP_2)
-            .uri(format!("{}://{host}{}", url.scheme(), target(url)));
+            .uri(format!("{}://{host}{}", url.scheme(), self.target(url)));
         for (name, value) in &self.headers {
-            // These speak of a connection of HTTP/1.1 (RFC 9113, 8.2.2).
+            // HTTP/2 forbids headers about an HTTP/1.1 connection (RFC 9113, 8.2.2).
             let of_connection = ["connection", "keep-alive", "proxy-connection", "upgrade"];
             if !of_connection.contains(&name.to_ascii_lowercase().as_str()) {
                 let value = shared.bytes(Bytes::copy_from_slice(value.as_bytes()));
@@ -207,17 +218,37 @@ impl Draft {
             content: shared.bytes(self.body.clone().unwrap_or_default()),
         })
     }
-}
 
-/// Path and query, as they go into the request line.
-fn target(url: &Url) -> String {
-    match url.query() {
-        Some(query) => format!("{}?{query}", url.path()),
-        None => url.path().to_owned(),
+    /// Path and query, as they go into the request line.
+    fn target(&self, url: &Url) -> String {
+        let path = self.path.as_deref().unwrap_or(url.path());
+        match url.query() {
+            Some(query) => format!("{path}?{query}"),
+            None => path.to_owned(),
+        }
     }
 }
 
-/// Host and, where it is not the scheme's own, port.
+/// The path of a URL with its dot segments, which a parser of URLs removes. What cannot stand in a request is escaped.
+fn typed_path(url: &str) -> Option<String> {
+    let (_, rest) = url.trim().split_once("://")?;
+    let path = &rest[rest.find(['/', '?', '#'])?..];
+    let path = path
+        .split(['?', '#'])
+        .next()
+        .filter(|path| !path.is_empty())?;
+    let mut typed = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte) {
+            typed.push(byte.into());
+        } else {
+            let _ = write!(typed, "%{byte:02X}");
+        }
+    }
+    Some(typed)
+}
+
+/// Host, and the port if it is not the scheme's default.
 fn authority(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     match url.port() {
@@ -226,7 +257,7 @@ fn authority(url: &Url) -> String {
     }
 }
 
-/// Parts that several requests have, each stored once.
+/// Parts that several requests share, each stored once.
 #[derive(Debug, Default)]
 pub(crate) struct SharedParts {
     bytes: HashSet<Bytes>,
@@ -249,4 +280,24 @@ fn kept_once<T: Clone + Eq + std::hash::Hash>(all: &mut HashSet<T>, value: T) ->
     }
     all.insert(value.clone());
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_sent_as_it_was_typed() {
+        for (url, expected) in [
+            ("http://a/x/../y/./z?q=/../", Some("/x/../y/./z")),
+            ("http://a/..%2f/%2e%2e/#/../", Some("/..%2f/%2e%2e/")),
+            ("http://a/../\u{fc} {x}", Some("/../%C3%BC%20%7Bx%7D")),
+            (" http://a:1// ", Some("//")),
+            ("http://a", None),
+            ("http://a?/../", None),
+            ("http:a/../b", None),
+        ] {
+            assert_eq!(typed_path(url).as_deref(), expected, "{url}");
+        }
+    }
 }

@@ -6,33 +6,33 @@ use std::path::{Path, PathBuf};
 use dyno_client::tls;
 use thiserror::Error as ThisError;
 
-/// Why there is no report.
+/// Reason why there is no report.
 #[derive(Debug, ThisError)]
 pub enum Error {
     /// An output file cannot be created; nothing was sent.
     #[error("{option} {}", path.display())]
     Create {
-        /// The option that names it.
+        /// Option that names the file.
         option: &'static str,
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A file cannot be written any further.
+    /// Writing to a file failed.
     #[error("{}", path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The authorities to trust.
+    /// The trusted authorities cannot be read.
     #[error("{}", path.display())]
     Authorities {
-        /// The file that they are in.
+        /// Path of their file.
         path: PathBuf,
-        /// Why.
+        /// Error of TLS.
         source: tls::Error,
     },
     /// The system refused a thread, its CPU or its timer.

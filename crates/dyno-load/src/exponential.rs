@@ -1,16 +1,16 @@
-//! Exponential gaps of mean one, by integers only: the same on every machine and in every version.
+//! Exponential gaps of mean one in integer arithmetic: the same on every machine and in every version.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// One request, in the fixed point in which arrivals are counted: 32 bits after the point.
+/// One request, in the fixed-point numbers of arrivals: 32 bits after the point.
 pub(crate) const REQUEST: u128 = 1 << 32;
-/// ln 2 in 64 bits after the point.
+/// ln 2 with 64 bits after the point.
 const LN_2: u128 = 0xB172_17F7_D1CF_79AB;
-/// Bits of the logarithm that are worked out: gaps are right to 2^-40 of their mean.
+/// Bits of the logarithm that are computed: the error of a gap is at most 2^-40 of the mean.
 const LOGARITHM_BITS: u32 = 40;
 
-/// Independent gaps between the arrivals of a Poisson process of rate one, in 32 bits after the point.
+/// Independent gaps between the arrivals of a Poisson process of rate one, with 32 bits after the point.
 #[derive(Debug, Clone)]
 pub(crate) struct Exponential {
     generator: ChaCha8Rng,
@@ -23,7 +23,7 @@ impl Exponential {
         }
     }
 
-    /// The next gap.
+    /// Draws the next gap.
     pub(crate) fn draw(&mut self) -> u128 {
         gap(self.generator.next_u64())
     }
@@ -32,12 +32,13 @@ impl Exponential {
 /// -ln((word + 1) / 2^64): the inverse of the distribution function (Devroye, Non-Uniform Random Variate Generation, 1986, II.2).
 fn gap(word: u64) -> u128 {
     let share = u128::from(word) + 1;
-    // -log2 in LOGARITHM_BITS after the point; 64 for the least share.
+    // -log2 with LOGARITHM_BITS after the point; 64 for the smallest share.
     let halvings = (64 << LOGARITHM_BITS) - binary_logarithm(share);
     (halvings * LN_2) >> (64 + LOGARITHM_BITS - REQUEST.trailing_zeros())
 }
 
-/// log2 of 1 to 2^64, bit by bit: squaring a number between 1 and 2 doubles its logarithm, whose whole part is the next bit.
+/// log2 of 1 to 2^64, bit by bit: squaring a number between 1 and 2 doubles its logarithm, whose integer part is
+/// the next bit.
 fn binary_logarithm(number: u128) -> u128 {
     let whole = number.ilog2();
     // 63 bits after the point.

@@ -1,4 +1,4 @@
-//! The histograms of each second in `HdrHistogram`'s log format, version 2, which other programs draw.
+//! Writes the histograms of each second in `HdrHistogram`'s log format, version 2, which other programs plot.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
@@ -8,10 +8,10 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 
 use crate::tally::Tally;
 
-/// Nanoseconds in the milliseconds that the format shows the maximum in.
+/// Nanoseconds per millisecond: the format prints the maximum in milliseconds.
 const MAX_DIVISOR: f64 = 1e6;
 
-/// Writes what comes before the first second.
+/// Writes the header.
 pub(crate) fn begin(file: &mut impl Write, started: SystemTime) -> io::Result<()> {
     let mut serializer = V2DeflateSerializer::new();
     IntervalLogWriterBuilder::new()
@@ -40,7 +40,7 @@ pub(crate) fn second(
     let mut lines = Vec::new();
     let mut header = Vec::new();
     let mut log = IntervalLogWriterBuilder::new();
-    // The divisor is the log's, and its comment is in the file already.
+    // Sets the divisor in the writer; the file's comment about it is already written.
     log.with_max_value_divisor(MAX_DIVISOR);
     let mut log = log.begin_log_with(&mut header, &mut serializer)?;
     let service = Tag::new("service").expect("a tag without blanks and commas");

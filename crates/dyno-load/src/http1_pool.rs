@@ -5,25 +5,38 @@ use dyno_client::{Failure, Stream, http1};
 use crate::slot::Slot;
 use crate::worker::Worker;
 
-/// Connections to different servers that are kept; with more, the one that is oldest is closed.
+/// Most connections that are kept; opening another closes the oldest.
 const MAX_CONNECTIONS: usize = 16;
 
-/// Connections that carry one request at a time.
+/// HTTP/1.1 connections, each of which carries one request at a time.
 #[derive(Debug, Default)]
 pub(crate) struct Http1Pool(Vec<Connection>);
 
-/// One of them.
+/// A connection to one server.
 #[derive(Debug)]
 pub(crate) struct Connection {
     server: usize,
     pub(crate) http1: http1::Connection<Stream>,
-    has_carried: bool,
+    /// Requests that it has carried.
+    carried: u64,
+    /// Requests that it may carry after its first.
+    most_again: u64,
 }
 
 impl Connection {
-    /// Whether it has carried a request before the one that it carries now.
+    /// Returns whether the connection carried a request before the current one.
     pub(crate) fn carries_again(&mut self) -> bool {
-        std::mem::replace(&mut self.has_carried, true)
+        self.carried += 1;
+        self.carried > 1
+    }
+
+    /// Whether it has carried a request, and may carry another: one comparison, since 0 - 1 wraps to the largest number.
+    const fn is_warm(&self) -> bool {
+        self.carried.wrapping_sub(1) < self.most_again
+    }
+
+    const fn is_spent(&self) -> bool {
+        self.carried > self.most_again
     }
 }
 
@@ -32,8 +45,8 @@ impl Http1Pool {
         &mut self.0[place]
     }
 
-    /// The place of a connection to a server that can carry the next request. Where connections do not lie idle between
-    /// requests, there is no news of them to look for.
+    /// Returns the index of a connection to `server` that can carry the next request. Checks whether the server has
+    /// closed it only if connections lie idle between requests.
     #[inline]
     pub(crate) async fn find(&mut self, server: usize, lie_idle: bool) -> Option<usize> {
         let place = self
@@ -41,14 +54,16 @@ impl Http1Pool {
             .iter()
             .position(|connection| connection.server == server)?;
         let connection = &mut self.0[place];
-        if (connection.has_carried && !lie_idle) || connection.http1.is_fresh().await {
+        if (connection.is_warm() && !lie_idle)
+            || (!connection.is_spent() && connection.http1.is_fresh().await)
+        {
             return Some(place);
         }
         self.close(place);
         None
     }
 
-    /// Opens a connection to a server that there is none to; its place.
+    /// Opens a connection to a server without one, and returns its index.
     pub(crate) async fn open(
         &mut self,
         worker: &Worker,
@@ -62,7 +77,8 @@ impl Http1Pool {
         self.0.push(Connection {
             server,
             http1: http1::Connection::new(stream),
-            has_carried: false,
+            carried: 0,
+            most_again: worker.reconnect_after - 1,
         });
         Ok(self.0.len() - 1)
     }

@@ -1,4 +1,4 @@
-//! The connections of HTTP/2 that the streams of one place share: one to each server.
+//! The HTTP/2 connections that the streams of one place share: one to each server.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,33 +14,34 @@ use crate::worker::Worker;
 #[derive(Debug, Default)]
 pub(crate) struct Http2Pool {
     connections: RefCell<Vec<Rc<SharedConnection>>>,
-    /// Held by the request loop that connects: the others wait and use its connection.
+    /// Locked by the request loop that connects: the others wait, and then use its connection.
     opening: Mutex<()>,
     next: Cell<u64>,
 }
 
-/// One of them.
+/// A connection to one server.
 #[derive(Debug)]
 pub(crate) struct SharedConnection {
     server: usize,
     number: u64,
     connection: http2::Connection,
-    /// Whether it has carried a request.
-    has_carried: Cell<bool>,
+    /// Requests that it has carried, and may carry.
+    carried: Cell<u64>,
+    limit: u64,
 }
 
 impl SharedConnection {
-    /// Whether it has carried a request before the one that it carries now.
+    /// Returns whether the connection carried a request before the current one.
     pub(crate) fn carries_again(&self) -> bool {
-        self.has_carried.replace(true)
+        self.carried.replace(self.carried.get() + 1) > 0
     }
 
-    /// Where it leads.
+    /// Where the connection leads.
     pub(crate) const fn reach(&self) -> Reach {
         self.connection.reach()
     }
 
-    /// Sends a request, at a moment that has just been, and takes its answer.
+    /// Sends a request at `ready`, a moment that has just passed, and receives its answer.
     #[inline]
     pub(crate) async fn exchange_from(
         &self,
@@ -53,7 +54,8 @@ impl SharedConnection {
 }
 
 impl Http2Pool {
-    /// A connection to a server that there is none to: a new one, or one that another request loop opens meanwhile.
+    /// Returns a connection to a server without one: a new one, or the one that another request loop opened
+    /// meanwhile.
     pub(crate) async fn open(
         &self,
         worker: &Worker,
@@ -71,26 +73,28 @@ impl Http2Pool {
             server,
             number: self.next.replace(self.next.get() + 1),
             connection,
-            has_carried: Cell::new(false),
+            carried: Cell::new(0),
+            limit: worker.reconnect_after,
         });
         self.connections.borrow_mut().push(shared.clone());
         Ok(shared)
     }
 
-    /// The connection to a server, if there is one and it is not lost.
+    /// The connection to a server, if there is one that is not lost and may carry another request.
     pub(crate) fn find(&self, server: usize) -> Option<Rc<SharedConnection>> {
         let mut connections = self.connections.borrow_mut();
         let place = connections
             .iter()
             .position(|shared| shared.server == server)?;
-        if connections[place].connection.is_lost() {
+        let shared = &connections[place];
+        if shared.connection.is_lost() || shared.carried.get() >= shared.limit {
             connections.remove(place);
             return None;
         }
-        Some(connections[place].clone())
+        Some(shared.clone())
     }
 
-    /// Sends nothing more on a connection, unless it was given up already.
+    /// Stops using a connection; does nothing if it has been replaced already.
     pub(crate) fn discard(&self, shared: &SharedConnection) {
         let mut connections = self.connections.borrow_mut();
         connections.retain(|other| other.number != shared.number);

@@ -10,33 +10,50 @@ use thiserror::Error;
 
 use crate::check::Check;
 
-/// One request as it was described.
+/// Description of one request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Described {
-    /// Where it goes.
+    /// The URL of the request.
     pub url: String,
-    /// Its method, where one is named.
+    /// The method, if the line has one.
     pub method: Option<String>,
-    /// Its fields, in order.
+    /// The headers, in order.
     pub headers: Vec<(String, String)>,
-    /// Its content, where it has some of its own.
+    /// The body, if the line has one.
     pub body: Option<Bytes>,
-    /// Checks of its answer, before the checks of all requests.
+    /// Whether its content was given as bytes, which have no placeholders.
+    pub is_base64: bool,
+    /// Its name in the report, where it has one of its own.
+    pub label: Option<String>,
+    /// How often it is sent, relative to the others; 1 where none is given.
+    pub weight: Option<f64>,
+    /// Checks of the answer, in addition to those of all requests.
     pub checks: Vec<Check>,
 }
 
-/// A line that is not a request.
+/// A line that does not describe a request.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {reason}")]
 pub struct LineError {
-    /// Counted from 1.
+    /// Number of the line, from 1.
     pub line: u64,
-    /// The fault, and its cure.
+    /// What is wrong, and how to correct it.
     pub reason: String,
 }
 
 /// The keys of [`Line`].
-const KEYS: [&str; 6] = ["url", "method", "headers", "body", "body_base64", "check"];
+const KEYS: [&str; 8] = [
+    "url",
+    "method",
+    "headers",
+    "body",
+    "body_base64",
+    "check",
+    "label",
+    "weight",
+];
+/// Characters of a label.
+const MAX_LABEL: usize = 100;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,9 +66,11 @@ struct Line {
     body_base64: Option<String>,
     #[serde(default)]
     check: Vec<String>,
+    label: Option<String>,
+    weight: Option<f64>,
 }
 
-/// `{"a": "b"}` or `[["a", "b"], ...]`, which can name a field twice.
+/// `{"a": "b"}` or `[["a", "b"], ...]`; only the second form can repeat a name.
 #[derive(Default)]
 struct Headers(Vec<(String, String)>);
 
@@ -89,13 +108,13 @@ impl<'de> Deserialize<'de> for Headers {
     }
 }
 
-/// Reads one line.
+/// Parses one line.
 ///
 /// # Errors
 ///
-/// Why it is not a request.
+/// The reason why the line does not describe a request.
 pub fn line(text: &str) -> Result<Described, String> {
-    // A list of the values in their order would be taken too.
+    // serde would also accept an array of the values in the order of the fields.
     if !text.trim_start().starts_with('{') {
         return Err("expected an object: {\"url\": ...}".to_owned());
     }
@@ -103,7 +122,7 @@ pub fn line(text: &str) -> Result<Described, String> {
     let line: Line = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let key = error.path().to_string();
         let reason = reason(error.inner());
-        // The reason names an unknown key itself.
+        // For an unknown key, serde's message has its name already.
         if KEYS.contains(&key.split(['.', '[']).next().unwrap_or_default()) {
             format!("{}: {reason}", on_one_line(&format!("\"{key}\"")))
         } else {
@@ -111,6 +130,7 @@ pub fn line(text: &str) -> Result<Described, String> {
         }
     })?;
     json.end().map_err(|error| reason(&error))?;
+    let is_base64 = line.body_base64.is_some();
     let body = match (line.body, line.body_base64) {
         (Some(_), Some(_)) => {
             return Err("both body and body_base64: keep one".to_owned());
@@ -127,12 +147,30 @@ pub fn line(text: &str) -> Result<Described, String> {
         }
         (None, None) => None,
     };
+    if let Some(label) = &line.label
+        && (label.trim().is_empty()
+            || label.chars().count() > MAX_LABEL
+            || label.chars().any(char::is_control))
+    {
+        return Err(format!(
+            "label: {}: write 1 to {MAX_LABEL} characters on one line",
+            on_one_line(&format!("{label:?}"))
+        ));
+    }
+    if let Some(weight) = line.weight.filter(|weight| *weight <= 0.0) {
+        return Err(format!(
+            "weight: {weight} is not positive; write a number above 0"
+        ));
+    }
     let checks = line.check.iter().map(|text| Check::parse(text));
     Ok(Described {
         url: line.url,
         method: line.method,
         headers: line.headers.0,
         body,
+        is_base64,
+        label: line.label,
+        weight: line.weight,
         checks: checks
             .collect::<Result<_, _>>()
             .map_err(|reason| format!("check: {reason}"))?,
@@ -140,7 +178,7 @@ pub fn line(text: &str) -> Result<Described, String> {
 }
 
 /// Returns the message of the JSON parser with the column, without its own count of lines.
-fn reason(error: &serde_json::Error) -> String {
+pub(crate) fn reason(error: &serde_json::Error) -> String {
     let text = on_one_line(&error.to_string());
     let suffix = format!(" at line {} column {}", error.line(), error.column());
     match text.strip_suffix(&suffix) {
@@ -149,8 +187,8 @@ fn reason(error: &serde_json::Error) -> String {
     }
 }
 
-/// A message that repeats what was read, without what would break the line, or move a terminal's cursor.
-fn on_one_line(text: &str) -> String {
+/// A message that quotes the input, with characters escaped that would break the line or move a terminal's cursor.
+pub(crate) fn on_one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
         if character.is_control() {
@@ -162,9 +200,9 @@ fn on_one_line(text: &str) -> String {
     line
 }
 
-/// Reads one line after the other, each with its number, counted from 1; blank ones and comments are left out.
+/// Yields the described requests with their line numbers, counted from 1; skips blank lines and comments.
 ///
-/// An item is an error where a line is not a request, or cannot be read.
+/// An item is an error if its line does not describe a request or cannot be read.
 pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<(u64, Described), LineError>> {
     (1..)
         .zip(reader.split(b'\n'))
@@ -219,6 +257,7 @@ mod tests {
                 url: "http://a.test/3".to_owned(),
                 headers: vec![pair("a", "b"), pair("a", "c")],
                 body: Some(vec![0, 1].into()),
+                is_base64: true,
                 checks: vec![Check::Status(404)],
                 ..Described::default()
             },
@@ -229,7 +268,19 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
-        let cases: [(&[u8], &str); 13] = [
+        let cases: [(&[u8], &str); 16] = [
+            (
+                b"{\"url\": \"\", \"weight\": 0}",
+                "line 1: weight: 0 is not positive; write a number above 0",
+            ),
+            (
+                b"{\"url\": \"\", \"weight\": \"2\"}",
+                "line 1: \"weight\": column 25: invalid type: string \"2\", expected f64",
+            ),
+            (
+                b"{\"url\": \"\", \"label\": \" \"}",
+                "line 1: label: \" \": write 1 to 100 characters on one line",
+            ),
             (
                 b"{\"url\": \"http://a.test\"}\n{",
                 "line 2: column 1: EOF while parsing an object",
@@ -241,8 +292,8 @@ mod tests {
                 "line 1: \"url\": column 9: invalid type: integer `7`, expected a string",
             ),
             (
-                b"{\"url\": \"\", \"weight\": 2}",
-                "line 1: column 20: unknown field `weight`, expected one of `url`, `method`, `headers`, `body`, `body_base64`, `check`",
+                b"{\"url\": \"\", \"heavy!\": 2}",
+                "line 1: column 20: unknown field `heavy!`, expected one of `url`, `method`, `headers`, `body`, `body_base64`, `check`, `label`, `weight`",
             ),
             (
                 b"{\"url\": \"\", \"headers\": \"a: b\"}",
@@ -262,7 +313,7 @@ mod tests {
             ),
             (
                 b"{\"a\\nb\\u001b[2J\": 1}",
-                "line 1: column 16: unknown field `a\\nb\\u{1b}[2J`, expected one of `url`, `method`, `headers`, `body`, `body_base64`, `check`",
+                "line 1: column 16: unknown field `a\\nb\\u{1b}[2J`, expected one of `url`, `method`, `headers`, `body`, `body_base64`, `check`, `label`, `weight`",
             ),
             (
                 b"{\"url\": \"\", \"check\": \"status=200\"}",
@@ -301,7 +352,7 @@ mod tests {
             });
             let described = line(&value.to_string()).unwrap();
             prop_assert_eq!(described, Described {
-                url, method, headers, body: body.map(Bytes::from), checks: Vec::new(),
+                url, method, headers, body: body.map(Bytes::from), ..Described::default()
             });
         }
     }

@@ -1,14 +1,14 @@
-//! The judgement of a load: its verdict, and what each rule found.
+//! The judgement of a load: its verdict, and the reading of each rule.
 
 use serde::Serialize;
 
-/// Whether the figures of a load say something about the server.
+/// Whether the figures of a load describe the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Verdict {
-    /// They do.
+    /// The figures describe the server.
     Valid,
-    /// The generator was the limit.
+    /// The generator limited the throughput or delayed requests.
     GeneratorLimited,
     /// Too many answers are wrong.
     Incorrect,
@@ -17,7 +17,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The name, as reports and tables have it.
+    /// The name in reports and tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,40 +29,40 @@ impl Verdict {
     }
 }
 
-/// Verdict of a load, and its reasons.
+/// The verdict on a load, with its reasons.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Judgement {
-    /// The verdict of the first rule that is broken, else valid.
+    /// The verdict of the first broken rule, or valid.
     pub verdict: Verdict,
-    /// Why it is not valid: the rule that is broken, in a sentence, and the others by name.
+    /// Why the load is not valid: a sentence about the first broken rule, and the names of the others.
     pub reason: Option<String>,
-    /// Every rule with what was read.
+    /// All rules with their readings.
     pub rules: Vec<Finding>,
 }
 
 impl Judgement {
-    /// The first broken rule, which the verdict and the reason are about.
+    /// The first broken rule, which determines the verdict and the reason.
     #[must_use]
     pub fn broken(&self) -> Option<&Finding> {
         self.rules.iter().find(|found| found.passed == Some(false))
     }
 }
 
-/// A rule, and what was read for it.
+/// A rule with its reading.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// The name of the rule.
     pub rule: &'static str,
     /// Verdict of a load that breaks the rule.
     pub verdict: Verdict,
-    /// The largest number that is allowed, in per cent.
+    /// The largest reading that is allowed, in per cent.
     pub threshold: f64,
-    /// The reading in per cent; `None` if the rule does not apply, or without a reading.
+    /// The reading in per cent; `None` if the rule does not apply or nothing was measured.
     pub number: Option<f64>,
-    /// The parts of the number, or why there is none.
+    /// The parts of the reading, or why there is none.
     pub detail: String,
-    /// Whether the rule is met; `None` without a number.
+    /// Whether the load meets the rule; `None` without a reading.
     pub passed: Option<bool>,
-    /// The sentence about a rule that is broken; `None` where it is met.
+    /// A sentence about the broken rule; `None` if the load meets it.
     pub sentence: Option<String>,
 }

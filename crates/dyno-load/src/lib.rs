@@ -1,24 +1,31 @@
-//! The load generator: requests on one schedule, measured from the moment each was meant to be sent.
+//! The load generator: sends requests on one schedule, and measures from the moment at which each was due.
 //!
-//! A run is planned as a value (a [`Plan`]): when requests are due ([`ArrivalProcess`], one schedule for all threads), when it
-//! ends ([`Termination`]), what is sent ([`Requests`]) and over what. Each thread has a runtime and as many request loops as it has
-//! connections, or streams of them; a request loop is the one hot loop: claim the next request, wait until it is due, carry it to its
-//! end, record it. What threads measure is reported in stretches that add up, so memory does not grow with the requests.
+//! A run is planned as a value (a [`Plan`]): when requests are due ([`ArrivalProcess`], one schedule for all threads),
+//! when the run ends ([`Termination`]), which requests are sent ([`Requests`]), and the protocol. Each thread has a
+//! runtime and one request loop for each of its connections, or of their streams. The request loop is the one hot loop:
+//! claim the next request, wait until it is due, send it and receive its answer, record it. Threads report their
+//! measurements in stretches that add up, so memory does not grow with the number of requests.
 #![forbid(unsafe_code)]
 
 mod addresses;
 mod aggregate;
 mod arrival_process;
 mod check;
+mod confidence;
 mod connector;
+mod data;
 mod draft;
 mod error;
 mod exponential;
+mod filler;
 mod hdr_log;
 mod http1_pool;
 mod http2_pool;
 pub mod jsonl;
 mod judgement;
+mod labels;
+mod marks;
+mod observers;
 mod outcome;
 mod plan;
 mod prepared;
@@ -30,8 +37,12 @@ mod run;
 mod samples;
 mod schedule;
 mod slot;
+mod stage_tally;
+mod stages;
 mod summing_up;
+mod sums;
 mod tally;
+pub mod template;
 mod termination;
 mod thread;
 mod time_text;
@@ -41,16 +52,22 @@ mod wake_queue;
 mod worker;
 
 pub use aggregate::Live;
-pub use arrival_process::{ArrivalProcess, Arrivals, PerSecond, Rate};
+pub use arrival_process::{ArrivalProcess, Arrivals, PerSecond, Rate, RateStage};
 pub use check::{Check, Checked};
+pub use confidence::Goal;
+pub use data::Data;
 pub use error::Error;
 pub use judgement::{Finding, Judgement, Verdict};
+pub use labels::Labels;
 pub use plan::Plan;
 pub use prepared::{Error as RequestError, Message, Prepared, Shape};
 pub use report::{
-    Censored, ConnectionsRecord, Phases, PlanRecord, Report, Row, Summary, ThreadRecord, WireRecord,
+    Censored, ConnectionsRecord, DataRecord, LabelRecord, Phases, PlanRecord, Report, Row,
+    StageRecord, Summary, ThreadRecord, UntilRecord, WarmUpRecord, WireRecord,
 };
 pub use requests::{Preparation, Requests, Server};
 pub use run::{Watch, run};
+pub use stages::Stages;
+pub use template::{Pick, Values};
 pub use termination::Termination;
-pub use time_text::format_time;
+pub use time_text::{format_time, parse_scaled, parse_time_ns};

@@ -11,35 +11,35 @@ use crate::worker::Moment;
 
 /// Outcome of one request.
 pub(crate) struct Outcome {
-    /// The number of its request loop.
+    /// Index of the request loop.
     pub(crate) request_loop: usize,
-    /// Which of the requests it was.
+    /// Index of the request in the list.
     pub(crate) place: usize,
     pub(crate) intended: Moment,
-    /// Since when its request loop had nothing else to do.
+    /// When the request loop became free for this request.
     pub(crate) free: Moment,
     pub(crate) progress: Progress,
     pub(crate) result: Result<Exchanged, Failure>,
 }
 
-/// How far a request came.
+/// Stages that a request has passed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Progress {
-    /// When it went out, if it did.
+    /// When the request was sent; `None` if it was not.
     pub(crate) sent: Option<Instant>,
-    /// When its connection was ready, if it had to be opened.
+    /// When its new connection was ready; `None` on a kept connection.
     pub(crate) opened: Option<Instant>,
-    /// Whether its connection was there before it: the server may have been about to close it.
+    /// Whether its connection was open before: the server may have been about to close it.
     pub(crate) was_open: bool,
-    /// Whether its connection had carried another before.
+    /// Whether its connection carried another request before.
     pub(crate) reused: bool,
-    /// Whether it failed so soon, and without a byte of an answer, that the server may not have seen it.
+    /// Whether it failed so soon, and without a byte of an answer, that the server may not have seen the request.
     pub(crate) crossed: bool,
     pub(crate) answer: Answer,
 }
 
 impl Progress {
-    /// The connection of a request that is not out yet has become ready.
+    /// Notes that the connection of a request that is not sent yet has become ready.
     pub(crate) fn opened_now(&mut self) {
         if self.sent.is_none() {
             self.opened = Some(Instant::now());
@@ -73,7 +73,7 @@ impl Default for Answer {
     }
 }
 
-/// Takes an answer for a request loop.
+/// Receives an answer for a request loop.
 pub(crate) struct AnswerReceiver<'l> {
     pub(crate) slot: &'l Slot,
     pub(crate) checker: Option<&'l mut Checker>,

@@ -1,11 +1,14 @@
 //! Plan of a run.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_client::{Protocol, Reroute};
+use dyno_client::{Protocol, Reroute, Sockets, tls};
 
-use crate::arrival_process::{Arrivals, Rate};
+use crate::arrival_process::{Arrivals, PerSecond, Rate};
+use crate::confidence::Goal;
 use crate::requests::Requests;
 use crate::termination::Termination;
 
@@ -14,34 +17,90 @@ use crate::termination::Termination;
 pub struct Plan {
     /// The requests to send.
     pub requests: Requests,
-    /// The method that all requests were given, for the report.
+    /// The method that was set for all requests, for the report.
     pub method: String,
-    /// Connections, of all threads together.
+    /// Number of connections of all threads together.
     pub connections: usize,
-    /// Requests at a time on one connection: 1 but for HTTP/2.
+    /// Concurrent requests on one connection: 1, except for HTTP/2.
     pub streams: usize,
     /// Protocol of the connections.
     pub protocol: Protocol,
-    /// Whether they are kept.
+    /// Whether connections are kept after a request.
     pub keepalive: bool,
-    /// The schedule of the open loop; without it requests are sent as answers come.
+    /// Requests after which a kept connection is replaced by a new one.
+    pub reconnect_after: Option<NonZeroU64>,
+    /// Connections that are opened a second before the run; none: all at once.
+    pub opened_per_s: Option<PerSecond>,
+    /// The schedule of the open loop; `None`: a closed loop.
     pub pace: Option<(Rate, Arrivals)>,
-    /// Over how long the connections of a closed loop begin, one after the other; none: all at once.
+    /// Whether each stage of the rate is reported.
+    pub reports_stages: bool,
+    /// Time over which the connections of a closed loop start, one after another; zero: all at once.
     pub ramp: Duration,
+    /// Time for which requests are sent first that count in nothing.
+    pub warm_up: Duration,
+    /// The interval that ends the run when it is narrow enough.
+    pub until: Option<Goal>,
     /// When the run ends.
     pub termination: Termination,
-    /// Longest time of a request from its beginning, over all stages.
+    /// Timeout of a request, over all stages.
     pub timeout: Duration,
-    /// One thread is pinned to each; a single free one if there is none.
+    /// CPUs to pin one thread each to; if empty, one thread runs on any CPU.
     pub cpus: Vec<usize>,
-    /// Where connections go instead.
+    /// Hosts and ports to connect to in place of others.
     pub reroute: Reroute,
-    /// Whether certificates are not looked at.
+    /// How the sockets of connections are made.
+    pub sockets: Arc<Sockets>,
+    /// Whether certificates are accepted unchecked.
     pub insecure: bool,
-    /// Authorities that are trusted in addition to the system's.
+    /// File of authorities that are trusted in addition to the system's.
     pub authorities: Option<PathBuf>,
-    /// Where every request is written (CSV).
+    /// What else is offered in handshakes of TLS.
+    pub tls: tls::Settings,
+    /// File for a line about each request (CSV).
     pub samples: Option<PathBuf>,
-    /// Where the histograms of each second are written (`HdrHistogram`'s log format, version 2).
+    /// File for the histograms of each second (`HdrHistogram`'s log format, version 2).
     pub hdr_log: Option<PathBuf>,
+}
+
+impl Plan {
+    /// How long it takes to open the connections, where they are opened at a rate.
+    pub(crate) fn opening_time(&self) -> Duration {
+        #[expect(clippy::cast_precision_loss, reason = "connections are few")]
+        self.opened_per_s.map_or(Duration::ZERO, |rate| {
+            Duration::try_from_secs_f64(self.connections as f64 / rate.get())
+                .unwrap_or(Duration::MAX)
+        })
+    }
+
+    /// The plan of its warm-up: the same requests over the same connections, at the rate of the beginning; `None`
+    /// without one.
+    pub(crate) fn warm_up(&self) -> Option<Self> {
+        if self.warm_up.is_zero() {
+            return None;
+        }
+        let pace = self.pace.as_ref().map(|(rate, arrivals)| {
+            let arrivals = match *arrivals {
+                Arrivals::Constant => Arrivals::Constant,
+                // Those that are measured are others.
+                Arrivals::Poisson { seed } => Arrivals::Poisson {
+                    seed: seed.wrapping_add(1),
+                },
+            };
+            (Rate::constant(rate.ends().0), arrivals)
+        });
+        Some(Self {
+            requests: self.requests.with_other_values(),
+            pace,
+            reports_stages: false,
+            until: None,
+            termination: Termination {
+                requests: None,
+                duration_ns: Some(u64::try_from(self.warm_up.as_nanos()).unwrap_or(u64::MAX)),
+            },
+            samples: None,
+            hdr_log: None,
+            ..self.clone()
+        })
+    }
 }

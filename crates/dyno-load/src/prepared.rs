@@ -7,17 +7,20 @@ use dyno_client::{Protocol, http1, http2};
 use thiserror::Error;
 
 use crate::check::Check;
+use crate::template::Template;
 
 /// Settings that all requests of a run share.
 #[derive(Debug, Clone)]
 pub struct Shape {
-    /// The method of a request that names none.
+    /// The method of requests that name none.
     pub method: Option<String>,
-    /// Fields, in order; a request's own of the same name come in their place.
+    /// Headers, in order; a request's own header of the same name replaces one.
     pub headers: Vec<(String, String)>,
-    /// The content of a request that has none of its own.
+    /// The body of requests without one of their own.
     pub body: Option<Bytes>,
-    /// Whether connections are kept.
+    /// Whether paths are sent as they were typed, with `..` and `.`.
+    pub path_as_is: bool,
+    /// Whether connections are kept after a request.
     pub keepalive: bool,
     /// Protocol of the requests.
     pub protocol: Protocol,
@@ -25,21 +28,25 @@ pub struct Shape {
     pub checks: Arc<[Check]>,
 }
 
-/// A request as it is sent.
+/// A request, ready to be sent.
 #[derive(Debug, Clone)]
 pub struct Prepared {
-    /// As it was given.
+    /// The URL as it was given.
     pub url: String,
-    /// Which of the servers.
+    /// Index of its server.
     pub server: usize,
-    /// Whether sending it twice does what sending it once does (RFC 9110, 9.2.2).
+    /// Whether sending it twice has the same effect as sending it once (RFC 9110, 9.2.2).
     pub is_idempotent: bool,
-    /// Whether its connection ends with it.
+    /// Whether the connection closes after it.
     pub closes: bool,
-    /// In the run's version of HTTP.
+    /// The bytes, in the run's version of HTTP.
     pub message: Message,
     /// Checks of its answer.
     pub checks: Arc<[Check]>,
+    /// The place of its label.
+    pub(crate) label: usize,
+    /// How its message is written where it has placeholders.
+    pub(crate) template: Option<Box<Template>>,
 }
 
 /// A request in one version of HTTP.
@@ -51,29 +58,40 @@ pub enum Message {
     Http2(Box<http2::Request>),
 }
 
-/// A fault of a request, and its cure.
+/// What is wrong with a request, and how to correct it.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Error {
     /// The list is empty.
     #[error("there is no URL to send requests to")]
     None,
-    /// A URL.
+    /// A URL cannot be used.
     #[error("{url:?} is not a URL to send requests to: {reason}")]
     Url {
-        /// As it was given.
+        /// The URL as it was given.
         url: String,
-        /// The fault.
+        /// What is wrong with it.
         reason: String,
     },
-    /// A method.
+    /// A method cannot be used.
     #[error("{0:?} is not a method to send requests with; write it like GET or POST")]
     Method(String),
-    /// A field.
+    /// A header cannot be used.
     #[error("header {name:?}: {reason}")]
     Header {
         /// Its name.
         name: String,
-        /// The fault.
+        /// What is wrong with it.
         reason: String,
     },
+    /// A placeholder.
+    #[error("{place}: {reason}")]
+    Placeholder {
+        /// The part of the request.
+        place: String,
+        /// The fault, and its cure.
+        reason: String,
+    },
+    /// A value of the data.
+    #[error("{0}")]
+    Data(String),
 }

@@ -1,18 +1,20 @@
-//! Records of requests: of each at its end, and of those that are open at the end of the run.
+//! Records each request when it ends, and the open requests at the end of the run.
 
+use std::cell::RefCell;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use crate::check::Checker;
+use crate::observers::Observers;
 use crate::outcome::Outcome;
 use crate::samples::Sample;
 use crate::slot::{Slot, Stage};
 use crate::tally::Tally;
-use crate::thread::ThreadEnd;
+use crate::thread::{Last, ThreadEnd};
 use crate::worker::{Moment, Worker};
 
 impl Worker {
-    /// Records the outcome of a request; `None` if that was after the end of the run, when it counts as open.
+    /// Records the outcome of a request; `None` if it ended after the end of the run, when it counts as open.
     #[inline]
     pub(crate) fn record_outcome(
         &self,
@@ -33,13 +35,13 @@ impl Worker {
         let tally = &mut *self.tally.borrow_mut();
         let intended = outcome.intended;
         if let (true, Some(sent)) = (self.is_open_loop, outcome.progress.sent) {
-            // The generator's own lateness: a request can be sent only once it is due and a connection is free for it.
+            // The generator's own lateness counts from when the request was due and a connection was free for it.
             let opened_ns = outcome.progress.opened.map_or(0, |opened| self.ns(opened));
             let possible_ns = intended.ns.max(outcome.free.ns).max(opened_ns);
             let lag_ns = self.ns(sent).saturating_sub(possible_ns);
             tally.send_lag.record(lag_ns);
         }
-        match &outcome.result {
+        let is_good = match &outcome.result {
             Ok(exchanged) => {
                 let ns = |at: Instant| match at {
                     at if at == ended.at => ended.ns,
@@ -54,7 +56,8 @@ impl Worker {
                 let passed = checker.and_then(|checker| {
                     checker.end(answer.status, answer.content_bytes, &mut tally.checked)
                 });
-                if !passed.unwrap_or_else(|| answer.is_success()) {
+                let is_good = passed.unwrap_or_else(|| answer.is_success());
+                if !is_good {
                     tally.failed_answers.record(response_ns);
                 } else if sent_ns == intended.ns && first_byte_ns == ended.ns {
                     tally.at_once.record(ended.ns - sent_ns);
@@ -64,16 +67,44 @@ impl Worker {
                     tally.first_byte.record(first_byte_ns - sent_ns);
                     tally.content.record(ended.ns - first_byte_ns);
                 }
+                is_good
             }
-            Err(failure) => tally.error(*failure),
-        }
-        if let Some(samples) = &mut *self.samples.borrow_mut() {
-            samples.push(self.sample(outcome, ended.ns));
+            Err(failure) => {
+                tally.error(*failure);
+                false
+            }
+        };
+        if let Some(observers) = &self.observers {
+            self.observe(&mut observers.borrow_mut(), outcome, ended.ns, is_good);
         }
         Some(ended)
     }
 
+    /// Records a request as a sample, under its label, and in its stage.
     #[cold]
+    fn observe(&self, observers: &mut Observers, outcome: &Outcome, ended_ns: u64, is_good: bool) {
+        let response_ns = ended_ns.saturating_sub(outcome.intended.ns);
+        let label = self.plan.requests.at(outcome.place).label;
+        if let Some(tally) = observers.labels.get_mut(label) {
+            match &outcome.result {
+                Ok(_) => tally.answer(outcome.progress.answer.status, is_good, response_ns),
+                Err(failure) => tally.error(*failure),
+            }
+        }
+        if let Some(stages) = &mut observers.stages {
+            let stage = stages.at(outcome.intended.ns);
+            stage.sent += u64::from(outcome.progress.sent.is_some());
+            if is_good {
+                stage.response.record(response_ns);
+            } else {
+                stage.errors += 1;
+            }
+        }
+        if let Some(samples) = &mut observers.samples {
+            samples.push(self.sample(outcome, ended_ns));
+        }
+    }
+
     fn sample(&self, outcome: &Outcome, ended_ns: u64) -> Sample {
         Sample {
             intended_ns: outcome.intended.ns,
@@ -103,8 +134,9 @@ impl Worker {
         self.slots.iter().filter(open).count() as u64
     }
 
-    /// Records what is open at the end, and what is due and not begun: how old it is.
-    pub(crate) fn last(&self, cpu: Duration, waited_ns: Option<u64>) -> ThreadEnd {
+    /// Records the age of requests that are in flight, and of those that are due but not begun; takes what the
+    /// observers have counted.
+    pub(crate) fn last(&self, cpu: Duration, waited_ns: Option<u64>) -> Last {
         let ended = self.running.get() == 0 && self.common.schedule.is_used_up();
         let end_ns = if ended {
             self.last_end_ns.get().min(self.end_ns.get())
@@ -112,28 +144,46 @@ impl Worker {
             self.end_ns.get()
         };
         let mut tally = self.tally.borrow_mut();
+        let observers = self.observers.as_ref().map(RefCell::take);
+        let mut observers = observers.unwrap_or_default();
+        let mut late = |slot: &Slot, age_ns, is_sent| {
+            if let Some(stages) = &mut observers.stages {
+                let stage = stages.at(slot.intended_ns.get());
+                stage.ages.record(age_ns);
+                stage.sent += u64::from(is_sent);
+            }
+        };
         for slot in &self.slots {
-            // A connection without a request, or waiting for a moment to come, is not late.
+            // A connection without a request, or with one that is not due yet, is not late.
             let Some(age_ns) = end_ns.checked_sub(slot.intended_ns.get()) else {
                 continue;
             };
             match slot.stage.get() {
-                Stage::Connecting | Stage::Handshaking | Stage::Head | Stage::Content => {
+                stage @ (Stage::Connecting | Stage::Handshaking | Stage::Head | Stage::Content) => {
                     tally.censored.record(age_ns);
+                    late(slot, age_ns, matches!(stage, Stage::Head | Stage::Content));
                 }
-                Stage::Waiting if self.is_open_loop && age_ns > 0 => tally.unsent.record(age_ns),
+                Stage::Waiting if self.is_open_loop && age_ns > 0 => {
+                    tally.unsent.record(age_ns);
+                    late(slot, age_ns, false);
+                }
                 _ => {}
             }
         }
         drop(tally);
-        if let Some(samples) = self.samples.take() {
+        if let Some(samples) = observers.samples {
             samples.finish();
         }
-        ThreadEnd {
+        let end = ThreadEnd {
             end_ns,
             cpu_ns: u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX),
             spun_ns: self.queue.spun_ns(),
             waited_ns,
+        };
+        Last {
+            end,
+            labels: observers.labels,
+            stages: observers.stages,
         }
     }
 }

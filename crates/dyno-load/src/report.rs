@@ -1,6 +1,7 @@
 //! The report of a run: one JSON object, version 1. Its keys are those of docs/reference/load-report.md.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use base64::Engine as _;
 use hdrhistogram::Histogram;
@@ -11,19 +12,19 @@ use crate::check::Checked;
 use crate::judgement::Judgement;
 use crate::tally::{Tally, Times};
 
-/// The version of the report's shape.
+/// Version of the report's format.
 pub(crate) const VERSION: u32 = 1;
 
-/// All that is known of a run when it is over.
+/// The complete report of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The version of its shape.
+    /// Version of the format.
     pub version: u32,
-    /// When it started, as RFC 3339 has it.
+    /// When the run started (RFC 3339).
     pub started: String,
-    /// From the first request to the end.
+    /// Time from the first request to the end.
     pub elapsed_s: f64,
-    /// Whether it was stopped early.
+    /// Whether the run was stopped early.
     pub interrupted: bool,
     /// Whether its figures represent the server; `None` if it was stopped early or no answer came.
     pub validity: Option<Judgement>,
@@ -31,33 +32,37 @@ pub struct Report {
     pub plan: PlanRecord,
     /// Requests that were sent.
     pub sent: u64,
-    /// Answers that came whole, whatever their status.
+    /// Complete answers, whatever their status.
     pub requests: u64,
-    /// Good answers a second.
+    /// Good answers per second.
     pub rps: f64,
     /// CPU time of the generator.
     pub cpu_s: f64,
-    /// In user mode.
+    /// CPU time in user mode.
     pub cpu_user_s: f64,
-    /// In the kernel.
+    /// CPU time in the kernel.
     pub cpu_system_s: f64,
-    /// Most memory that the generator used.
+    /// Largest memory of the generator.
     pub peak_memory_bytes: Option<u64>,
     /// Each thread of the generator.
     pub threads: Vec<ThreadRecord>,
+    /// The data of placeholders; `None` without `--data`.
+    pub data: Option<DataRecord>,
     /// Answers by status.
     pub statuses: BTreeMap<u16, u64>,
     /// Failures by name.
     pub errors: BTreeMap<&'static str, u64>,
-    /// Failures, all of them.
+    /// Sum of all failures.
     pub errors_total: u64,
     /// Answers that are not good: neither 2xx nor 3xx, or wrong by a check.
     pub failed_answers: u64,
-    /// Requests sent again: the server closed their connection before it can have seen them.
+    /// Requests sent again, because the server closed their connection before it could have seen them.
     pub resent: u64,
-    /// Answers by what `--check` found; `None` without a check.
+    /// Answers by the result of `--check`; `None` without a check.
     pub checks: Option<Checked>,
-    /// Requests that had not ended.
+    /// Requests by label; `None` where all have the same and none gave its own.
+    pub labels: Option<Vec<LabelRecord>>,
+    /// Requests that had not ended when the run did.
     pub censored: Censored,
     /// Requests that were due and never sent.
     pub unsent: u64,
@@ -65,74 +70,121 @@ pub struct Report {
     pub wire: WireRecord,
     /// Connections.
     pub connections: ConnectionsRecord,
-    /// Answers by the version of HTTP.
+    /// Answers by version of HTTP.
     pub versions: BTreeMap<&'static str, u64>,
-    /// From when a request was due to the end of its answer, as all times of good answers.
+    /// Time from when a request was due to the end of its answer; like all times, of good answers.
     pub response_time: Summary,
-    /// The same, with requests that had not ended as long as they had waited.
+    /// The response time, including requests that had not ended, each with the time that it had waited.
     pub response_time_at_least: Option<Summary>,
-    /// Response times of all answers, at least those with the requests that had not ended; `None` where all answers are good.
+    /// Response times of all answers, including failed ones and requests that had not ended; `None` if all answers
+    /// are good.
     pub response_time_all: Option<Summary>,
-    /// From when a request was sent to the end of its answer.
+    /// Time from sending a request to the end of its answer.
     pub service_time: Summary,
-    /// How much later than it could the generator sent; `None` in a closed loop.
+    /// Delay of the generator beyond the moment at which it could send; `None` in a closed loop.
     pub send_lag: Option<Summary>,
-    /// Parts of the time.
+    /// Times of the phases of a request.
     pub phases: Phases,
-    /// Second by second.
+    /// The interval that was to end the run; `None` without one.
+    pub until: Option<UntilRecord>,
+    /// The warm-up, which is in nothing else; `None` without one.
+    pub warm_up: Option<WarmUpRecord>,
+    /// Stage by stage; `None` without stages.
+    pub stages: Option<Vec<StageRecord>>,
+    /// One row for each second.
     pub series: Vec<Row>,
 }
 
 /// The plan of the run.
 #[derive(Debug, Clone, Serialize)]
 pub struct PlanRecord {
-    /// Requests in turn.
+    /// Number of requests in the list.
     pub urls: usize,
     /// Connections.
     pub connections: usize,
-    /// Requests at a time on each.
+    /// Concurrent requests on each connection.
     pub streams: usize,
-    /// The version of HTTP.
+    /// Version of HTTP.
     pub http: &'static str,
-    /// Whether connections are kept.
+    /// Whether connections are kept after a request.
     pub keepalive: bool,
-    /// Rate of the schedule, at its start where it is a ramp.
+    /// The Unix socket that they go to.
+    pub unix_socket: Option<String>,
+    /// Requests after which a connection is replaced.
+    pub reconnect_after: Option<NonZeroU64>,
+    /// Connections opened a second, before the run.
+    pub opened_per_s: Option<f64>,
+    /// Share of the TLS handshakes that may resume a session, in per cent.
+    pub tls_resumption_percent: u8,
+    /// Rate of the schedule; of a ramp, at its start.
     pub rate_per_s: Option<f64>,
     /// Rate at the end of a ramp.
     pub rate_end_per_s: Option<f64>,
-    /// How requests keep to the rate.
+    /// Spacing of the requests.
     pub arrivals: Option<&'static str>,
-    /// Seed of random arrivals.
+    /// Seed of random arrivals, rows and values.
     pub seed: Option<u64>,
-    /// How long to send.
+    /// Time limit of sending.
     pub duration_s: Option<f64>,
-    /// How many requests to send.
+    /// Number of requests to send.
     pub requests: Option<u64>,
     /// Timeout of a request.
     pub timeout_s: f64,
-    /// The method of all requests.
+    /// Method of all requests.
     pub method: String,
     /// CPUs of the threads.
     pub cpus: Vec<usize>,
 }
 
+/// Requests of one label.
+#[derive(Debug, Clone, Serialize)]
+pub struct LabelRecord {
+    /// The label.
+    pub label: String,
+    /// Labels that are counted together here; `None` for a single one.
+    pub grouped: Option<u64>,
+    /// Answers that came whole, whatever their status.
+    pub requests: u64,
+    /// Answers by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Failures by name.
+    pub errors: BTreeMap<&'static str, u64>,
+    /// Failures, all of them.
+    pub errors_total: u64,
+    /// Answers that are not good.
+    pub failed_answers: u64,
+    /// Response times of good answers that ended; `None` without any.
+    pub response_time: Option<Summary>,
+}
+
+/// Data of placeholders.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct DataRecord {
+    /// Rows.
+    pub rows: usize,
+    /// How requests pick them.
+    pub pick: &'static str,
+    /// Whether the run ended because each row had been picked once.
+    pub used_up: bool,
+}
+
 /// One thread.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ThreadRecord {
-    /// The CPU that it is pinned to.
+    /// The CPU to which it is pinned.
     pub cpu: Option<usize>,
     /// Its CPU time.
     pub cpu_s: f64,
-    /// Share of the time that it was at work: on its CPU, and not spinning until a moment came.
+    /// Share of the time in which it worked: on its CPU, and not spinning until a request was due.
     pub busy_share: f64,
-    /// Share of the time in which it was ready to run, and others had its CPU.
+    /// Share of the time in which it was ready to run while other programs had its CPU.
     pub waiting_share: Option<f64>,
 }
 
-/// Requests that were under way when the run ended: connecting, or sent.
+/// Requests in flight when the run ended: connecting, or sent.
 #[derive(Debug, Clone, Serialize)]
 pub struct Censored {
-    /// How many.
+    /// Number of these requests.
     pub count: u64,
     /// Age of the oldest.
     pub oldest_ns: Option<u64>,
@@ -140,59 +192,59 @@ pub struct Censored {
     pub ages: Option<Summary>,
 }
 
-/// Bytes.
+/// Bytes on the wire.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct WireRecord {
-    /// To the server.
+    /// Bytes sent to the server.
     pub sent_bytes: u64,
-    /// From the server.
+    /// Bytes received from the server.
     pub received_bytes: u64,
-    /// Content of the answers, as it was sent.
+    /// Bytes of content, before decoding.
     pub content_bytes: u64,
 }
 
 /// Connections.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct ConnectionsRecord {
-    /// Made.
+    /// Opened connections.
     pub opened: u64,
-    /// That could not be made.
+    /// Failed attempts to connect.
     pub failed: u64,
     /// Full TLS handshakes.
     pub tls_full: u64,
     /// Resumed TLS handshakes.
     pub tls_resumed: u64,
-    /// Requests on a connection that had carried one before.
+    /// Requests on a connection that carried another before.
     pub reused_requests: u64,
 }
 
-/// Parts of the time that requests took; absent what none of them did.
+/// Times of the phases of requests; `None` for a phase that no request had.
 #[derive(Debug, Clone, Serialize)]
 pub struct Phases {
-    /// To find the address of a host.
+    /// Looking up the address of a host.
     pub dns: Option<Summary>,
-    /// To make a connection.
+    /// Connecting.
     pub connect: Option<Summary>,
-    /// Of a TLS handshake.
+    /// TLS handshakes.
     pub tls: Option<Summary>,
-    /// Until the first byte of an answer.
+    /// Waiting for the first byte of an answer.
     pub first_byte: Option<Summary>,
-    /// From there to its last byte.
+    /// Receiving the rest of the answer.
     pub content: Option<Summary>,
 }
 
-/// A histogram in figures, and whole.
+/// Statistics of a histogram, and the histogram itself.
 #[derive(Debug, Clone, Serialize)]
 pub struct Summary {
-    /// How many were counted.
+    /// Number of values.
     pub count: u64,
-    /// The shortest.
+    /// Smallest value.
     pub min_ns: u64,
     /// Mean.
     pub mean_ns: f64,
     /// Standard deviation.
     pub stdev_ns: f64,
-    /// The longest.
+    /// Largest value.
     pub max_ns: u64,
     /// Median.
     pub p50_ns: u64,
@@ -208,24 +260,83 @@ pub struct Summary {
     pub p99_9_ns: u64,
     /// 99.99th percentile.
     pub p99_99_ns: u64,
-    /// Steps of the cumulative distribution.
+    /// Points of the cumulative distribution: quantile and value.
     pub quantiles: Vec<(f64, u64)>,
     /// The whole histogram (`HdrHistogram` V2, base64).
     pub hdr: String,
 }
 
+/// A condition on the confidence interval of a response time, and the interval at the end.
+#[derive(Debug, Clone, Serialize)]
+pub struct UntilRecord {
+    /// As it was given: `ci(p99) < 5%`.
+    pub condition: String,
+    /// Whether it ended the run.
+    pub is_met: bool,
+    /// The estimate; `None` where there was too little to tell, or batches depended on each other.
+    pub estimate_ns: Option<f64>,
+    /// The lower end of the interval.
+    pub low_ns: Option<f64>,
+    /// The upper end.
+    pub high_ns: Option<f64>,
+    /// Half of its width, as a share of the estimate.
+    pub half_width_share: Option<f64>,
+    /// Batches that it comes from.
+    pub batches: usize,
+}
+
+/// The warm-up of a run.
+#[derive(Debug, Clone, Serialize)]
+pub struct WarmUpRecord {
+    /// How long it was to take.
+    pub duration_s: f64,
+    /// Requests that were begun in it.
+    pub requests: u64,
+    /// Those that failed, by their error or status.
+    pub failures: BTreeMap<String, u64>,
+}
+
+/// One stage of an open loop: the requests that were meant for it.
+#[derive(Debug, Clone, Serialize)]
+pub struct StageRecord {
+    /// The stage as people write it: `0..1000/30s`.
+    pub stage: String,
+    /// When it begins, since the start.
+    pub at_s: f64,
+    /// How long it takes.
+    pub duration_s: f64,
+    /// The rate at its start.
+    pub from_per_s: f64,
+    /// The rate at its end.
+    pub to_per_s: f64,
+    /// The planned rate, on the average.
+    pub planned_per_s: f64,
+    /// Requests that were sent.
+    pub sent: u64,
+    /// Good answers.
+    pub requests: u64,
+    /// Good answers for each second of the stage; `None` where the run ended before it.
+    pub rps: Option<f64>,
+    /// Requests that failed: without an answer, or with one that is not good.
+    pub errors: u64,
+    /// Median response time of good answers, at least that with the requests that had not ended.
+    pub response_p50_ns: Option<u64>,
+    /// See above.
+    pub response_p99_ns: Option<u64>,
+}
+
 /// One second of the run.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct Row {
-    /// When it began, since the start.
+    /// Start of this second, since the start of the run.
     pub at_s: u64,
-    /// Requests sent in it.
+    /// Requests sent in this second.
     pub sent: u64,
-    /// Answers that ended in it.
+    /// Answers that ended in this second.
     pub requests: u64,
-    /// Requests that failed in it.
+    /// Requests that failed in this second.
     pub errors: u64,
-    /// Content that came in it.
+    /// Content received in this second.
     pub content_bytes: u64,
     /// Median response time.
     pub response_p50_ns: Option<u64>,
@@ -237,15 +348,16 @@ pub struct Row {
     pub service_p99_ns: Option<u64>,
     /// 99th percentile of the send lag.
     pub send_lag_p99_ns: Option<u64>,
-    /// Requests without an answer at its end.
+    /// Requests in flight at the end of this second.
     pub open: u64,
 }
 
 impl Report {
-    /// Response times of what has ended, but nothing less than is known of all requests.
+    /// Response times of the requests that have ended, or a lower bound that includes the others.
     ///
-    /// A request that had not ended takes longer than it has waited. Counted so, many of them make a percentile longer; few
-    /// young ones, as a closed loop has at its end, would make it shorter, and do not count. `None` where nothing has ended.
+    /// A request that had not ended takes longer than it had waited. If counting these waits makes a percentile longer,
+    /// they count. A few short waits, as a closed loop has at its end, would make it shorter, and do not count. `None`
+    /// if no request ended.
     #[must_use]
     pub fn response(&self) -> Option<Summary> {
         let ended = self.response_time.some()?;
@@ -253,7 +365,7 @@ impl Report {
         Some(all.map_or_else(|| ended.clone(), |all| ended.at_least(all)))
     }
 
-    /// Requests that failed: without an answer, or with one that is not good.
+    /// Requests that failed: without an answer, or with an answer that is not good.
     #[must_use]
     pub const fn failed(&self) -> u64 {
         self.errors_total + self.failed_answers
@@ -265,7 +377,7 @@ impl Report {
         self.requests + self.errors_total
     }
 
-    /// Share of the time in which the busiest thread was busy.
+    /// Busy share of the busiest thread.
     #[must_use]
     pub fn busy_share(&self) -> Option<f64> {
         self.threads
@@ -274,7 +386,7 @@ impl Report {
             .reduce(f64::max)
     }
 
-    /// Share of the time in which others had the CPU of the thread that waited longest for it.
+    /// Waiting share of the thread that waited longest for its CPU.
     #[must_use]
     pub fn waiting_share(&self) -> Option<f64> {
         self.threads
@@ -285,7 +397,7 @@ impl Report {
 }
 
 impl Summary {
-    /// `None` where nothing was counted.
+    /// `None` if there are no values.
     #[must_use]
     pub fn some(&self) -> Option<&Self> {
         (self.count > 0).then_some(self)
@@ -330,7 +442,7 @@ impl Summary {
         }
     }
 
-    /// `None` where nothing was measured.
+    /// The summary, or `None` if there are no values.
     pub(crate) fn of_some(times: &Times) -> Option<Self> {
         (!times.histogram().is_empty()).then(|| Self::new(times))
     }

@@ -1,4 +1,4 @@
-//! The hot loop: one request after the other on one connection, or on one stream of it.
+//! The hot loop: one request after another on one connection, or on one of its streams.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -9,6 +9,7 @@ use std::time::Instant;
 use dyno_client::{Exchanged, Failure};
 
 use crate::check::Checker;
+use crate::filler::Filler;
 use crate::http1_pool::Http1Pool;
 use crate::http2_pool::Http2Pool;
 use crate::outcome::{AnswerReceiver, Outcome, Progress};
@@ -17,20 +18,20 @@ use crate::schedule::Claim;
 use crate::slot::{Slot, Stage};
 use crate::worker::{Moment, Worker};
 
-/// Times that one request is sent on connections that the server was just about to close.
+/// Attempts for one request when servers close its connections just as it is sent.
 const MAX_ATTEMPTS: u32 = 3;
-/// The first rest after failures in a row, and the longest: each is twice the one before.
+/// The first and the longest rest after consecutive failures; each is twice the one before.
 const FIRST_REST_NS: u64 = 10_000_000;
 const LONGEST_REST_NS: u64 = 1_000_000_000;
 
 /// Sends requests one at a time.
 pub(crate) struct RequestLoop {
     worker: Rc<Worker>,
-    /// Its place in the worker's table.
+    /// Its index in the worker's table.
     number: usize,
     /// Its connections of HTTP/1.1.
     http1_pool: Http1Pool,
-    /// The connections of HTTP/2 that it shares with others.
+    /// HTTP/2 connections that it shares with other loops.
     http2_pool: Rc<Http2Pool>,
     checker: Option<Checker>,
     failures_in_a_row: u32,
@@ -49,25 +50,47 @@ impl RequestLoop {
         }
     }
 
-    /// Sends requests until there are none. Whatever the pace, the termination, the version of HTTP: this is the loop.
+    /// Sends requests until there are none left. This one loop serves every schedule, termination and version of
+    /// HTTP.
     pub(crate) async fn run(mut self) {
-        let worker = self.worker.clone();
-        let slot = &worker.slots[self.number];
+        let measured = self.worker.clone();
+        let slot = &measured.slots[self.number];
         slot.adopt().await;
-        let is_needed = worker.needs(self.number);
-        if is_needed && worker.opens_ahead() {
+        let is_needed = measured.needs(self.number);
+        if is_needed && measured.opens_ahead() {
+            measured.wait_to_open(self.number).await;
             self.open_ahead(slot).await;
         }
-        let mut free = worker.wait_for_start().await;
+        measured.wait_for_start().await;
         if !is_needed {
             return;
         }
+        if let Some(warm_up) = &measured.warm_up {
+            warm_up.slots[self.number].adopt().await;
+        }
+        let warm_up = measured.warm_up.clone();
+        for worker in warm_up.into_iter().chain([measured.clone()]) {
+            self.worker = worker.clone();
+            self.send_all(&worker).await;
+            worker.wait_for_end_of_warm_up(self.number).await;
+        }
+    }
+
+    /// Sends the requests of a run, or of its warm-up.
+    #[inline]
+    async fn send_all(&mut self, worker: &Worker) {
+        let slot = &worker.slots[self.number];
+        let mut free = worker.moment(Instant::now());
         if let Some(start_ns) = worker.start_ns(self.number) {
             free = worker.wait_until(self.number, start_ns).await;
         }
+        let has_placeholders = worker.plan.requests.have_placeholders();
+        let mut filler = has_placeholders.then(Box::<Filler>::default);
         while let Some(claim) = worker.claim(free) {
             let intended = worker.wait_until_due(self.number, &claim, free).await;
-            let outcome = self.send_with_deadline(slot, &claim, intended, free).await;
+            let filler = filler.as_deref_mut();
+            let sent = self.send_with_deadline(slot, &claim, intended, free, filler);
+            let outcome = sent.await;
             let Some(ended) = worker.record_outcome(slot, &outcome, self.checker.as_mut()) else {
                 return;
             };
@@ -78,8 +101,9 @@ impl RequestLoop {
             }
             self.failures_in_a_row = 0;
             if worker.batches {
-                // All answers that have come are taken before the next requests go out, one after the other: the server is woken
-                // once for all of them, not for each, and no answer waits behind the sends of others.
+                // Lets the tasks of all answers that have arrived run before any of them sends its next request. Then
+                // the sends follow one another: the server wakes once for all of them, and no answer waits behind the
+                // sends of others.
                 yield_without_io_poll().await;
                 free = worker.moment(Instant::now());
             }
@@ -87,7 +111,7 @@ impl RequestLoop {
         slot.stage.set(Stage::Free);
     }
 
-    /// Opens the connection that the first requests go over. If that cannot be, they say why.
+    /// Opens the connection for the first requests. If that fails, those requests report the failure.
     async fn open_ahead(&mut self, slot: &Slot) {
         let worker = self.worker.clone();
         let prepared = worker.plan.requests.at(0);
@@ -107,12 +131,12 @@ impl RequestLoop {
                 }
             }
         });
-        // A failure here is counted as a connection that could not be opened.
+        // A failure is already counted as a connection that could not be opened.
         let _ = slot.with_deadline(deadline_ns, work).await;
         slot.stage.set(Stage::Free);
     }
 
-    /// One request to its end, within its deadline.
+    /// Sends one request and receives its answer, within its deadline.
     #[inline]
     async fn send_with_deadline(
         &mut self,
@@ -120,16 +144,22 @@ impl RequestLoop {
         claim: &Claim,
         intended: Moment,
         free: Moment,
+        filler: Option<&mut Filler>,
     ) -> Outcome {
         let worker = self.worker.clone();
         let place = worker.plan.requests.place(claim.index);
         let prepared = worker.plan.requests.at(place);
-        // In the closed loop a kept connection sends the moment it is free: the clock has been read for that.
+        let message = match filler {
+            None => &prepared.message,
+            Some(filler) => worker.plan.requests.fill(filler, place, claim.index),
+        };
+        // In the closed loop, a kept connection sends as soon as it is free: that moment has been read from the
+        // clock already.
         let ready = (!worker.is_open_loop).then_some(intended.at);
         let mut progress = Progress::default();
         let result = {
-            // Pinned where it is made: it is not moved into what watches over it.
-            let work = pin!(self.attempts(slot, prepared, ready, &mut progress));
+            // Pinned in place, so that the large future is not moved into the function that supervises it.
+            let work = pin!(self.attempts(slot, prepared, message, ready, &mut progress));
             slot.with_deadline(worker.deadline_ns(intended), work).await
         };
         if result.is_err() {
@@ -145,17 +175,19 @@ impl RequestLoop {
         }
     }
 
-    /// Sends a request, and again on a new connection where the server had closed the old one before it could see it.
+    /// Sends a request; sends it again on a new connection if the server closed the old one before it could see the
+    /// request.
     #[inline]
     async fn attempts(
         &mut self,
         slot: &Slot,
         prepared: &Prepared,
+        message: &Message,
         ready: Option<Instant>,
         progress: &mut Progress,
     ) -> Result<Exchanged, Failure> {
         for _ in 1..MAX_ATTEMPTS {
-            let result = self.attempt(slot, prepared, ready, progress).await;
+            let result = self.attempt(slot, prepared, message, ready, progress).await;
             let unseen = slot.stage.get() == Stage::Head
                 && match result {
                     Err(Failure::GoAway) => true,
@@ -170,7 +202,7 @@ impl RequestLoop {
             self.http1_pool.discard(prepared.server);
             self.worker.tally.borrow_mut().counts.resent += 1;
         }
-        self.attempt(slot, prepared, None, progress).await
+        self.attempt(slot, prepared, message, None, progress).await
     }
 
     #[inline]
@@ -178,13 +210,14 @@ impl RequestLoop {
         &mut self,
         slot: &Slot,
         prepared: &Prepared,
+        message: &Message,
         ready: Option<Instant>,
         progress: &mut Progress,
     ) -> Result<Exchanged, Failure> {
         if let Some(checker) = &mut self.checker {
             checker.restart(&prepared.checks);
         }
-        match &prepared.message {
+        match message {
             Message::Http1(request) => {
                 let server = prepared.server;
                 let kept = self.http1_pool.find(server, self.worker.pauses).await;
@@ -192,7 +225,7 @@ impl RequestLoop {
                 let place = if let Some(place) = kept {
                     place
                 } else {
-                    // On the heap, since it happens once a connection: the hot part of the task stays small.
+                    // On the heap, because it happens once per connection: the hot part of the task stays small.
                     let place = Box::pin(self.http1_pool.open(&self.worker, slot, server)).await?;
                     progress.opened_now();
                     place
@@ -229,7 +262,8 @@ impl RequestLoop {
                     opened
                 };
                 progress.reused = connection.carries_again();
-                // A request that waited for its connection, or is sent again, goes out later than when its loop was free.
+                // A request that waited for its connection, or is sent again, leaves later than its loop became
+                // free.
                 let at_once = progress.was_open && progress.sent.is_none();
                 let sent = self.begin(slot, ready.filter(|_| at_once), progress);
                 let mut receiver = AnswerReceiver {
@@ -249,7 +283,7 @@ impl RequestLoop {
         }
     }
 
-    /// The request goes out: when, and on what kind of connection.
+    /// Notes when the request is sent, and on what kind of connection.
     #[inline]
     fn begin(&self, slot: &Slot, ready: Option<Instant>, progress: &mut Progress) -> Instant {
         let sent = match ready {
@@ -266,8 +300,8 @@ impl RequestLoop {
         sent
     }
 
-    /// After the second failure in a row: a server that refuses everything is not to be asked as fast as it can refuse. In an
-    /// open loop the schedule says how fast it is asked, and a rest would be a delay of the generator's own.
+    /// Pauses after the second consecutive failure, so that a server that refuses everything is not flooded. An open
+    /// loop does not pause: the schedule sets its rate, and a pause would delay requests on the generator's account.
     #[cold]
     async fn rest(&mut self, slot: &Slot, ended: Moment) -> Moment {
         if self.worker.is_open_loop {
@@ -283,8 +317,8 @@ impl RequestLoop {
     }
 }
 
-/// Lets all tasks run that are ready now. Unlike the runtime's own yield it does not poll the sockets in between, which would cost
-/// a system call for each batch.
+/// Runs all tasks that are ready now. Unlike the runtime's own yield, it does not poll the sockets in between, which
+/// would cost one system call per batch.
 async fn yield_without_io_poll() {
     let mut had_their_turn = false;
     poll_fn(|context| {

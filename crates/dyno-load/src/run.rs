@@ -14,6 +14,7 @@ use dyno_client::{Traffic, tls};
 use crate::addresses;
 use crate::aggregate::{Aggregate, Live};
 use crate::arrival_process::ArrivalProcess;
+use crate::confidence::Batches;
 use crate::connector::{Connector, ResolvedServer};
 use crate::error::Error;
 use crate::hdr_log;
@@ -22,31 +23,37 @@ use crate::report::Report;
 use crate::samples;
 use crate::schedule::Schedule;
 use crate::summing_up::report;
+use crate::sums::{Before, Sums};
 use crate::tally::{Tally, Times};
 use crate::thread::{self as load_thread, Parts, Stretch};
 use crate::usage::Cpu;
 use crate::worker::Common;
 
-/// Length of a stretch of a run with an observer, and of one without.
+/// Length of a stretch when the run has an observer.
 const WATCHED: Duration = Duration::from_millis(200);
 const UNWATCHED: Duration = Duration::from_secs(1);
 
 /// Observer of a running load.
 pub type Watch<'w> = &'w mut dyn FnMut(&Live);
 
-/// Sends what the plan says until it ends, or `stop` is set.
+/// Runs the plan until it ends, or `stop` is set.
 ///
 /// # Errors
 ///
-/// If it cannot begin, or a file cannot be written. What fails of the requests is in the report. Where connections fail and
-/// nothing was sent for a second, such as with a port that is not open, it ends.
+/// If the run cannot begin, or a file cannot be written. Failed requests are no error: the report counts them. The run
+/// ends early if it sends nothing for a second because connections fail, for instance to a closed port.
 pub fn run(
     plan: Plan,
     stop: &Arc<AtomicBool>,
     mut watch: Option<Watch<'_>>,
 ) -> Result<Report, Error> {
     let _ = dyno_io::open_files::raise();
-    let plan = Arc::new(plan);
+    let warm_up = plan.warm_up();
+    let plan = Arc::new(Plan {
+        // With a warm-up, connections begin in it.
+        ramp: warm_up.as_ref().map_or(plan.ramp, |_| Duration::ZERO),
+        ..plan
+    });
     let mut dns = Times::default();
     let servers = addresses::resolve_servers(
         plan.requests.servers(),
@@ -66,21 +73,41 @@ pub fn run(
         }
         None => None,
     };
-    let mut log = HdrLog::create(&plan, SystemTime::now())?;
+    let mut log = HdrLog::create(&plan, SystemTime::now() + plan.warm_up)?;
 
     let thread_count = plan.cpus.len().clamp(1, plan.connections);
-    let stretch = if watch.is_some() { WATCHED } else { UNWATCHED };
-    let common = Arc::new(Common {
-        schedule: Schedule::new(
-            plan.pace
-                .map(|(rate, arrivals)| ArrivalProcess::new(rate, arrivals)),
-            plan.termination,
-        ),
-        plan: plan.clone(),
-        stop: stop.clone(),
-        ready: Barrier::new(thread_count + 1),
-        stretch,
-    });
+    let stretch = if watch.is_some() || plan.until.is_some() {
+        WATCHED
+    } else {
+        UNWATCHED
+    };
+    let common = |plan: Arc<Plan>, is_warm_up, warm_up| {
+        Arc::new(Common {
+            schedule: Schedule::new(
+                plan.pace
+                    .as_ref()
+                    .map(|(rate, arrivals)| ArrivalProcess::new(rate.clone(), *arrivals)),
+                plan.termination,
+            ),
+            plan,
+            stop: stop.clone(),
+            ready: Barrier::new(thread_count + 1),
+            stretch,
+            reached: AtomicBool::new(false),
+            is_warm_up,
+            warm_up,
+        })
+    };
+    let warm_up = warm_up.map(|plan| common(Arc::new(plan), true, None));
+    let mut sums = Sums {
+        warm_up: warm_up
+            .as_ref()
+            .map(|_| Aggregate::new(thread_count, stretch, true)),
+        measured: Aggregate::new(thread_count, stretch, false),
+        before: Before::default(),
+    };
+    sums.measured.batches = plan.until.map(Batches::new);
+    let common = common(plan.clone(), false, warm_up);
     let (sender, stretches) = mpsc::channel();
     let mut threads = Threads::spawn(
         &common,
@@ -92,22 +119,17 @@ pub fn run(
     )?;
     drop(sender);
     common.ready.wait();
-    let before = Cpu::now();
-    // Connections were opened before: a server whose queue overflows takes seconds for it, and all times count from here.
-    let started = SystemTime::now();
+    sums.before.cpu = Cpu::now();
+    // Connections are already open here: if the server's listen queue overflows, opening takes seconds, and all
+    // times count from here.
+    let started = SystemTime::now() + plan.warm_up;
     threads.start(Instant::now());
 
-    let mut aggregate = Aggregate::new(thread_count, stretch);
-    aggregate.total.dns.merge(&dns);
+    sums.measured.total.dns.merge(&dns);
     listen(
-        &stretches,
-        &mut aggregate,
-        &threads,
-        &mut log,
-        &mut watch,
-        stop,
+        &stretches, &mut sums, &threads, &mut log, &mut watch, &common,
     )?;
-    let cpu = Cpu::now().since_s(&before);
+    let cpu = Cpu::now().since_s(&sums.before.cpu);
     let traffic = threads.join()?;
     if let Some((path, writer)) = writer {
         writer
@@ -119,7 +141,7 @@ pub fn run(
     Ok(report(
         &plan,
         &common,
-        &aggregate,
+        &sums,
         started,
         interrupted,
         cpu,
@@ -136,11 +158,12 @@ fn client(plan: &Plan) -> Result<Option<tls::Client>, Error> {
     } else {
         tls::Trust::Authorities(plan.authorities.as_deref())
     };
-    let client =
-        tls::Client::new(trust, &[plan.protocol]).map_err(|source| Error::Authorities {
+    let client = tls::Client::new(trust, &[plan.protocol], &plan.tls).map_err(|source| {
+        Error::Authorities {
             path: plan.authorities.clone().unwrap_or_default(),
             source,
-        })?;
+        }
+    })?;
     Ok(Some(client))
 }
 
@@ -172,7 +195,7 @@ impl Threads {
             let (start, starting) = mpsc::channel();
             let (spare, spares) = mpsc::channel();
             let traffic = Arc::new(Traffic::default());
-            // The first ones have one more where they cannot be shared out evenly.
+            // If the connections do not divide evenly, the first threads have one more.
             let own = |thread: usize| plan.connections * thread / count;
             let parts = Parts {
                 index,
@@ -184,6 +207,7 @@ impl Threads {
                     servers.to_vec(),
                     client.cloned(),
                     plan.protocol,
+                    plan.sockets.clone(),
                     traffic.clone(),
                 ),
                 start: starting,
@@ -203,7 +227,7 @@ impl Threads {
 
     fn start(&mut self, start: Instant) {
         for sender in self.starts.drain(..) {
-            // A thread that could not begin says why when it is joined.
+            // A thread that could not begin returns its error when it is joined.
             let _ = sender.send(start);
         }
     }
@@ -222,33 +246,47 @@ impl Threads {
 /// Adds up the stretches of all threads until each has sent its last; ends a run that reaches no server.
 fn listen(
     stretches: &Receiver<Stretch>,
-    aggregate: &mut Aggregate,
+    sums: &mut Sums,
     threads: &Threads,
     log: &mut HdrLog,
     watch: &mut Option<Watch<'_>>,
-    stop: &AtomicBool,
+    common: &Common,
 ) -> Result<(), Error> {
-    while !aggregate.is_over() {
+    while !sums.measured.is_over() {
         let Ok(stretch) = stretches.recv() else {
             return Ok(());
         };
         let thread = stretch.thread;
+        let is_warm_up = stretch.is_warm_up;
+        let aggregate = match &mut sums.warm_up {
+            Some(warm_up) if is_warm_up => warm_up,
+            _ => &mut sums.measured,
+        };
         let (spare, ended) = aggregate.take(stretch);
         drop(threads.spares[thread].send(spare));
-        for (number, tally) in &ended.seconds {
-            log.second(*number, tally)?;
-        }
-        if !ended.seconds.is_empty() && aggregate.total.reaches_no_server() {
-            stop.store(true, Ordering::Relaxed);
+        if is_warm_up && aggregate.is_over() {
+            sums.before = Before::now(&threads.traffic);
         }
         if let (Some(watch), Some(live)) = (watch.as_mut(), ended.live) {
             watch(&live);
+        }
+        if is_warm_up {
+            continue;
+        }
+        if sums.measured.batches.as_ref().is_some_and(Batches::is_met) {
+            common.reached.store(true, Ordering::Relaxed);
+        }
+        for (number, tally) in &ended.seconds {
+            log.second(*number, tally)?;
+        }
+        if !ended.seconds.is_empty() && sums.measured.total.reaches_no_server() {
+            common.stop.store(true, Ordering::Relaxed);
         }
     }
     Ok(())
 }
 
-/// The log of histograms, where one is wanted.
+/// The log of histograms, if one was requested.
 struct HdrLog(Option<(PathBuf, BufWriter<File>)>);
 
 impl HdrLog {

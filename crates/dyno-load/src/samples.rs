@@ -1,4 +1,4 @@
-//! Every request as a line of a file, written by a thread of its own while the run goes on.
+//! Writes a line about every request to a file, in a separate thread, during the run.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,9 +9,10 @@ use std::thread::{self, JoinHandle};
 
 use crate::plan::Plan;
 
-/// Samples that go to the writer at once.
+/// Samples that are passed to the writer at once.
 const BATCH: usize = 4096;
-/// Batches that may wait for it. A thread that finds no room waits: no sample is lost, and the lag of the schedule shows the wait.
+/// Batches that may wait for the writer. If the queue is full, the sending thread waits: no sample is lost, and the
+/// send lag shows the wait.
 const WAITING: usize = 64;
 
 const HEADER: &str =
@@ -30,7 +31,7 @@ pub(crate) struct Sample {
     pub(crate) place: usize,
 }
 
-/// The samples of one thread, on their way.
+/// Collects the samples of one thread, and passes them to the writer.
 #[derive(Debug)]
 pub(crate) struct Samples {
     batch: Vec<Sample>,
@@ -49,7 +50,7 @@ impl Samples {
         self.batch.push(sample);
         if self.batch.len() == BATCH {
             let batch = std::mem::replace(&mut self.batch, Vec::with_capacity(BATCH));
-            // A writer that failed has gone, and says why at the end.
+            // A writer that failed has ended; its error is returned at the end.
             drop(self.writer.send(batch));
         }
     }
@@ -59,7 +60,7 @@ impl Samples {
     }
 }
 
-/// The thread that writes.
+/// The thread that writes the file.
 #[derive(Debug)]
 pub(crate) struct Writer {
     thread: JoinHandle<io::Result<()>>,
@@ -91,7 +92,7 @@ impl Writer {
         self.sender.clone()
     }
 
-    /// Waits until all is written.
+    /// Waits until everything is written.
     pub(crate) fn finish(self) -> io::Result<()> {
         drop(self.sender);
         match self.thread.join() {

@@ -1,4 +1,4 @@
-//! The schedule of a run: one for all threads and connections, from which each claims its next request.
+//! The schedule of a run. All threads and connections share it, and claim their next request from it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::arrival_process::ArrivalProcess;
 use crate::termination::Termination;
 
-/// Unclaimed requests that are counted one by one.
+/// Number of unclaimed requests up to which each is counted separately.
 const ONE_BY_ONE: u64 = 1_000_000;
 
 /// A request to be sent.
@@ -14,11 +14,12 @@ const ONE_BY_ONE: u64 = 1_000_000;
 pub(crate) struct Claim {
     /// Its number in the run, counted from 0.
     pub(crate) index: u64,
-    /// When it is meant to be sent; in the closed loop: now.
+    /// Intended time; `None` in the closed loop: at once.
     pub(crate) intended_ns: Option<u64>,
 }
 
-/// The schedule of a run. A free request loop claims the next request: so no request waits while a loop could send it.
+/// The schedule of a run. A free request loop claims the next request, so no request waits while a loop could send
+/// it.
 #[derive(Debug)]
 pub(crate) struct Schedule {
     termination: Termination,
@@ -41,12 +42,12 @@ impl Schedule {
         }
     }
 
-    /// Whether requests are sent on a schedule, whatever became of those before.
+    /// Whether requests follow a schedule, independent of earlier answers.
     pub(crate) const fn is_open_loop(&self) -> bool {
         self.paced.is_some()
     }
 
-    /// Whether as many requests have been claimed as there are to be.
+    /// Whether the planned number of requests has been claimed.
     pub(crate) fn is_used_up(&self) -> bool {
         let claimed = match &self.paced {
             None => self.next.load(Ordering::Relaxed),
@@ -55,7 +56,7 @@ impl Schedule {
         !self.termination.admits(claimed)
     }
 
-    /// The next request; `None` when there is none that would be sent before the end.
+    /// Claims the next request; `None` if no further request would be sent before the end.
     pub(crate) fn claim(&self) -> Option<Claim> {
         let Some(paced) = &self.paced else {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
@@ -64,7 +65,7 @@ impl Schedule {
                 intended_ns: None,
             });
         };
-        // Two numbers, stored one after the other: a panic between them is not possible.
+        // The lock guards two numbers that are stored without anything between that could panic.
         let mut paced = paced.lock().unwrap_or_else(PoisonError::into_inner);
         let (index, intended_ns) = (paced.index, paced.process.peek_ns());
         if !self.termination.admits(index) || intended_ns >= self.termination.end_ns() {
@@ -78,10 +79,10 @@ impl Schedule {
         })
     }
 
-    /// When unclaimed requests were intended, before `end_ns`, and how many at a time: one by one up to a million,
-    /// from then on a millionth of those before, since a hopeless rate leaves thousands of millions.
+    /// Intended times of the unclaimed requests before `end_ns`, each with a count: one by one up to a million, from
+    /// then on a millionth of the earlier ones at once, since an excessive rate leaves thousands of millions.
     ///
-    /// It claims them: it is asked once, at the end.
+    /// Claims these requests; called once, at the end of the run.
     pub(crate) fn unclaimed_before(&self, end_ns: u64) -> impl Iterator<Item = (u64, u64)> {
         let end_ns = end_ns.min(self.termination.end_ns());
         let paced = self.paced.as_ref().map(Mutex::lock);
@@ -120,7 +121,7 @@ mod tests {
 
     fn process(per_s: u64, arrivals: Arrivals) -> ArrivalProcess {
         let rate = PerSecond::parse(&per_s.to_string()).unwrap();
-        ArrivalProcess::new(Rate::Constant(rate), arrivals)
+        ArrivalProcess::new(Rate::constant(rate), arrivals)
     }
 
     fn claims(schedule: &Schedule) -> Vec<Claim> {
@@ -157,7 +158,7 @@ mod tests {
         for _ in 0..150 {
             schedule.claim();
         }
-        // Interrupted after 2 s.
+        // The run was interrupted after 2 s.
         let unclaimed: Vec<_> = schedule.unclaimed_before(2_000_000_000).collect();
         assert_eq!((unclaimed.len(), unclaimed[0]), (50, (1_500_000_000, 1)));
         let closed = Schedule::new(None, termination);
@@ -182,7 +183,7 @@ mod tests {
             let (mut steps, mut counted, mut before_ns) = (0, 0, 0);
             for (intended_ns, together) in schedule.unclaimed_before(2 * minute_ns) {
                 assert!(before_ns <= intended_ns && intended_ns < minute_ns);
-                // The first of some stands for all of them: they lie close together.
+                // The first of a group represents all of it: they lie close together.
                 assert!(together <= 1 + counted / 1_000_000);
                 (steps, counted, before_ns) = (steps + 1, counted + together, intended_ns);
             }

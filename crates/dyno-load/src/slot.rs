@@ -1,4 +1,4 @@
-//! State of one request loop: written by its own task, read by the sweep that ends what took too long.
+//! State of one request loop: its own task writes it, and the sweep that enforces deadlines reads it.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -14,25 +14,25 @@ pub(crate) enum Stage {
     Free,
     /// Has a request whose time has not come.
     Waiting,
-    /// Has failed, and rests before it tries again.
+    /// Failed, and pauses before it tries again.
     Resting,
     /// Has a request and connects for it.
     Connecting,
-    /// Shakes hands for it.
+    /// In the TLS handshake.
     Handshaking,
-    /// Has sent it; the answer's head has not come.
+    /// Has sent the request; the head of the answer has not arrived.
     Head,
-    /// The answer's content is coming.
+    /// Receiving the answer's content.
     Content,
 }
 
-/// One connection's state.
+/// State of one request loop.
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) stage: Cell<Stage>,
-    /// Of the request it has; `u64::MAX` before it has its first.
+    /// Intended time of its request; `u64::MAX` before its first.
     pub(crate) intended_ns: Cell<u64>,
-    /// When it must have come to an end with what it is at.
+    /// Deadline of its current stage.
     deadline_ns: Cell<u64>,
     woken: Cell<bool>,
     waker: RefCell<Option<Waker>>,
@@ -51,7 +51,7 @@ impl Default for Slot {
 }
 
 impl Slot {
-    /// Remembers how to wake the task that this runs in. Called once: a task keeps its waker.
+    /// Stores the waker of the calling task. Called once, because a task keeps its waker.
     pub(crate) async fn adopt(&self) {
         poll_fn(|context| {
             *self.waker.borrow_mut() = Some(context.waker().clone());
@@ -60,7 +60,7 @@ impl Slot {
         .await;
     }
 
-    /// Lets the task go on.
+    /// Wakes the task.
     pub(crate) fn wake(&self) {
         self.woken.set(true);
         if let Some(waker) = &*self.waker.borrow() {
@@ -80,7 +80,7 @@ impl Slot {
         .await;
     }
 
-    /// Rests until a sweep finds that the moment has come.
+    /// Pauses until a sweep finds that this moment has passed.
     pub(crate) async fn rest_until(&self, moment_ns: u64) {
         self.stage.set(Stage::Resting);
         self.deadline_ns.set(moment_ns);
@@ -97,11 +97,11 @@ impl Slot {
         }
     }
 
-    /// Runs `work` until the deadline, which costs two stores where nothing is late: the sweep does the rest.
+    /// Runs `work` until the deadline. While nothing is late this costs two stores; the sweep does the rest.
     ///
     /// # Errors
     ///
-    /// The timeout of the stage that the work was at, or the work's own failure.
+    /// The timeout of the stage that `work` was in, or the failure of `work`.
     #[inline]
     pub(crate) async fn with_deadline<T>(
         &self,

@@ -1,5 +1,6 @@
-//! Builder of the report from the sums of a run.
+//! Builds the report from the sums of a run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -9,12 +10,15 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::aggregate::Aggregate;
 use crate::arrival_process::{Arrivals, PerSecond};
+use crate::confidence::Batches;
 use crate::plan::Plan;
 use crate::report::{
-    Censored, ConnectionsRecord, Phases, PlanRecord, Report, Summary, ThreadRecord, VERSION,
-    WireRecord,
+    Censored, ConnectionsRecord, DataRecord, Phases, PlanRecord, Report, Summary, ThreadRecord,
+    VERSION, WarmUpRecord, WireRecord,
 };
+use crate::sums::Sums;
 use crate::tally::{Tally, Times};
+use crate::template::Pick;
 use crate::thread::ThreadEnd;
 use crate::usage::peak_memory_bytes;
 use crate::validity;
@@ -24,18 +28,26 @@ use crate::worker::Common;
 pub(crate) fn report(
     plan: &Plan,
     common: &Common,
-    aggregate: &Aggregate,
+    sums: &Sums,
     started: SystemTime,
     interrupted: bool,
     cpu: (f64, f64, f64),
     traffic: &[Arc<Traffic>],
 ) -> Report {
+    let aggregate = &sums.measured;
     let total = &aggregate.total;
     let end_ns = aggregate.lasts().map(|last| last.end_ns).max().unwrap_or(0);
     let elapsed_s = end_ns as f64 / 1e9;
+    // What is due and unclaimed is claimed for its count below.
+    let data = data_record(plan, common);
     let mut unsent = total.unsent.clone();
+    let mut stages = aggregate.stages.clone();
     for (intended_ns, together) in common.schedule.unclaimed_before(end_ns) {
         unsent.record_many(end_ns - intended_ns, together);
+        if let Some(stages) = &mut stages {
+            let stage = stages.at(intended_ns);
+            stage.ages.record_many(end_ns - intended_ns, together);
+        }
     }
     let counts = total.counts;
     let failed_answers = total.failed_answers.histogram().len();
@@ -60,17 +72,27 @@ pub(crate) fn report(
         cpu_system_s: cpu.2,
         peak_memory_bytes: peak_memory_bytes(),
         threads: threads(plan, aggregate, end_ns),
+        data,
         statuses: total.statuses(),
         errors: total.errors().clone(),
         errors_total: total.errors_total(),
         failed_answers,
         resent: counts.resent,
         checks: plan.requests.are_checked().then_some(total.checked),
+        labels: plan.requests.labels().records(&aggregate.labels),
         censored: censored(&total.censored),
         unsent: unsent.histogram().len(),
         wire: WireRecord {
-            sent_bytes: traffic.iter().map(|traffic| traffic.sent_bytes()).sum(),
-            received_bytes: traffic.iter().map(|traffic| traffic.received_bytes()).sum(),
+            sent_bytes: traffic
+                .iter()
+                .map(|traffic| traffic.sent_bytes())
+                .sum::<u64>()
+                - sums.before.sent_bytes,
+            received_bytes: traffic
+                .iter()
+                .map(|traffic| traffic.received_bytes())
+                .sum::<u64>()
+                - sums.before.received_bytes,
             content_bytes: counts.content_bytes,
         },
         connections: ConnectionsRecord {
@@ -85,7 +107,7 @@ pub(crate) fn report(
         response_time_at_least: at_least(&total.response, [&total.censored, &unsent]),
         response_time_all: all_answers(total, &unsent),
         service_time: Summary::new(&total.service),
-        send_lag: plan.pace.map(|_| Summary::new(&total.send_lag)),
+        send_lag: plan.pace.as_ref().map(|_| Summary::new(&total.send_lag)),
         phases: Phases {
             dns: Summary::of_some(&total.dns),
             connect: Summary::of_some(&total.connect),
@@ -93,12 +115,39 @@ pub(crate) fn report(
             first_byte: Summary::of_some(&total.first_byte),
             content: Summary::of_some(&total.content),
         },
+        until: aggregate.batches.as_ref().map(Batches::record),
+        warm_up: sums
+            .warm_up
+            .as_ref()
+            .map(|warm_up| warm_up_record(plan, &warm_up.total)),
+        stages: stages.map(|stages| stages.records(end_ns)),
         series: aggregate.rows.clone(),
     };
     if !interrupted && report.requests > 0 {
         report.validity = Some(validity::judge(&report));
     }
     report
+}
+
+fn warm_up_record(plan: &Plan, total: &Tally) -> WarmUpRecord {
+    let mut failures: BTreeMap<String, u64> = total
+        .errors()
+        .iter()
+        .map(|(name, count)| ((*name).to_owned(), *count))
+        .collect();
+    if plan.requests.are_checked() {
+        failures.insert("wrong by a check".to_owned(), total.checked.wrong());
+    } else {
+        let statuses = total.statuses().into_iter();
+        let bad = statuses.filter(|(status, _)| !matches!(status, 200..400));
+        failures.extend(bad.map(|(status, count)| (format!("status {status}"), count)));
+    }
+    failures.retain(|_, count| *count > 0);
+    WarmUpRecord {
+        duration_s: plan.warm_up.as_secs_f64(),
+        requests: total.counts.requests + total.errors_total() + total.censored.histogram().len(),
+        failures,
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown as seconds and a share")]
@@ -119,6 +168,17 @@ fn threads(plan: &Plan, aggregate: &Aggregate, end_ns: u64) -> Vec<ThreadRecord>
     aggregate.lasts().enumerate().map(record).collect()
 }
 
+fn data_record(plan: &Plan, common: &Common) -> Option<DataRecord> {
+    let values = plan.requests.values();
+    let rows = values.data.as_ref()?.rows();
+    let is_last = plan.termination.requests == Some(rows as u64);
+    Some(DataRecord {
+        rows,
+        pick: values.pick.name(),
+        used_up: values.pick == Pick::Unique && is_last && common.schedule.is_used_up(),
+    })
+}
+
 fn censored(ages: &Times) -> Censored {
     let summary = Summary::of_some(ages);
     Censored {
@@ -128,7 +188,8 @@ fn censored(ages: &Times) -> Censored {
     }
 }
 
-/// Response times with those of requests that have not ended: as long as they have waited. `None` where all have.
+/// Response times including requests that have not ended, each with the time that it has waited. `None` if all have
+/// ended.
 fn at_least(ended: &Times, ages: [&Times; 2]) -> Option<Summary> {
     let mut all = ended.clone();
     for ages in ages {
@@ -137,7 +198,7 @@ fn at_least(ended: &Times, ages: [&Times; 2]) -> Option<Summary> {
     (all.histogram().len() > ended.histogram().len()).then(|| Summary::new(&all))
 }
 
-/// Response times of all answers, at least those with the requests that have not ended; `None` where all answers are good.
+/// Response times of all answers, including requests that have not ended; `None` if all answers are good.
 fn all_answers(total: &Tally, unsent: &Times) -> Option<Summary> {
     if total.failed_answers.histogram().is_empty() {
         return None;
@@ -151,24 +212,31 @@ fn all_answers(total: &Tally, unsent: &Times) -> Option<Summary> {
 
 #[expect(clippy::cast_precision_loss, reason = "shown as seconds")]
 fn plan_record(plan: &Plan) -> PlanRecord {
-    let rates = plan.pace.map(|(rate, _)| rate.ends());
-    let arrivals = plan.pace.map(|(_, arrivals)| arrivals);
+    let rates = plan.pace.as_ref().map(|(rate, _)| rate.ends());
+    let arrivals = plan.pace.as_ref().map(|(_, arrivals)| *arrivals);
     PlanRecord {
         urls: plan.requests.len(),
         connections: plan.connections,
         streams: plan.streams,
         http: plan.protocol.version().number(),
         keepalive: plan.keepalive,
+        unix_socket: plan.sockets.unix_socket().map(ToString::to_string),
+        reconnect_after: plan.reconnect_after,
+        opened_per_s: plan.opened_per_s.map(PerSecond::get),
+        tls_resumption_percent: plan.tls.resumed_percent,
         rate_per_s: rates.map(|(rate, _)| rate.get()),
         rate_end_per_s: rates.and_then(|(_, end)| end).map(PerSecond::get),
         arrivals: arrivals.map(|arrivals| match arrivals {
             Arrivals::Constant => "constant",
             Arrivals::Poisson { .. } => "poisson",
         }),
-        seed: arrivals.and_then(|arrivals| match arrivals {
-            Arrivals::Constant => None,
-            Arrivals::Poisson { seed } => Some(seed),
-        }),
+        seed: match arrivals {
+            Some(Arrivals::Poisson { seed }) => Some(seed),
+            _ => plan
+                .requests
+                .use_seed()
+                .then(|| plan.requests.values().seed),
+        },
         duration_s: plan.termination.duration_ns.map(|nanos| nanos as f64 / 1e9),
         requests: plan.termination.requests,
         timeout_s: plan.timeout.as_secs_f64(),

@@ -1,4 +1,4 @@
-//! Counts and histograms of a stretch of a run, which add up over stretches and threads.
+//! Counts and histograms of one stretch of a run, which can be added over stretches and threads.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 
 use crate::check::Checked;
 
-/// Nanoseconds with three significant digits.
+/// Histogram of times in nanoseconds with three significant digits.
 #[derive(Debug, Clone)]
 pub(crate) struct Times(Histogram<u64>);
 
@@ -19,6 +19,11 @@ impl Default for Times {
 }
 
 impl Times {
+    /// Times with another precision.
+    pub(crate) fn with_digits(digits: u8) -> Self {
+        Self(Histogram::new(digits).expect("a precision of up to five digits"))
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, time_ns: u64) {
         self.0.record(time_ns).expect("it grows as it needs");
@@ -38,7 +43,7 @@ impl Times {
     }
 
     fn clear(&mut self) {
-        // Clearing touches all of its memory, which most of these never used.
+        // Clearing touches all of its memory, which most histograms never use.
         if !self.0.is_empty() {
             self.0.reset();
             give_way();
@@ -50,27 +55,27 @@ impl Times {
     }
 }
 
-/// Lets a thread that sends, and shares this CPU, go first: putting all histograms of a second together takes a millisecond or
-/// two, for which nothing would be sent.
+/// Yields to a sending thread on the same CPU: adding all histograms of a second takes a millisecond or two, in which
+/// nothing would be sent.
 fn give_way() {
     std::thread::yield_now();
 }
 
-/// Plain counts.
+/// Counts of requests and connections.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Requests that went out.
+    /// Sent requests.
     pub(crate) sent: u64,
-    /// Answers that came whole.
+    /// Complete answers.
     pub(crate) requests: u64,
     pub(crate) content_bytes: u64,
     pub(crate) opened: u64,
     pub(crate) failed: u64,
     pub(crate) tls_full: u64,
     pub(crate) tls_resumed: u64,
-    /// Requests on a connection that had carried one before.
+    /// Requests on a connection that carried another before.
     pub(crate) reused: u64,
-    /// Requests sent again: the server closed their connection before it can have seen them.
+    /// Requests sent again, because the server closed their connection before it could have seen them.
     pub(crate) resent: u64,
 }
 
@@ -88,20 +93,21 @@ impl Counts {
     }
 }
 
-/// A stretch of a run.
+/// Counts and histograms of a stretch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     pub(crate) counts: Counts,
-    /// By status code, from 100 on.
+    /// Counts by status code, from 100 on.
     statuses: Statuses,
     versions: PerVersion<u64>,
     errors: BTreeMap<&'static str, u64>,
     pub(crate) checked: Checked,
-    /// Answers that came in one piece to requests that went out when they were meant to: their response time, service time
-    /// and first byte are one number, recorded once. [`Tally::unfold`] adds them where they belong.
+    /// Answers that arrived in one piece to requests that were sent on time: their response time, service time and time
+    /// to first byte are equal, and recorded once. [`Tally::unfold`] adds them to all three.
     pub(crate) at_once: Times,
     pub(crate) response: Times,
-    /// Response times of answers that are not good: neither 2xx nor 3xx, or wrong by a check. They are in no other times.
+    /// Response times of answers that are not good: neither 2xx nor 3xx, or failed by a check. No other histogram
+    /// counts them.
     pub(crate) failed_answers: Times,
     pub(crate) service: Times,
     pub(crate) send_lag: Times,
@@ -110,9 +116,9 @@ pub(crate) struct Tally {
     pub(crate) tls: Times,
     pub(crate) first_byte: Times,
     pub(crate) content: Times,
-    /// Ages of the requests that were open when the run ended.
+    /// Ages of the requests in flight when the run ended.
     pub(crate) censored: Times,
-    /// Ages of those that were due then, and had no connection.
+    /// Ages of the requests that were due then, and had no connection.
     pub(crate) unsent: Times,
 }
 
@@ -135,10 +141,10 @@ impl Tally {
 
     #[cold]
     pub(crate) fn error(&mut self, failure: Failure) {
-        *self.errors.entry(failure.name()).or_default() += 1;
+        *self.errors.entry(failure.full_name()).or_default() += 1;
     }
 
-    /// Adds the answers that were recorded once to all the times that they are.
+    /// Adds the answers of `at_once` to each histogram that they belong to.
     pub(crate) fn unfold(&mut self) {
         for times in [&mut self.response, &mut self.service, &mut self.first_byte] {
             times.merge(&self.at_once);
@@ -147,7 +153,7 @@ impl Tally {
         self.at_once.clear();
     }
 
-    /// Adds another part, which was unfolded.
+    /// Adds another tally, which is already unfolded.
     pub(crate) fn merge(&mut self, other: &Self) {
         debug_assert!(other.at_once.0.is_empty());
         self.counts.merge(&other.counts);
@@ -166,7 +172,7 @@ impl Tally {
         }
     }
 
-    /// Back to nothing, with the memory kept.
+    /// Resets everything and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.counts = Counts::default();
         self.statuses.0.fill(0);
@@ -219,12 +225,12 @@ impl Tally {
         self.errors.values().sum()
     }
 
-    /// Whether connections failed, and none carried a request.
+    /// Whether connections failed and none carried a request.
     pub(crate) fn reaches_no_server(&self) -> bool {
         self.counts.sent == 0 && !self.errors.is_empty()
     }
 
-    /// Status codes that came, with how often.
+    /// Status codes with their counts.
     pub(crate) fn statuses(&self) -> BTreeMap<u16, u64> {
         (100..)
             .zip(self.statuses.0.iter().copied())
@@ -232,7 +238,7 @@ impl Tally {
             .collect()
     }
 
-    /// Versions that answers came in, with how often.
+    /// Versions of HTTP with their numbers of answers.
     pub(crate) fn versions(&self) -> BTreeMap<&'static str, u64> {
         self.versions
             .iter()

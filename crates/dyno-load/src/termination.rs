@@ -1,22 +1,22 @@
 //! When a run ends. No clock, no I/O.
 
-/// Conditions that end a run; the first one to hold ends it.
+/// Conditions that end a run; the first to be met ends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Termination {
-    /// After this many requests have ended.
+    /// Number of requests after which the run ends.
     pub requests: Option<u64>,
-    /// After this long.
+    /// Time after which the run ends.
     pub duration_ns: Option<u64>,
 }
 
 impl Termination {
-    /// Whether a request with this number, counted from 0, is sent at all.
+    /// Whether the request with this number, counted from 0, is sent.
     #[must_use]
     pub fn admits(&self, index: u64) -> bool {
         self.requests.is_none_or(|requests| index < requests)
     }
 
-    /// When the run is over, if not by its requests.
+    /// Time limit of the run; `u64::MAX` without one.
     #[must_use]
     pub fn end_ns(&self) -> u64 {
         self.duration_ns.unwrap_or(u64::MAX)

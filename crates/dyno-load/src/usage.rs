@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 /// CPU time of the process.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cpu {
     total: Duration,
-    /// In clock ticks, which are coarse: they only say how the total is shared.
+    /// In clock ticks, which are coarse: used only for the proportion of user to system time.
     user_ticks: u64,
     system_ticks: u64,
 }
@@ -14,7 +14,7 @@ pub(crate) struct Cpu {
 impl Cpu {
     pub(crate) fn now() -> Self {
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-        // The name of the program, in parentheses, may hold anything; the numbers come after it.
+        // The program's name, in parentheses, may contain anything; the numbers follow it.
         let numbers = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
         let mut ticks = numbers.split_ascii_whitespace().skip(11).map(str::parse);
         let mut next = || ticks.next().and_then(Result::ok).unwrap_or(0);
@@ -25,7 +25,7 @@ impl Cpu {
         }
     }
 
-    /// Seconds in all, in user mode, in the kernel, since an earlier moment.
+    /// Seconds since `before`: in all, in user mode, in the kernel.
     #[expect(clippy::cast_precision_loss, reason = "clock ticks are below 2^53")]
     pub(crate) fn since_s(&self, before: &Self) -> (f64, f64, f64) {
         let total = self.total.saturating_sub(before.total).as_secs_f64();
@@ -40,7 +40,7 @@ impl Cpu {
     }
 }
 
-/// The most memory that the process has had at a time; `None` where the kernel does not report it.
+/// Peak memory of the process; `None` if the kernel does not report it.
 pub(crate) fn peak_memory_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status

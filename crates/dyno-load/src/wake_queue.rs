@@ -1,7 +1,8 @@
-//! Wakes request loops at the intended times of their requests, to a few microseconds.
+//! Wakes request loops when their requests are due, accurate to a few microseconds.
 //!
-//! The runtime's timer counts milliseconds, so a timerfd wakes the thread a little before the moment, and the rest is spun
-//! away: each turn of the spin lets the runtime look for input without sleeping, so that answers are taken meanwhile.
+//! The runtime's timer has a resolution of milliseconds, so a timerfd wakes the thread shortly before the due time, and
+//! the thread spins until then. Each turn of the spin polls for input without sleeping, so answers are received
+//! meanwhile.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -11,15 +12,16 @@ use std::time::Duration;
 use dyno_io::Alarm;
 use tokio::sync::Notify;
 
-/// How long before a moment a sleeping thread is woken, at first: what it may wake late by, with a margin.
+/// Initial and shortest time between waking up and the due time: the usual delay of a wake-up, with a margin.
 const LEAST_SPIN_NS: u64 = 80_000;
-/// The longest that is spun away, where the machine wakes sleepers late.
+/// Longest time to spin, on machines that wake threads late.
 const LONGEST_SPIN_NS: u64 = 1_000_000;
-/// How long to be awake counts as one sleep that ended in time: a thread that never sleeps would never learn that the machine wakes in time again.
+/// Time awake that counts as one punctual wake-up: a thread that never sleeps could not learn that the machine is
+/// punctual again.
 const TRUSTED_AFTER_NS: u64 = 10_000_000;
 
-/// How long before a moment a sleeping thread is to be woken: learned from how late it was, since hosts of virtual machines may
-/// take a millisecond to run a processor that slept.
+/// Time by which a thread wakes before a due time. It adapts to the measured delay of wake-ups, since the host of a
+/// virtual machine may take a millisecond to run a sleeping processor.
 #[derive(Debug, Clone, Copy)]
 struct Spin {
     ns: u64,
@@ -36,12 +38,12 @@ impl Default for Spin {
 }
 
 impl Spin {
-    /// How long to sleep when there is so much time; `None` when that is not worth it.
+    /// How long to sleep when the due time is `wait_ns` away; `None` if a sleep is not worthwhile.
     fn sleep_ns(self, wait_ns: u64) -> Option<u64> {
         (wait_ns > 2 * self.ns).then(|| wait_ns - self.ns)
     }
 
-    /// Takes more time when a sleeper came near to being late, and by and by less when it does not.
+    /// Lengthens the spin after a wake-up that was nearly too late, and shortens it slowly after others.
     fn learn(&mut self, late_ns: u64) {
         let enough_ns = if late_ns > self.ns / 2 {
             late_ns * 2
@@ -51,7 +53,7 @@ impl Spin {
         self.ns = enough_ns.clamp(LEAST_SPIN_NS, LONGEST_SPIN_NS);
     }
 
-    /// Takes less time, too, by and by, when so much of it was spun away.
+    /// Shortens the spin slowly while the thread stays awake.
     fn spun(&mut self, ns: u64) {
         self.awake_ns += ns;
         if self.awake_ns >= TRUSTED_AFTER_NS {
@@ -61,20 +63,21 @@ impl Spin {
     }
 }
 
-/// Request loops that wait, in the order of their moments; of two with the same moment, the first to come is the first to go.
+/// Waiting request loops by due time; those with the same time in the order of their arrival.
 #[derive(Debug, Default)]
 pub(crate) struct WakeQueue {
     waiting: RefCell<VecDeque<(u64, usize)>>,
-    /// End of its sleep; 0 while it is awake.
+    /// Due time that the thread sleeps for; 0 while it is awake.
     sleeps_until_ns: Cell<u64>,
-    /// A request loop came that is to be woken before that.
+    /// Signals a request loop that is due earlier.
     news: Notify,
-    /// Nanoseconds that were spun away with nothing else to do.
+    /// Nanoseconds of spinning in which no request ended.
     spun_ns: Cell<u64>,
 }
 
 impl WakeQueue {
-    /// Adds a request loop that waits for a moment. Claims are made in the order of their times, so that the end is nearly always the place.
+    /// Adds a request loop that waits until `moment_ns`. Requests are claimed in order of time, so it nearly always
+    /// goes to the end.
     pub(crate) fn push(&self, moment_ns: u64, request_loop: usize) {
         let mut waiting = self.waiting.borrow_mut();
         if waiting.back().is_none_or(|(last, _)| *last <= moment_ns) {
@@ -93,7 +96,8 @@ impl WakeQueue {
         self.spun_ns.get()
     }
 
-    /// Wakes each request loop at its moment, until the run ends. `requests_ended` counts what else the thread has done.
+    /// Wakes each request loop when it is due, until the run ends. `requests_ended` shows whether the thread did
+    /// other work meanwhile.
     pub(crate) async fn run(
         &self,
         now_ns: impl Fn() -> u64,
@@ -134,7 +138,8 @@ impl WakeQueue {
                 self.sleeps_until_ns.set(0);
             } else {
                 (spun_from_ns, seen) = (Some(at_ns), requests_ended.get());
-                // Work that the kernel deferred to a thread of its own, such as packets on the loopback, would wait for milliseconds.
+                // Lets the kernel's own threads run: deferred work, such as packets on the loopback, would otherwise
+                // wait for milliseconds.
                 rustix::thread::sched_yield();
                 tokio::task::yield_now().await;
             }
@@ -198,7 +203,7 @@ mod tests {
         let hour_ns = 3_600_000_000_000;
         queue.push(hour_ns, 0);
         let latecomers = async {
-            // By now it sleeps for an hour, and after the first of these for half of one.
+            // The queue sleeps for an hour now; after the first of these it sleeps for half an hour.
             for (moment_ns, request_loop) in
                 [(hour_ns / 2, 1), (20_000_000, 2), (20_000_000, 3), (0, 4)]
             {

@@ -1,6 +1,8 @@
-//! State that the request loops of one thread share: requests to claim, a clock, and the record of their outcomes.
+//! State that the request loops of one thread share: the schedule, the clock, and the record of outcomes.
 
 use std::cell::{Cell, RefCell};
+use std::num::NonZeroU64;
+use std::rc::Rc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Barrier};
@@ -10,6 +12,7 @@ use dyno_client::{Failure, Stream};
 use tokio::sync::Notify;
 
 use crate::connector::Connector;
+use crate::observers::Observers;
 use crate::plan::Plan;
 use crate::samples::{Sample, Samples};
 use crate::schedule::{Claim, Schedule};
@@ -22,15 +25,22 @@ use crate::wake_queue::WakeQueue;
 pub(crate) struct Common {
     pub(crate) plan: Arc<Plan>,
     pub(crate) schedule: Schedule,
-    /// The run shall end now.
+    /// Whether the run must end now.
     pub(crate) stop: Arc<AtomicBool>,
-    /// All threads are ready, and the thread that started them.
+    /// Barrier at which all threads and their starter wait until each is ready.
     pub(crate) ready: Barrier,
     /// Interval at which each thread hands over its measurements.
     pub(crate) stretch: Duration,
+    /// The run has measured what it was to measure, and shall end now.
+    pub(crate) reached: AtomicBool,
+    /// Whether this is a warm-up, whose requests count in nothing.
+    pub(crate) is_warm_up: bool,
+    /// Of the warm-up before this run.
+    pub(crate) warm_up: Option<Arc<Self>>,
 }
 
-/// A moment of a run, as the clock has it and in nanoseconds since the start: the difference is worked out once.
+/// A moment of a run, as the clock's reading and in nanoseconds since the start, so that the difference is computed
+/// once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
     pub(crate) at: Instant,
@@ -46,27 +56,32 @@ pub(crate) struct Worker {
     pub(crate) is_open_loop: bool,
     /// Whether connections lie idle between requests.
     pub(crate) pauses: bool,
-    /// Whether requests go out in batches: over connections of their own, as answers come.
+    /// Whether requests are sent in batches: each on its own connection, as answers arrive.
     pub(crate) batches: bool,
     pub(crate) common: Arc<Common>,
+    /// State of the warm-up: a run of its own before this one, by the same request loops over the same connections.
+    pub(crate) warm_up: Option<Rc<Self>>,
     pub(crate) queue: WakeQueue,
-    pub(crate) samples: RefCell<Option<Samples>>,
-    /// Of the run; before it begins, of the thread.
+    /// What looks at each request; `None` if nothing does.
+    pub(crate) observers: Option<RefCell<Observers>>,
+    /// Start of the run; before it begins, start of the thread.
     start: Cell<Instant>,
     has_begun: Cell<bool>,
-    /// Lanes that have not done yet what they do before the run.
+    /// Request loops that have not finished their preparation.
     preparing: Cell<usize>,
     pub(crate) prepared: Notify,
-    /// For all request loops that wait for the run to begin.
+    /// Wakes all request loops that wait for the run to begin.
     beginning: Notify,
     pub(crate) end_ns: Cell<u64>,
-    /// Longest time of a request.
+    /// Timeout of a request.
     pub(crate) timeout_ns: u64,
+    /// Requests after which a connection is replaced.
+    pub(crate) reconnect_after: u64,
     pub(crate) first_connection: usize,
-    /// Requests ended: what else a spinning thread has done.
+    /// Requests that have ended, which shows whether a spinning thread did other work.
     pub(crate) requests_ended: Cell<u64>,
     pub(crate) running: Cell<usize>,
-    /// All request loops have come to their end.
+    /// Signals that all request loops have ended.
     pub(crate) finished: Notify,
     /// When the last request ended.
     pub(crate) last_end_ns: Cell<u64>,
@@ -81,17 +96,33 @@ impl Worker {
         samples: Option<SyncSender<Vec<Sample>>>,
     ) -> Self {
         let plan = common.plan.clone();
+        let warm_up = common.warm_up.clone().map(|common| {
+            let connector = connector.clone();
+            Rc::new(Self::new(
+                common,
+                connector,
+                connections,
+                first_connection,
+                None,
+            ))
+        });
+        let observers = if common.is_warm_up {
+            None
+        } else {
+            Observers::new(&plan, samples.map(Samples::new))
+        };
         let request_loops = connections * plan.streams;
         let is_open_loop = common.schedule.is_open_loop();
         Self {
             connector,
+            warm_up,
             slots: (0..request_loops).map(|_| Slot::default()).collect(),
             tally: RefCell::default(),
             is_open_loop,
             pauses: is_open_loop || plan.requests.servers().len() > 1,
             batches: !is_open_loop && !plan.protocol.is_multiplexed() && request_loops > 1,
             queue: WakeQueue::default(),
-            samples: RefCell::new(samples.map(Samples::new)),
+            observers: observers.map(RefCell::new),
             start: Cell::new(Instant::now()),
             has_begun: Cell::new(false),
             preparing: Cell::new(request_loops),
@@ -99,6 +130,7 @@ impl Worker {
             beginning: Notify::new(),
             end_ns: Cell::new(plan.termination.end_ns()),
             timeout_ns: u64::try_from(plan.timeout.as_nanos()).unwrap_or(u64::MAX),
+            reconnect_after: plan.reconnect_after.map_or(u64::MAX, NonZeroU64::get),
             first_connection,
             requests_ended: Cell::new(0),
             running: Cell::new(request_loops),
@@ -109,28 +141,46 @@ impl Worker {
         }
     }
 
-    /// Connects for a request loop, and counts the outcome.
+    /// Connects for a request loop and counts the outcome.
     pub(crate) async fn connect(&self, slot: &Slot, server: usize) -> Result<Stream, Failure> {
         self.connector.open(&self.tally, slot, server).await
     }
 
-    /// Whether a request loop has anything to do: with fewer requests than connections, one each is all that is needed.
+    /// Whether a request loop is needed: if there are fewer requests than loops, each sends one.
     pub(crate) fn needs(&self, request_loop: usize) -> bool {
         let connection = self.first_connection + request_loop / self.plan.streams;
         self.plan.termination.admits(connection as u64)
     }
 
-    /// Whether connections are opened before the run begins: if they are kept. With several servers it is not known to which.
+    /// Whether connections are opened before the run: if they are kept and all go to one server.
     pub(crate) fn opens_ahead(&self) -> bool {
         self.plan.keepalive && self.plan.requests.servers().len() == 1
     }
 
-    /// Whether connections begin one after the other. In an open loop the schedule says when they send.
+    /// Waits until a request loop may open its connection, where connections are opened at a rate.
+    pub(crate) async fn wait_to_open(&self, request_loop: usize) {
+        // Each thread opens its connections over the whole time.
+        let share_ns =
+            self.plan.opening_time().as_nanos() * request_loop as u128 / self.slots.len() as u128;
+        if share_ns > 0 {
+            let moment_ns = u64::try_from(share_ns).unwrap_or(u64::MAX);
+            self.slots[request_loop].rest_until(moment_ns).await;
+        }
+    }
+
+    /// Whether no connection could be opened, so that it is of no use to wait for more.
+    pub(crate) fn reaches_no_server(&self) -> bool {
+        let counts = self.tally.borrow().counts;
+        counts.opened == 0 && counts.failed > 0
+    }
+
+    /// Whether connections start one after another. In an open loop the schedule decides when they send.
     pub(crate) fn ramps(&self) -> bool {
         !self.is_open_loop && !self.plan.ramp.is_zero()
     }
 
-    /// When a request loop is to begin, if that is not at once: connections are evenly spread over the ramp, on whatever threads they are.
+    /// Start time of a request loop, unless it starts at once: all connections, of any thread, start evenly over
+    /// the ramp.
     pub(crate) fn start_ns(&self, request_loop: usize) -> Option<u64> {
         let connection = self.first_connection + request_loop / self.plan.streams;
         let share_ns =
@@ -139,7 +189,7 @@ impl Worker {
         (self.ramps() && start_ns > 0).then_some(start_ns)
     }
 
-    /// Waits for a moment of the run, before which a request loop has nothing to do.
+    /// Waits until the request loop may start.
     pub(crate) async fn wait_until(&self, request_loop: usize, moment_ns: u64) -> Moment {
         let slot = &self.slots[request_loop];
         slot.stage.set(Stage::Waiting);
@@ -149,8 +199,20 @@ impl Worker {
         self.moment(Instant::now())
     }
 
-    /// Waits, as a request loop that is prepared, for the run to begin; when that was.
-    pub(crate) async fn wait_for_start(&self) -> Moment {
+    /// Waits, in a warm-up on a schedule, for its end: its last request may end long before.
+    pub(crate) async fn wait_for_end_of_warm_up(&self, request_loop: usize) {
+        if self.is_warm_up() && self.is_open_loop && self.now_ns() < self.end_ns.get() {
+            self.wait_until(request_loop, self.end_ns.get()).await;
+        }
+    }
+
+    /// Whether its requests count in nothing.
+    fn is_warm_up(&self) -> bool {
+        self.common.is_warm_up
+    }
+
+    /// Reports that a request loop is prepared, and waits for the run to begin.
+    pub(crate) async fn wait_for_start(&self) {
         self.preparing.set(self.preparing.get() - 1);
         if self.preparing.get() == 0 {
             self.prepared.notify_one();
@@ -158,17 +220,25 @@ impl Worker {
         if !self.has_begun.get() {
             self.beginning.notified().await;
         }
-        self.moment(Instant::now())
     }
 
-    /// Begins the run.
+    /// Begins the run, with its warm-up where it has one.
     pub(crate) fn begin(&self, start: Instant) {
-        self.start.set(start);
+        if let Some(warm_up) = &self.warm_up {
+            warm_up.begin(start);
+            // A connection that could not be opened ahead is one of the warm-up.
+            self.tally.borrow_mut().counts.failed = 0;
+        }
+        let warm_up = self
+            .warm_up
+            .as_ref()
+            .map_or(Duration::ZERO, |_| self.plan.warm_up);
+        self.start.set(start + warm_up);
         self.has_begun.set(true);
         self.beginning.notify_waiters();
     }
 
-    /// Ends the run before its time.
+    /// Ends the run early.
     pub(crate) fn end_now(&self) {
         self.end_ns.set(self.end_ns.get().min(self.now_ns()));
     }
@@ -177,7 +247,7 @@ impl Worker {
         now_ns >= self.end_ns.get()
     }
 
-    /// Looks for what is late.
+    /// Ends waits and requests whose deadline has passed.
     pub(crate) fn sweep(&self, now_ns: u64) {
         for slot in &self.slots {
             slot.sweep(now_ns);
@@ -191,7 +261,7 @@ impl Worker {
         since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
     }
 
-    /// As a moment of the run.
+    /// The moment of the run at this reading of the clock.
     #[inline]
     pub(crate) fn moment(&self, at: Instant) -> Moment {
         Moment {
@@ -204,7 +274,7 @@ impl Worker {
         self.ns(Instant::now())
     }
 
-    /// When a request that is begun now, or was meant for a moment that has passed, must have come to an end.
+    /// Deadline of a request that begins at `intended`.
     #[inline]
     pub(crate) fn deadline_ns(&self, intended: Moment) -> u64 {
         let begun_ns = if self.is_open_loop {
@@ -215,7 +285,7 @@ impl Worker {
         begun_ns.saturating_add(self.timeout_ns)
     }
 
-    /// The next request for a request loop that is free since then.
+    /// Claims the next request for a request loop that has been free since `free`.
     #[inline]
     pub(crate) fn claim(&self, free: Moment) -> Option<Claim> {
         if free.ns >= self.end_ns.get() {
@@ -224,7 +294,7 @@ impl Worker {
         self.common.schedule.claim()
     }
 
-    /// Waits until a claimed request is due; when it was meant to be sent.
+    /// Waits until a claimed request is due; returns when it was due.
     #[inline]
     pub(crate) async fn wait_until_due(
         &self,

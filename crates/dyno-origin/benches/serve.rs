@@ -1,4 +1,4 @@
-//! An origin that serves until its standard input ends: what a profiler is run on (`make ratios` measures).
+//! An origin for a profiler, which serves until its standard input ends (`make ratios` measures the speed).
 //!
 //! Arguments: the CPU to pin it to, the HTTP port, the HTTPS port.
 
@@ -12,12 +12,14 @@ use dyno_web::{Model, Web};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // `cargo bench` adds a flag of its own.
+    // `cargo bench` adds a flag.
     let numbers: Vec<u16> = std::env::args()
         .filter_map(|argument| argument.parse().ok())
         .collect();
     let [cpu, http, https] = numbers[..] else {
-        println!("serve: needs a CPU and two ports; an origin to profile");
+        println!(
+            "serve: an origin to profile; needs three numbers: a CPU, an HTTP port and an HTTPS port"
+        );
         return Ok(());
     };
     let model = Model::from_toml("name = 'plain'\nseed = 1\n[tls]\necdsa = 1.0")?;

@@ -1,4 +1,4 @@
-//! The access log: when each request came, when its answer was done.
+//! The access log: when each request arrived, and when its answer was complete.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -8,10 +8,10 @@ use dyno_web::Scheme;
 
 use crate::bounds::Distinct;
 
-/// A URL's fingerprint: 128 bits, so that a million URLs share none by chance (1 in 10^26).
+/// A URL's fingerprint: 128 bits, so that no two of a million URLs have the same by chance (1 in 10^26).
 type Fingerprint = u128;
 
-/// Makes fingerprints; those of one maker can be compared.
+/// Computes fingerprints; only those of the same instance can be compared.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fingerprints(RandomState, RandomState);
 
@@ -21,11 +21,11 @@ impl Fingerprints {
     }
 }
 
-/// A URL as a request names it.
+/// The URL of a request.
 #[derive(Debug, Clone, Copy, Hash)]
 pub(crate) struct Url<'r> {
     pub(crate) scheme: Scheme,
-    /// Lower case, with the port unless it is the scheme's own.
+    /// In lower case, with the port unless it is the scheme's default.
     pub(crate) authority: &'r str,
     pub(crate) target: &'r str,
 }
@@ -40,11 +40,11 @@ struct Arrival {
     status: u16,
 }
 
-/// Where an arrival stands in its log, to be completed later.
+/// Index of an arrival in its log, to be completed later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place(Option<usize>);
 
-/// The arrivals of one thread, with its distinct URLs.
+/// The arrivals of one thread, with their distinct URLs.
 #[derive(Debug)]
 pub(crate) struct ThreadLog {
     fingerprints: Fingerprints,
@@ -53,13 +53,13 @@ pub(crate) struct ThreadLog {
     /// Distinct URLs that were logged, with their places in `urls`.
     logged: HashMap<Fingerprint, u32>,
     urls: Texts,
-    /// Absent when arrivals are only counted.
+    /// `None` if arrivals are only counted.
     arrivals: Option<Vec<Arrival>>,
-    /// How many arrivals the logs before it had: places count on, so that one of an earlier log stands for nothing here.
+    /// Number of arrivals in earlier logs: indices continue, so that an index of an earlier log is recognised.
     before: usize,
 }
 
-/// Many short texts in one piece of memory.
+/// Many short texts in one allocation.
 #[derive(Debug, Default)]
 struct Texts {
     bytes: String,
@@ -75,7 +75,7 @@ impl Texts {
 }
 
 impl ThreadLog {
-    /// An empty log. Where arrivals are only counted, it remembers as many URLs as `most` says, or all.
+    /// Creates an empty log. If arrivals are only counted, it remembers the last `most` URLs, or all.
     pub(crate) fn new(fingerprints: Fingerprints, log_arrivals: bool, most: Option<usize>) -> Self {
         Self {
             fingerprints,
@@ -87,7 +87,7 @@ impl ThreadLog {
         }
     }
 
-    /// Begins a new log, and gives what this one has; what is completed of it later is not noted.
+    /// Starts a new log and returns the current one; arrivals of the returned log that complete later are not noted.
     pub(crate) fn turn_over(&mut self, log_arrivals: bool, most: Option<usize>) -> Self {
         let next = Self {
             before: self.before + self.arrivals.as_ref().map_or(0, Vec::len),
@@ -131,9 +131,9 @@ impl ThreadLog {
         Place(Some(self.before + arrivals.len() - 1))
     }
 
-    /// Notes a request for the URL of an earlier one.
+    /// Notes a request with the URL of an earlier one.
     pub(crate) fn arrive_again(&mut self, earlier: Place, at_ns: u64, connection: u64) -> Place {
-        // Nothing is kept for longer than the log that it came in by.
+        // The earlier arrival may belong to a log that has been returned.
         let Some(url) = self.at(earlier).map(|earlier| earlier.url) else {
             return Place(None);
         };
@@ -157,7 +157,7 @@ impl ThreadLog {
         }
     }
 
-    /// Notes that the last byte of an answer was handed over.
+    /// Notes that the last byte of an answer was passed to the kernel.
     pub(crate) fn complete(&mut self, place: Place, done_ns: u64) {
         if let Some(arrival) = self.at(place) {
             arrival.done_ns = done_ns;
@@ -176,7 +176,7 @@ impl AccessLog {
         Self { logs }
     }
 
-    /// How many different URLs were requested.
+    /// Number of distinct requested URLs.
     pub(crate) fn distinct_urls(&self) -> u64 {
         let counted = Distinct::count(self.logs.iter().map(|log| &log.counted));
         match self.logs.as_slice() {
@@ -204,13 +204,13 @@ impl AccessLog {
         self.len() == 0
     }
 
-    /// Writes them in the order of their arrival, as CSV with the header `at_ns,done_ns,connection,url,status`.
+    /// Writes the requests in order of arrival, as CSV with the header `at_ns,done_ns,connection,url,status`.
     ///
-    /// `done_ns` and `status` are empty where no answer was completed, or begun.
+    /// `done_ns` is empty if the answer was not completed, `status` if it was not begun.
     ///
     /// # Errors
     ///
-    /// Errors of `output`; pass a buffered one.
+    /// Errors of `output`, which should be buffered.
     pub fn write_csv(&self, output: &mut impl Write) -> io::Result<()> {
         let mut ordered: Vec<(&Arrival, &Texts)> = Vec::with_capacity(self.len());
         for log in &self.logs {
@@ -239,7 +239,7 @@ impl AccessLog {
     }
 }
 
-/// RFC 4180: quoted where it has to be.
+/// Writes a field of CSV, quoted if necessary (RFC 4180).
 fn write_field(output: &mut impl Write, field: &str) -> io::Result<()> {
     if field.contains([',', '"', '\n', '\r']) {
         write!(output, "\"{}\"", field.replace('"', "\"\""))

@@ -16,7 +16,7 @@ use crate::message::request_stamp::RequestStamp;
 use crate::worker::Worker;
 
 impl RequestStamp {
-    /// Notes that an answer begins, which was planned for some moment; says when.
+    /// Notes that an answer begins, which was planned for `planned`; returns the current time.
     pub(crate) fn note_head(
         self,
         worker: &Worker,
@@ -27,7 +27,7 @@ impl RequestStamp {
         self.note_answer(worker, answer.status, delivery.coding, planned)
     }
 
-    /// As [`RequestStamp::note_head`], for what is known of an answer that was given before.
+    /// Like [`RequestStamp::note_head`], for an answer from the cache.
     pub(crate) fn note_answer(
         self,
         worker: &Worker,
@@ -44,9 +44,10 @@ impl RequestStamp {
         now
     }
 
-    /// Notes that the last byte of an answer was handed over, by the last call that handed any to the kernel.
+    /// Notes that the last byte of an answer was passed to the kernel, in the most recent call that sent bytes.
     pub(crate) fn note_end(self, worker: &Worker) {
-        // HTTP/2 copies short content into a frame that is sent soon after: the call before may be of another answer.
+        // HTTP/2 copies short content into a frame that is sent soon afterwards: the last call may belong to another
+        // answer.
         let done = worker.sending_since.get().max(self.at);
         worker.live().answers.add(1);
         let elapsed_ns = worker.shared.elapsed_ns(done);
@@ -76,7 +77,7 @@ pub(crate) fn note_request(
     RequestStamp::new(log.arrive(url, now.unix_ns, info.number), now)
 }
 
-/// Notes a request whose answer is cached.
+/// Notes a request with a cached answer.
 pub(crate) fn note_cached_request(
     worker: &Worker,
     connection: u64,

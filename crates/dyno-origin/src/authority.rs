@@ -1,4 +1,4 @@
-//! The room's own certificate authority.
+//! The room's certificate authority.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -19,13 +19,13 @@ use crate::error::Error;
 use crate::leaf::{self, Flavour, Serials};
 
 const SHARDS: usize = 64;
-/// How many hosts of a shard keep their leaves, apart from those that were prepared: of 65,536 in all.
+/// Hosts per shard whose certificates are kept although they were not prepared: 65,536 in total.
 const UNPREPARED: usize = 1_024;
 const VARIANTS: usize = Flavour::COUNT * 2;
-/// File of the leaves' RSA key, in PKCS #8.
+/// File of the RSA key of the certificates, in PKCS #8.
 const RSA_KEY: &str = "leaf-rsa-2048.pk8";
 
-/// A leaf's key in both forms: to be certified, to be signed with.
+/// The key of the certificates in two forms: to be certified, and to sign handshakes.
 struct LeafKey {
     pair: KeyPair,
     signing: Arc<dyn SigningKey>,
@@ -33,11 +33,11 @@ struct LeafKey {
 
 type Variants = [Option<Arc<CertifiedKey>>; VARIANTS];
 
-/// The leaves of some hosts.
+/// The certificates of some of the hosts.
 #[derive(Default)]
 struct Shard {
     leaves: HashMap<Box<str>, Variants>,
-    /// The hosts that were not prepared, in the order of their first handshakes.
+    /// Hosts that were not prepared, in the order of their first handshakes.
     unprepared: VecDeque<Box<str>>,
 }
 
@@ -46,7 +46,8 @@ impl Shard {
         self.leaves.get(host)?[variant].clone()
     }
 
-    /// Keeps a leaf unless there is one; gives the one that is kept. The oldest that was not prepared makes room.
+    /// Stores a certificate unless the host has one, and returns the stored one. May drop the oldest that was not
+    /// prepared.
     fn keep(
         &mut self,
         host: &str,
@@ -69,19 +70,19 @@ impl Shard {
     }
 }
 
-/// A certificate authority with the leaves it made: one a process, and its own key never leaves memory.
+/// A certificate authority with the certificates that it has issued: one per process; its own key never leaves memory.
 ///
-/// Its own key is ECDSA P-256, whatever the leaves have: every client stack of the last decade verifies it, and it signs
-/// in 20 microseconds where RSA-2048 takes 600, which counts when 20,000 leaves are minted before a trial. All leaves of a
-/// kind share one key, because only the certificate makes a difference to a client. The RSA one may be kept for the next
-/// process: without a certificate of a trusted authority it opens nothing.
+/// Its own key is ECDSA P-256, whatever the keys of the certificates: every client of the last decade verifies it, and
+/// it signs in 20 microseconds, where RSA-2048 takes 600; that matters when 20,000 certificates are issued before a
+/// trial. All certificates of one kind share a key, because only the certificate differs for a client. The RSA key may
+/// be stored for the next process: without a certificate from a trusted authority it is useless.
 pub struct Authority {
     certificate: CertificateDer<'static>,
     pem: String,
     issuer: Issuer<'static, KeyPair>,
     provider: Arc<CryptoProvider>,
     ecdsa: LeafKey,
-    /// Made for the first host that has one: finding two primes takes 30 to 300 ms.
+    /// Created for the first host that needs it: finding two primes takes 30 to 300 ms.
     rsa: OnceLock<LeafKey>,
     serials: Serials,
     hasher: RandomState,
@@ -95,7 +96,7 @@ impl std::fmt::Debug for Authority {
 }
 
 impl Authority {
-    /// Makes an authority with fresh keys, in about a millisecond.
+    /// Creates an authority with new keys, in about a millisecond.
     ///
     /// # Errors
     ///
@@ -152,10 +153,10 @@ impl Authority {
         &self.certificate
     }
 
-    /// Mints the leaves of `hosts` ahead, on every CPU this process may use; returns when all are there.
+    /// Issues the certificates of `hosts` in advance, on every CPU that this process may use; returns when all exist.
     ///
-    /// A host that was not prepared gets its leaf in its first handshake, which then takes some 100 microseconds longer; of
-    /// those the last 65,536 are kept.
+    /// A host that was not prepared gets its certificate in its first handshake, which then takes some 100 microseconds
+    /// longer; the last 65,536 of these certificates are kept.
     pub fn prepare<S: AsRef<str> + Sync>(&self, web: &Web, hosts: &[S]) {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let share = hosts.len().div_ceil(threads).max(1);
@@ -165,7 +166,8 @@ impl Authority {
                     for host in hosts {
                         let handshake = web.handshake(host.as_ref());
                         if !matches!(handshake.fault, Some(Fault::StallTls | Fault::TlsAlert)) {
-                            // A name that cannot stand in a certificate fails again in its handshake, where it is counted.
+                            // A name that is invalid in a certificate fails again in its handshake, where it is
+                            // counted.
                             drop(self.kept_leaf(host.as_ref(), handshake, true));
                         }
                     }
@@ -174,7 +176,7 @@ impl Authority {
         });
     }
 
-    /// The leaf that `handshake` shows for `host`, with its key.
+    /// The certificate that `handshake` presents for `host`, with its key.
     pub(crate) fn leaf(
         &self,
         host: &str,
@@ -199,7 +201,7 @@ impl Authority {
         drop(known);
         let leaf = Arc::new(self.mint(host, flavour, handshake.key)?);
         let mut known = shard.write().unwrap_or_else(PoisonError::into_inner);
-        // Two handshakes may have minted at once: the first one stands.
+        // Two handshakes may have issued a certificate at once: the first is kept.
         Ok(known.keep(host, variant, leaf, is_prepared))
     }
 
@@ -222,7 +224,7 @@ impl Authority {
         Ok(self.rsa.get().expect("it was prepared"))
     }
 
-    /// Takes the RSA key from `cache`, or makes it and keeps it there, unless this authority has it already.
+    /// Reads the RSA key from `cache`, or creates and stores it, unless this authority has it already.
     pub(crate) fn prepare_rsa(&self, cache: &Cache) -> Result<(), Error> {
         if self.rsa.get().is_some() {
             return Ok(());
@@ -268,7 +270,8 @@ mod tests {
         let prepared: Vec<String> = (0..100).map(|host| format!("{host}.prepared")).collect();
         authority.prepare(&web, &prepared);
         let leaf = authority.leaf("0.test", web.handshake("0.test")).unwrap();
-        // One leaf under all names: what is minted makes no difference here, and takes 100 microseconds.
+        // Stores one certificate under all names: issuing them takes 100 microseconds each, and makes no difference
+        // here.
         for host in 0..200_000 {
             let host = format!("{host}.test");
             let place = authority.place(&host);

@@ -1,26 +1,26 @@
-//! Bounds of the state that a long-running origin keeps; the newest is kept.
+//! Limits on the state that a long-running origin keeps; the newest entries stay.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-/// How much each thread of an origin keeps, and for how long.
+/// Limits on the state of each thread of an origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Connections that are open. One more closes the one that has been silent for longest.
+    /// Open connections. A further connection closes the one that has been silent for longest.
     pub connections: usize,
-    /// How long a connection may be silent while its peer has to act. Of a trial that is being logged none is closed.
+    /// How long a connection may be silent while its peer has to act. While a trial is logged, no connection is closed.
     pub idle: Duration,
-    /// Different URLs, and different DNS questions, that are remembered. One that was forgotten is new when it comes again.
+    /// Distinct URLs, and distinct DNS questions, that are remembered. A forgotten one counts as new when it returns.
     pub names: usize,
-    /// DNS queries over UDP whose answers are delayed. One more is not answered.
+    /// DNS queries over UDP whose answers are delayed. Further queries are not answered.
     pub queries: usize,
 }
 
-/// The different fingerprints that were seen, or the last of them.
+/// The set of distinct fingerprints seen so far, or the last of them.
 #[derive(Debug, Default)]
 pub(crate) struct Distinct {
     seen: HashSet<u128>,
-    /// In the order in which they came, where there is a bound.
+    /// Fingerprints in the order of arrival; used only with a limit.
     order: VecDeque<u128>,
     most: Option<usize>,
     forgotten: u64,
@@ -51,7 +51,7 @@ impl Distinct {
         }
     }
 
-    /// How many different ones several have seen together.
+    /// Number of distinct fingerprints in several sets together.
     pub(crate) fn count<'d>(all: impl Iterator<Item = &'d Self> + Clone) -> u64 {
         let together: HashSet<_> = all.clone().flat_map(|one| &one.seen).collect();
         together.len() as u64 + all.map(|one| one.forgotten).sum::<u64>()
@@ -81,7 +81,7 @@ mod tests {
         let bounded = seen(Some(100), (0..200_000).chain(199_950..200_000));
         assert_eq!(Distinct::count([&bounded].into_iter()), 200_000);
         assert_eq!((bounded.seen.len(), bounded.order.len()), (100, 100));
-        // One that was forgotten is new.
+        // A forgotten fingerprint counts as new.
         assert_eq!(Distinct::count([&seen(Some(1), [1, 2, 1])].into_iter()), 3);
     }
 }

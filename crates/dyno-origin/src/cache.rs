@@ -1,4 +1,4 @@
-//! Cache of results that take seconds to make, in a folder for the next start.
+//! Cache of results that take seconds to compute, in a folder for the next start.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -6,26 +6,26 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// The bytes of a checksum.
+/// Length of a checksum.
 const CHECKSUM_BYTES: usize = blake3::OUT_LEN;
-/// Permissions of cached files, which may hold a key: only their owner reads them.
+/// Permissions of cached files, which may contain a key: readable by their owner only.
 const OWNER_ONLY: u32 = 0o600;
 
-/// A folder in which an origin keeps what it has made, or none.
+/// A folder in which an origin stores results, or none.
 ///
-/// A file that is torn, rotten or another's counts as missing: it is made again. A folder that cannot be written keeps
-/// nothing, and nothing else changes.
+/// A file that is incomplete, corrupt or foreign counts as missing, and is computed again. If the folder cannot be
+/// written, nothing is stored, and nothing else changes.
 #[derive(Debug, Clone, Default)]
 pub struct Cache(Option<PathBuf>);
 
 impl Cache {
-    /// Keeps what is made in `folder`, which is created when there is something to keep.
+    /// Stores results in `folder`, which is created with the first result.
     #[must_use]
     pub fn at(folder: PathBuf) -> Self {
         Self(Some(folder))
     }
 
-    /// Keeps nothing: all is made at every start.
+    /// Stores nothing: results are computed at every start.
     #[must_use]
     pub fn none() -> Self {
         Self(None)
@@ -37,29 +37,29 @@ impl Cache {
         self.0.as_deref()
     }
 
-    /// Returns the bytes stored as `name`, if they are whole.
+    /// Returns the bytes stored as `name`, if they are intact.
     pub(crate) fn get(&self, name: &str) -> Option<Vec<u8>> {
         let mut kept = fs::read(self.0.as_ref()?.join(name)).ok()?;
         let checksum = kept.split_off(kept.len().checked_sub(CHECKSUM_BYTES)?);
         (blake3::hash(&kept).as_bytes()[..] == checksum).then_some(kept)
     }
 
-    /// Keeps `bytes` as `name`: whole, or not at all.
+    /// Stores `bytes` as `name`, completely or not at all.
     pub(crate) fn keep(&self, name: &str, bytes: &[u8]) {
         if let Some(folder) = &self.0 {
-            // A result that cannot be stored is made again next time.
+            // A result that cannot be stored is computed again next time.
             drop(write(folder, name, bytes));
         }
     }
 }
 
-/// Write to a temporary name and rename, so that no reader sees half a file.
+/// Writes to a temporary name and renames, so that no reader sees an incomplete file.
 ///
-/// Of two that write at once, one may find its own swept away: the other's is as good.
+/// If two processes write at once, the file of one may be removed: the other's is equivalent.
 fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     sweep(folder, name)?;
-    // Not the number of the process, which may be that of a process in another namespace.
+    // Not the process id, which may equal that of a process in another namespace.
     let unique = RandomState::new().hash_one(name);
     let unfinished = folder.join(format!("{name}.{unique:x}"));
     let written = create(&unfinished)
@@ -74,7 +74,7 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Removes what a start that was killed has left of `name`.
+/// Removes what a killed process has left of `name`.
 fn sweep(folder: &Path, name: &str) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

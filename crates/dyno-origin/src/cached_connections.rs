@@ -1,4 +1,4 @@
-//! Connections that keep asking for cached answers, while they wait for their next request.
+//! Connections that repeatedly request cached answers, while they wait for their next request.
 
 use std::cell::RefCell;
 use std::io;
@@ -11,7 +11,7 @@ use tokio::io::unix::AsyncFd;
 
 use crate::open_connection::Connection;
 
-/// A connection that waits.
+/// A waiting connection.
 #[derive(Debug)]
 pub(crate) struct CachedConnection {
     pub(crate) stream: TcpStream,
@@ -20,7 +20,7 @@ pub(crate) struct CachedConnection {
     pub(crate) local: SocketAddr,
 }
 
-/// All connections of a thread that the cached loop answers.
+/// All connections of a thread that the cached loop serves.
 #[derive(Debug)]
 pub(crate) struct CachedConnections {
     pub(crate) events: AsyncFd<OwnedFd>,
@@ -34,7 +34,7 @@ pub(crate) struct Places {
 }
 
 impl CachedConnections {
-    /// None yet, of the current thread's runtime, which must [`CachedConnections::run`] the loop.
+    /// Creates an empty set for the current thread's runtime, which must [`CachedConnections::run`] the loop.
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {
             events: dyno_io::watch(epoll::create(epoll::CreateFlags::CLOEXEC)?)?,
@@ -42,7 +42,7 @@ impl CachedConnections {
         })
     }
 
-    /// Takes over a connection that has nothing left to read or to send.
+    /// Adds a connection that has nothing left to read or send.
     pub(crate) fn take(
         &self,
         stream: tokio::net::TcpStream,

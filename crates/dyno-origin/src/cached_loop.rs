@@ -1,8 +1,9 @@
-//! One loop answers all connections that keep asking for cached answers, from one buffer.
+//! One loop serves all connections that repeatedly request cached answers, with one buffer.
 //!
-//! A task for each costs more than its instructions say: its state, its buffer and the runtime's part of it are elsewhere in
-//! memory for every connection, and the kernel's part of a request leaves little of that in the caches. What a connection
-//! sends that is anything else, or what the kernel does not take at once, goes on in a task, as if it had never been here.
+//! A task per connection costs more than its instructions: its state, its buffer and the runtime's bookkeeping are at
+//! different addresses for each connection, and the kernel's work for a request evicts them from the caches. If a
+//! connection sends anything else, or the kernel does not accept an answer at once, the connection continues in a task,
+//! as if it had never been in the loop.
 
 use std::io;
 use std::rc::Rc;
@@ -20,11 +21,11 @@ use crate::http::Rest;
 use crate::message::Input;
 use crate::worker::Worker;
 
-/// How many events are looked after before other tasks have their turn: asking for more is cheaper than going by the runtime.
+/// Number of events to handle before other tasks get a turn: polling again is cheaper than returning to the runtime.
 const TURN: usize = 64;
-/// Longer than any head in the cache.
+/// Longer than any request head in the cache.
 const RECEIVED_BYTES: usize = 4 << 10;
-/// Events of a connection whose peer sends nothing more. They come once, so a task takes what the peer sent before.
+/// Events of a connection whose peer sends nothing more. Each arrives once, so a task must read the remaining bytes.
 const OVER: epoll::EventFlags = epoll::EventFlags::RDHUP
     .union(epoll::EventFlags::HUP)
     .union(epoll::EventFlags::ERR);
@@ -33,17 +34,18 @@ const NO_WAIT: Timespec = Timespec {
     tv_nsec: 0,
 };
 
-/// The next need of a connection.
+/// What a connection needs next.
 enum Needs {
     Nothing,
-    /// To be closed: its peer has gone.
+    /// To be closed, because its peer has closed it.
     End,
-    /// A task that goes on with what was received, after what is left of an answer, and with what more there is.
+    /// A task that processes the received bytes, after sending the rest of an answer, and then continues the
+    /// connection.
     Task(Input, Option<Rest>),
 }
 
 impl CachedConnections {
-    /// Answers until the runtime ends.
+    /// Serves the connections until the runtime ends.
     pub(crate) async fn run(&self, worker: &Rc<Worker>) -> io::Result<()> {
         let mut events = Vec::with_capacity(TURN);
         let mut buffer = vec![0; RECEIVED_BYTES];
@@ -53,7 +55,7 @@ impl CachedConnections {
             while turn < TURN {
                 let room = spare_capacity(&mut events);
                 if epoll::wait(self.events.get_ref(), room, Some(&NO_WAIT))? == 0 {
-                    // Bytes that come from now on are a new event.
+                    // Bytes that arrive from now on cause a new event.
                     ready.clear_ready();
                     break;
                 }
@@ -86,7 +88,7 @@ impl CachedConnections {
         let cached = places.taken[place].take();
         places.free.push(place);
         if let (Some(cached), Needs::Task(input, rest)) = (cached, needs) {
-            // A descriptor that is about to be closed needs not be watched.
+            // A descriptor that is about to be closed need not be watched.
             let _ = epoll::delete(self.events.get_ref(), &cached.stream);
             let info = ConnectionInfo {
                 worker: worker.clone(),
@@ -104,7 +106,7 @@ impl CachedConnections {
 }
 
 impl CachedConnection {
-    /// Answers what came, as far as the answers are cached.
+    /// Answers the received requests as far as their answers are cached.
     fn answer(&self, worker: &Worker, buffer: &mut [u8]) -> Needs {
         let count = match rustix::net::recv(&self.stream, &mut *buffer, RecvFlags::empty()) {
             Ok((0, _)) => return Needs::End,
@@ -130,7 +132,7 @@ impl CachedConnection {
         if count < buffer.len() {
             Needs::Nothing
         } else {
-            // There may be more, without another event. A task takes it, which also gives way to others.
+            // More bytes may have arrived without another event. A task reads them, and lets other tasks run.
             Needs::Task(Input::new(), None)
         }
     }

@@ -1,22 +1,23 @@
-//! The time of day with the time that durations are made of, for one reading of a clock.
+//! Reads the time of day and the monotonic time with one reading of a clock.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::live::nanos;
 
-/// How long the time of day is carried on by the other clock: so long, at most, a step of it stays unseen.
+/// How long the time of day is extrapolated with the monotonic clock: a step of the time of day stays unnoticed for at
+/// most this time.
 const TRUSTED: Duration = Duration::from_millis(100);
 
-/// How close two readings should be, and how often that is tried.
+/// Required closeness of two readings, and the number of attempts.
 const CLOSE: Duration = Duration::from_micros(2);
 const ATTEMPTS: usize = 3;
 
-/// A moment by both clocks.
+/// A moment on both clocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
     pub(crate) at: Instant,
-    /// Nanoseconds since 1970, which only stamps are made of.
+    /// Nanoseconds since 1970; used for time stamps only.
     pub(crate) unix_ns: u64,
 }
 
@@ -31,7 +32,7 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// This moment.
+    /// The current moment.
     pub(crate) fn now(&self) -> Moment {
         let known = self.0.get();
         let at = Instant::now();
@@ -47,7 +48,7 @@ impl Clock {
     }
 }
 
-/// Reads both clocks at nearly the same time: a thread may have to rest between the two.
+/// Reads both clocks at nearly the same time; repeats if the thread was interrupted in between.
 fn both() -> Moment {
     let mut best = read();
     for _ in 0..ATTEMPTS {
@@ -59,7 +60,7 @@ fn both() -> Moment {
     best.0
 }
 
-/// Reads both clocks, with how far apart that was at most.
+/// Reads both clocks; also returns the largest possible distance of the readings.
 fn read() -> (Moment, Duration) {
     let before = Instant::now();
     let since = SystemTime::now()

@@ -1,4 +1,4 @@
-//! One connection from its acceptance to its end.
+//! Serves one connection from its acceptance to its end.
 
 use std::io;
 use std::pin::pin;
@@ -29,7 +29,7 @@ pub(crate) async fn serve(info: ConnectionInfo, stream: TcpStream) {
         .faulty_blocks
         .then(|| Web::connection(info.local.ip()))
         .flatten();
-    // A peer that leaves is not a failure of the origin.
+    // A peer that closes is not a failure of the origin.
     let served = match block {
         Some(Block::Faulty(Fault::StallAfterAccept)) => {
             worker.counters.borrow_mut().fault(Fault::StallAfterAccept);
@@ -75,7 +75,7 @@ pub(crate) async fn serve(info: ConnectionInfo, stream: TcpStream) {
     drop(served);
 }
 
-/// Hand a connection over to the controller of the origin, and take it out of all counts.
+/// Passes a connection to the controller of the origin, and removes it from all counts.
 fn hand_over(
     control: &Sender<ControlConnection>,
     wire: Wire,
@@ -94,7 +94,7 @@ fn hand_over(
     let stream = wire.into_stream().into_std()?;
     stream.set_nonblocking(false)?;
     let from = stream.peer_addr()?;
-    // Without a receiver, it is closed.
+    // Without a receiver, the connection is closed.
     drop(control.send(ControlConnection {
         stream,
         received,
@@ -103,7 +103,7 @@ fn hand_over(
     Ok(())
 }
 
-/// Serves a connection without TLS in the version that its first bytes are of.
+/// Serves a connection without TLS; its first bytes show the version of HTTP.
 async fn serve_plain(wire: &mut Wire, info: &ConnectionInfo, mut input: Input) -> End {
     if !http2::is_announced(wire, &mut input).await {
         return http::serve(wire, info, input).await;
@@ -115,8 +115,8 @@ async fn serve_plain(wire: &mut Wire, info: &ConnectionInfo, mut input: Input) -
     http2::serve(&mut stream, info).await
 }
 
-/// Goes on with a connection of the cached loop: sends what is left of an answer, serves what comes, of which the first bytes
-/// are received already.
+/// Continues a connection from the cached loop: sends the rest of an answer, then serves further requests, whose first
+/// bytes are in `input`.
 pub(crate) async fn go_on(
     info: ConnectionInfo,
     stream: std::net::TcpStream,
@@ -145,7 +145,7 @@ async fn finish_plain(wire: Wire, info: &ConnectionInfo, end: End) -> io::Result
     finish(wire, info, end, Wire::reset).await
 }
 
-/// Ends a connection as its last exchange says.
+/// Ends a connection as its last exchange requires.
 async fn finish<S>(
     mut stream: S,
     info: &ConnectionInfo,

@@ -1,4 +1,4 @@
-//! Facts about a connection before its first byte.
+//! Facts about a connection that are known before its first byte.
 
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use dyno_web::Scheme;
 use crate::open_connection::Connection;
 use crate::worker::Worker;
 
-/// A connection that was accepted.
+/// An accepted connection.
 #[derive(Clone)]
 pub(crate) struct ConnectionInfo {
     pub(crate) worker: Rc<Worker>,
@@ -18,12 +18,13 @@ pub(crate) struct ConnectionInfo {
     pub(crate) connection: Rc<Connection>,
     /// The address that the client connected to.
     pub(crate) local: SocketAddr,
-    /// The host that was named in the handshake of TLS, in lower case, without a final dot.
+    /// The host named in the TLS handshake, in lower case, without a final dot.
     pub(crate) server_name: Option<Rc<str>>,
 }
 
 impl ConnectionInfo {
-    /// Whether this connection is for requests to a host (RFC 9110, 7.4): of TLS, where a host was named, for that one only.
+    /// Whether a request to `host` may use this connection (RFC 9110, 7.4): if the TLS handshake named a host, only
+    /// that host.
     pub(crate) fn is_for(&self, host: &str) -> bool {
         self.server_name.as_deref().is_none_or(|name| name == host)
     }

@@ -1,4 +1,4 @@
-//! The connections of a thread that are open: how long each has been silent, and the end of those that are silent for too long.
+//! The open connections of a thread: how long each has been silent; closes those that are silent for too long.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -8,14 +8,14 @@ use crate::bounds::Bounds;
 use crate::cached_connections::CachedConnections;
 use crate::open_connection::{Connection, Place};
 
-/// All that are open.
+/// All open connections.
 #[derive(Debug)]
 pub(crate) struct Connections {
     bounds: Option<Bounds>,
-    /// In the order in which they were accepted, some of which have ended; only where there are bounds.
+    /// Connections in the order of acceptance, including some that have ended; used only with limits.
     known: RefCell<Vec<Weak<Connection>>>,
     open: Rc<Cell<usize>>,
-    /// Seconds since the thread began.
+    /// Seconds since the thread started.
     now: Rc<Cell<u32>>,
 }
 
@@ -33,7 +33,7 @@ impl Connections {
         self.bounds
     }
 
-    /// A connection was accepted. Where it is one too many, another is closed; says whether one was.
+    /// Adds an accepted connection. If there are too many, closes another one; returns whether it did.
     pub(crate) fn enter(&self, cached: &CachedConnections) -> (Rc<Connection>, bool) {
         let is_too_many = |bounds: Bounds| self.open.get() >= bounds.connections;
         let has_closed = self.bounds.is_some_and(is_too_many) && self.close_one(cached);
@@ -48,7 +48,8 @@ impl Connections {
         (connection, has_closed)
     }
 
-    /// Closes the one that has been silent for longest, the oldest of several; one whose answer waits is the last to go.
+    /// Closes the connection that has been silent for longest, the oldest of several; one whose answer is delayed is
+    /// closed last.
     fn close_one(&self, cached: &CachedConnections) -> bool {
         let known = self.known.borrow();
         let open = known.iter().filter_map(Weak::upgrade);
@@ -57,7 +58,7 @@ impl Connections {
         silent.inspect(|silent| end(silent, cached)).is_some()
     }
 
-    /// A second has passed. Closes those that are silent for too long, if any may be; says how many.
+    /// Called every second. Closes connections that are silent for too long, if `closes`; returns their number.
     pub(crate) fn tick(&self, cached: &CachedConnections, closes: bool) -> usize {
         self.now.set(self.now.get() + 1);
         let mut known = self.known.borrow_mut();
@@ -98,7 +99,7 @@ mod tests {
         queries: 0,
     };
 
-    /// The connections of a thread, which only stay open.
+    /// Connections that only stay open.
     struct Held {
         connections: Connections,
         cached: CachedConnections,
@@ -117,7 +118,7 @@ mod tests {
 
         async fn tick(&self) -> usize {
             let closed = self.connections.tick(&self.cached, true);
-            // Closed connections end when their own tasks run.
+            // Closed connections end when their tasks run.
             yield_now().await;
             yield_now().await;
             closed
@@ -147,7 +148,7 @@ mod tests {
             let fourth = held.open();
             held.tick().await;
             assert!(is_open(&first) && !is_open(&second) && is_open(&third) && is_open(&fourth));
-            // One whose answer waits is the last to go.
+            // A connection whose answer is delayed is closed last.
             let third = third.upgrade().unwrap();
             let waiting = third.wait();
             let fifth = held.open();
@@ -171,7 +172,7 @@ mod tests {
             assert_eq!(held.tick().await, 1);
             assert!(!is_open(&silent) && is_open(&speaks));
             drop(waiting);
-            // Its silence begins when its answer goes out.
+            // Its silence begins when its answer is sent.
             assert_eq!(held.tick().await, 0);
         })
         .await;

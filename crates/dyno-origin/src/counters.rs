@@ -1,4 +1,4 @@
-//! Counts of one thread, and their sum over the threads for the report.
+//! Counts of one thread, and their sum over all threads for the report.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,20 @@ use crate::report::{Lateness, OriginReport};
 use crate::throughput::{Bins, Throughput};
 use crate::user_agents::UserAgents;
 
-/// Statuses have three digits.
+/// Number of possible statuses, which have three digits.
 const STATUSES: usize = 1_000;
-/// How many names with a fault, or with a status of 400 or more, are kept.
+/// Limit of names with a fault, or with a status of 400 or more, that are kept.
 const FAULTY_NAMES: usize = 100;
 
-/// The counts of one thread; nothing here is shared, so that counting is an addition.
+/// The counts of one thread; nothing is shared, so counting is a plain addition.
 #[derive(Debug)]
 pub(crate) struct Counters {
     pub(crate) connections: u64,
     pub(crate) handshakes_full: u64,
     pub(crate) handshakes_resumed: u64,
     pub(crate) handshakes_failed: u64,
-    /// Those of them on which the client sent an alert, though their hosts have no fault of TLS: it does not trust the certificate.
+    /// Failed handshakes in which the client sent an alert, although the host has no TLS fault: it does not trust the
+    /// certificate.
     pub(crate) handshakes_refused: u64,
     pub(crate) tls_1_2: u64,
     pub(crate) tls_1_3: u64,
@@ -31,15 +32,15 @@ pub(crate) struct Counters {
     pub(crate) requests_by_version: PerVersion<u64>,
     pub(crate) reused: u64,
     pub(crate) dns_queries: u64,
-    /// Connections and DNS queries dropped because of bounds: too many or idle.
+    /// Connections and DNS queries dropped because of limits: too many, or idle.
     pub(crate) crowded_out: u64,
     pub(crate) idle: u64,
     pub(crate) unanswered: u64,
-    /// Fingerprints of (name, type).
+    /// Fingerprints of name and type.
     pub(crate) dns_seen: Distinct,
     /// The first requested names with a fault of any layer.
     pub(crate) faulty_names: BTreeMap<String, Fault>,
-    /// The first names that were answered with a status of 400 or more, as the web has it, and the first status of each.
+    /// The first names for which the web chose a status of 400 or more, with the first such status.
     pub(crate) refusing_names: BTreeMap<String, u16>,
     pub(crate) user_agents: UserAgents,
     pub(crate) bins: Bins,
@@ -47,12 +48,12 @@ pub(crate) struct Counters {
     codings: [u64; 4],
     faults: Vec<u64>,
     lateness: Histogram<u64>,
-    /// Exact, where the histogram rounds.
+    /// Exact, while the histogram rounds.
     lateness_sum_ns: u64,
 }
 
 impl Counters {
-    /// Counts from 0, which remember as many names as `most_names` says, or all.
+    /// Creates counters at 0, which remember the last `most_names` names, or all.
     pub(crate) fn new(most_names: Option<usize>) -> Self {
         Self {
             connections: 0,
@@ -100,7 +101,7 @@ impl Counters {
         }
     }
 
-    /// Takes note of a status that the web chose for a name.
+    /// Notes a status that the web chose for a name.
     pub(crate) fn chosen(&mut self, name: &str, status: u16) {
         if status >= 400
             && self.refusing_names.len() < FAULTY_NAMES
@@ -116,12 +117,12 @@ impl Counters {
     }
 }
 
-/// From nanoseconds to minutes, with three digits: 0.1 % of any value.
+/// Histogram from nanoseconds to minutes with three digits: 0.1 % of any value.
 fn new_lateness() -> Histogram<u64> {
     Histogram::new_with_max(600_000_000_000, 3).expect("bounds and digits are in range")
 }
 
-/// The counters of all threads together, but for what only the whole knows.
+/// Adds the counters of all threads, except figures that exist only for the whole origin.
 pub(crate) fn merge(threads: Vec<Counters>) -> (OriginReport, Throughput) {
     let sum = |count: fn(&Counters) -> u64| threads.iter().map(count).sum::<u64>();
     let dns_queries = sum(|thread| thread.dns_queries);
@@ -185,7 +186,7 @@ pub(crate) fn merge(threads: Vec<Counters>) -> (OriginReport, Throughput) {
 
 const CODINGS: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Br, Coding::Zstd];
 
-/// Those that occurred.
+/// Returns the counts that are not 0.
 fn present(counts: impl IntoIterator<Item = (&'static str, u64)>) -> BTreeMap<&'static str, u64> {
     counts.into_iter().filter(|(_, count)| *count > 0).collect()
 }

@@ -1,4 +1,4 @@
-//! The `Date` field's value, made once a second.
+//! The value of the `Date` field, formatted once a second.
 
 use std::cell::Cell;
 use std::time::{Duration, UNIX_EPOCH};
@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 /// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, section 5.6.7).
 pub(crate) type Text = [u8; 29];
 
-/// The last value made, with its second.
+/// The last formatted value, with its second.
 #[derive(Debug)]
 pub(crate) struct Date(Cell<(u64, Text)>);
 
@@ -17,7 +17,7 @@ impl Default for Date {
 }
 
 impl Date {
-    /// The value at a moment.
+    /// Formats a moment.
     pub(crate) fn at(&self, unix_ns: u64) -> Text {
         let second = unix_ns / 1_000_000_000;
         let (made, text) = self.0.get();

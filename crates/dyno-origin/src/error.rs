@@ -1,12 +1,12 @@
-//! Errors that keep an origin from starting.
+//! Errors that prevent an origin from starting.
 
 use std::io;
 use std::net::SocketAddr;
 
-/// The reason why an origin did not start, as one line: what, where, what to do.
+/// The reason why an origin did not start, in one line: what, where, what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Another program holds the address.
+    /// Another program listens on the address.
     #[error(
         "{protocol} {address}: another program listens there already; stop it, or choose another port"
     )]
@@ -16,7 +16,7 @@ pub enum Error {
         /// The requested address.
         address: SocketAddr,
     },
-    /// The address needs a privilege that this process does not have.
+    /// The address requires a privilege that this process lacks.
     #[error("{protocol} {address}: not permitted; choose a port from 1024 on, or run as root")]
     NotPermitted {
         /// `TCP` or `UDP`.
@@ -24,7 +24,7 @@ pub enum Error {
         /// The requested address.
         address: SocketAddr,
     },
-    /// The address is none of this machine, or cannot be listened on for another reason.
+    /// The address does not belong to this machine, or listening fails for another reason.
     #[error("{protocol} {address}: cannot listen: {source}; choose an address of this machine")]
     CannotListen {
         /// `TCP` or `UDP`.
@@ -34,13 +34,13 @@ pub enum Error {
         /// The kernel's error.
         source: io::Error,
     },
-    /// A content coding failed.
-    #[error("cannot code the contents of the web: {0}")]
+    /// Compressing a content failed.
+    #[error("cannot compress the contents of the web: {0}")]
     Coding(#[source] io::Error),
-    /// A thread or its reactor could not be made.
+    /// A thread or its reactor could not be created.
     #[error("cannot start a thread of the origin: {0}; see the limits of this process: ulimit -a")]
     Thread(#[source] io::Error),
-    /// The CPU does not exist, or is not allowed to this process.
+    /// The CPU does not exist, or this process may not use it.
     #[error(
         "cannot pin a thread to CPU {cpu}: {source}; choose one of the CPUs that this process may use"
     )]
@@ -50,8 +50,8 @@ pub enum Error {
         /// The kernel's error.
         source: io::Error,
     },
-    /// The certificate authority could not be made.
-    #[error("cannot make a certificate: {0}")]
+    /// The certificate authority could not be created.
+    #[error("cannot create a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
     /// TLS could not be set up.
     #[error("cannot set up TLS: {0}")]
@@ -59,7 +59,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error of a socket call for `address`.
+    /// Converts the error of a socket call for `address`.
     pub(crate) fn listening(
         protocol: &'static str,
         address: SocketAddr,

@@ -1,4 +1,4 @@
-//! One TLS handshake, as the host that the client asks for has it.
+//! Performs a TLS handshake with the behaviour of the host that the client names.
 
 use std::io;
 
@@ -19,11 +19,11 @@ const HANDSHAKE_FAILURE: [u8; 7] = [21, 3, 3, 0, 2, 2, 40];
 pub(crate) enum HandshakeEnd {
     /// An encrypted connection.
     Encrypted(Box<TlsStream<Wire>>),
-    /// The end of the connection.
+    /// The connection has ended.
     Over,
 }
 
-/// Shakes hands, or does what the host does instead.
+/// Performs the handshake, or injects the host's fault instead.
 pub(crate) async fn shake_hands(wire: Wire, info: &ConnectionInfo) -> io::Result<HandshakeEnd> {
     let worker = &info.worker;
     let failed = || worker.counters.borrow_mut().handshakes_failed += 1;
@@ -31,7 +31,8 @@ pub(crate) async fn shake_hands(wire: Wire, info: &ConnectionInfo) -> io::Result
     let start = match (&mut acceptor).await {
         Ok(start) => start,
         Err(error) => {
-            // A connection on which nothing was ever sent, as of a client that raced two addresses, began no handshake.
+            // A connection that closes without a byte, such as the loser of a race of two addresses, has begun no
+            // handshake.
             if acceptor
                 .take_io()
                 .is_some_and(|wire| wire.meter().has_received())

@@ -1,4 +1,4 @@
-//! The certificates of one host: what stands in them.
+//! Issues the certificates of one host.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use time::{Duration, OffsetDateTime};
 
 /// The name in the certificate that [`Flavour::WrongHost`] shows.
 const ANOTHER_HOST: &str = "another-host.invalid";
-/// The longest common name that X.520 allows.
+/// Maximum length of a common name in X.520.
 const LONGEST_COMMON_NAME: usize = 64;
 
-/// Fault of a certificate.
+/// Kind of certificate: valid, or with a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flavour {
     Ordinary,
@@ -28,7 +28,7 @@ pub(crate) enum Flavour {
 impl Flavour {
     pub(crate) const COUNT: usize = 4;
 
-    /// The certificate that a fault of the handshake shows.
+    /// The kind of certificate for a fault of the handshake.
     pub(crate) fn of(fault: Option<Fault>) -> Self {
         match fault {
             Some(Fault::ExpiredCertificate) => Self::Expired,
@@ -39,8 +39,8 @@ impl Flavour {
     }
 }
 
-/// Serial numbers, unique in a process: NSS refuses two certificates of one issuer with one number, also when all else is
-/// the same, so that the default of deriving them from the shared key would not do.
+/// Serial numbers that are unique in a process: NSS refuses two certificates of one issuer with the same number, even
+/// if they are otherwise equal, so the default of deriving the number from the shared key does not work.
 pub(crate) struct Serials {
     prefix: u64,
     next: AtomicU64,
@@ -49,7 +49,7 @@ pub(crate) struct Serials {
 impl Serials {
     pub(crate) fn new() -> Self {
         Self {
-            // 63 bits with the top one set: positive, and of one length.
+            // 63 bits, the top one set: positive, and always of the same length.
             prefix: RandomState::new().hash_one("serial") >> 1 | 1 << 62,
             next: AtomicU64::new(1),
         }
@@ -62,7 +62,7 @@ impl Serials {
     }
 }
 
-/// Makes the certificate of `host` (a name, or an IP address).
+/// Issues the certificate of `host` (a name or an IP address).
 pub(crate) fn mint(
     host: &str,
     flavour: Flavour,
@@ -79,7 +79,7 @@ pub(crate) fn mint(
     if name.len() <= LONGEST_COMMON_NAME {
         params.distinguished_name.push(DnType::CommonName, name);
     }
-    // Apple's limit of 398 days is the strictest of the stacks'; clocks that run behind still find it valid.
+    // Apple's limit of 398 days is the strictest; the certificate is also valid for clocks that are slow.
     let now = OffsetDateTime::now_utc();
     (params.not_before, params.not_after) = match flavour {
         Flavour::Expired => (now - Duration::days(730), now - Duration::days(365)),
@@ -92,7 +92,7 @@ pub(crate) fn mint(
         KeyUsagePurpose::KeyEncipherment,
     ];
     if key.is_compatible(&rcgen::PKCS_ECDSA_P256_SHA256) {
-        // RFC 8813: an elliptic-curve key does not encipher.
+        // RFC 8813: an elliptic-curve key must not have keyEncipherment.
         params.key_usages.truncate(1);
     }
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

@@ -1,4 +1,4 @@
-//! The servers that play a web: DNS over UDP and TCP, HTTP/1.1 and HTTP/2 over TCP, over TLS 1.2 and 1.3.
+//! The servers of a web: DNS over UDP and TCP; HTTP/1.1 and HTTP/2 over TCP, and over TLS 1.2 and 1.3.
 //!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -25,11 +25,12 @@
 //! # }
 //! ```
 //!
-//! An origin that another machine measures against serves one trial after the other: [`Running::begin_anew`] and
-//! [`Running::end_trial`] give each its own counts, and connections that control it are handed over ([`Options::control`]).
+//! An origin that another machine measures against serves one trial after another: [`Running::begin_anew`] and
+//! [`Running::end_trial`] give each its own counts, and pass connections of the controller on ([`Options::control`]).
 //!
-//! Each CPU has one thread with a runtime of its own, its own sockets (shared ports), its own counters; what they share is
-//! read-only, but for how many requests are in flight. What is answered, and when, is `dyno-web`'s: here it is put on the wire.
+//! Each CPU has one thread with its own runtime, sockets (which share ports) and counters; threads share only read-only
+//! data, and the number of requests in flight. `dyno-web` decides the content and time of each answer; this crate sends
+//! it.
 #![forbid(unsafe_code)]
 
 mod access_log;

@@ -1,4 +1,4 @@
-//! The sockets of an origin: bound in the calling thread, so in its network namespace.
+//! The sockets of an origin, bound in the network namespace of the calling thread.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -7,17 +7,17 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::error::Error;
 
-/// More than any crawl opens at once; the kernel takes the lesser of this and `net.core.somaxconn`.
+/// Length of the listen queue: more than any crawl opens at once; the kernel limits it to `net.core.somaxconn`.
 const BACKLOG: i32 = 65_535;
-/// Attempts to find one port that is free for TCP as well as for UDP, where any port will do.
+/// Attempts to find a port that is free for both TCP and UDP, if any port will do.
 const ATTEMPTS: u32 = 16;
-/// Room for the datagrams of a burst of lookups; the kernel takes the lesser of this and `net.core.rmem_max`.
+/// Buffer for the datagrams of a burst of lookups; the kernel limits it to `net.core.rmem_max`.
 const DATAGRAM_BUFFER_BYTES: usize = 4 << 20;
 
-/// Congestion control of every origin, where the kernel has it: results of two machines then differ by less.
+/// Congestion control of every origin, if the kernel has it, so that results of two machines are more comparable.
 const CONGESTION_CONTROL: &[u8] = b"cubic";
 
-/// TCP listeners on `address`, one for each of `threads`, with the address as bound.
+/// Opens TCP listeners on `address`, one for each of `threads`; returns the bound address.
 pub(crate) fn tcp(
     address: SocketAddr,
     threads: usize,
@@ -27,9 +27,9 @@ pub(crate) fn tcp(
     let mut listeners = Vec::with_capacity(threads);
     for _ in 0..threads {
         let socket = bound(address, Type::STREAM, threads > 1).map_err(failed)?;
-        // Accepted sockets inherit it: one system call fewer a connection.
+        // Accepted sockets inherit this, which saves a system call per connection.
         socket.set_tcp_nodelay(true).map_err(failed)?;
-        // A kernel without it keeps its own; what holds is asked of the socket, and recorded.
+        // A kernel without it keeps its default; the record contains the value that the socket reports.
         drop(socket.set_tcp_congestion(CONGESTION_CONTROL));
         socket.listen(BACKLOG).map_err(failed)?;
         listeners.push(socket.into());
@@ -37,7 +37,7 @@ pub(crate) fn tcp(
     Ok((address, listeners))
 }
 
-/// The congestion control that an origin's connections use here.
+/// The congestion control that an origin's connections use on this machine.
 pub(crate) fn congestion_control() -> io::Result<String> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
     drop(socket.set_tcp_congestion(CONGESTION_CONTROL));
@@ -49,7 +49,7 @@ pub(crate) fn congestion_control() -> io::Result<String> {
     Ok(String::from_utf8_lossy(&name[..end]).into_owned())
 }
 
-/// UDP sockets on `address`, one for each of `threads`, with the address as bound.
+/// Opens UDP sockets on `address`, one for each of `threads`; returns the bound address.
 pub(crate) fn udp(
     address: SocketAddr,
     threads: usize,
@@ -59,7 +59,7 @@ pub(crate) fn udp(
     let mut sockets = Vec::with_capacity(threads);
     for _ in 0..threads {
         let socket = bound(address, Type::DGRAM, threads > 1).map_err(failed)?;
-        // A smaller buffer serves as well, until a burst comes.
+        // A smaller buffer also works, except in a burst.
         drop(socket.set_recv_buffer_size(DATAGRAM_BUFFER_BYTES));
         sockets.push(socket.into());
     }
@@ -73,7 +73,7 @@ pub(crate) struct NameSockets {
     pub(crate) tcp: Vec<TcpListener>,
 }
 
-/// UDP and TCP on one port.
+/// Opens UDP and TCP sockets on one port.
 pub(crate) fn dns(address: SocketAddr, threads: usize) -> Result<NameSockets, Error> {
     let mut attempt = 1;
     loop {
@@ -94,14 +94,14 @@ pub(crate) fn dns(address: SocketAddr, threads: usize) -> Result<NameSockets, Er
     }
 }
 
-/// `address` with a port that is free.
+/// Returns `address` with a free port.
 ///
-/// Sockets that share a port could bind to the port of another program of the same user, and each would get a part of the
-/// connections: a socket that does not share finds out first.
+/// Sockets that share a port could bind to the port of another program of the same user, and each would receive a part
+/// of the connections. So a socket that does not share the port tests it first.
 fn free(address: SocketAddr, kind: Type) -> io::Result<SocketAddr> {
     let probe = bound(address, kind, false)?;
     if kind == Type::STREAM {
-        // Binding to the port of a listener is refused here at the latest.
+        // Listening on the port of another listener fails here at the latest.
         probe.listen(1)?;
     }
     Ok(probe.local_addr()?.as_socket().unwrap_or(address))
@@ -122,7 +122,7 @@ fn bound(address: SocketAddr, kind: Type, shared: bool) -> io::Result<Socket> {
         socket.set_only_v6(true)?;
     }
     if kind == Type::STREAM {
-        // A port with connections in TIME_WAIT can be listened on again.
+        // Allows listening on a port that has connections in TIME_WAIT.
         socket.set_reuse_address(true)?;
     }
     if shared {

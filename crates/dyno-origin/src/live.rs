@@ -9,20 +9,20 @@ use serde::Serialize;
 /// The state of a running origin.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Snapshot {
-    /// Requests whose head was complete.
+    /// Requests with a complete head.
     pub requests: u64,
-    /// Answers whose last byte was handed to the kernel.
+    /// Answers whose last byte was passed to the kernel.
     pub answers: u64,
-    /// Requests between the two.
+    /// Requests whose answer is not complete.
     pub in_flight: u64,
-    /// Bytes given to the kernel.
+    /// Bytes passed to the kernel.
     pub sent_bytes: u64,
-    /// Bytes taken from the kernel.
+    /// Bytes received from the kernel.
     pub received_bytes: u64,
 }
 
-/// A count that one thread writes and any may read; on a cache line of its own, with the next one, which
-/// the processor fetches along.
+/// A count that one thread writes and any thread may read. It has a cache line to itself, and the next one, which the
+/// processor prefetches.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Live {
@@ -37,7 +37,7 @@ pub(crate) struct Live {
 pub(crate) struct Shared {
     pub(crate) live: Vec<Live>,
     start: Instant,
-    /// When the trial began, in nanoseconds after `start`.
+    /// Start of the trial, in nanoseconds after `start`.
     began_ns: AtomicU64,
     flight: Flight,
 }
@@ -73,7 +73,7 @@ impl Shared {
         }
     }
 
-    /// Elapsed time counts from now on, and so does the peak.
+    /// Starts the trial: elapsed time and the peak count from now on.
     pub(crate) fn begin(&self) {
         let now = self.flight.now.load(Ordering::Relaxed);
         self.flight.peak.store(now, Ordering::Relaxed);
@@ -81,7 +81,7 @@ impl Shared {
             .store(nanos(self.start, Instant::now()), Ordering::Relaxed);
     }
 
-    /// Nanoseconds from the beginning of the trial to `moment`; 0 before.
+    /// Nanoseconds from the start of the trial to `moment`; 0 before the start.
     pub(crate) fn elapsed_ns(&self, moment: Instant) -> u64 {
         nanos(self.start, moment).saturating_sub(self.began_ns.load(Ordering::Relaxed))
     }
@@ -101,13 +101,13 @@ impl Shared {
         self.flight.peak.load(Ordering::Relaxed)
     }
 
-    /// A request arrived; it is in flight until what is returned goes.
+    /// Counts a request as in flight until the returned value is dropped.
     pub(crate) fn in_flight(&self) -> InFlight<'_> {
         self.depart();
         InFlight(self)
     }
 
-    /// As [`Shared::in_flight`], for a caller that calls [`Shared::land`] itself.
+    /// Like [`Shared::in_flight`], for a caller that calls [`Shared::land`] itself.
     pub(crate) fn depart(&self) {
         let now = self.flight.now.fetch_add(1, Ordering::Relaxed) + 1;
         if now > self.flight.peak.load(Ordering::Relaxed) {
@@ -115,7 +115,7 @@ impl Shared {
         }
     }
 
-    /// A request is in flight no more.
+    /// Notes that a request is no longer in flight.
     pub(crate) fn land(&self) {
         self.flight.now.fetch_sub(1, Ordering::Relaxed);
     }
@@ -131,7 +131,7 @@ impl Drop for InFlight<'_> {
     }
 }
 
-/// Nanoseconds from `start` to `end`; 0 if it is not later.
+/// Nanoseconds from `start` to `end`; 0 if `end` is not later.
 pub(crate) fn nanos(start: Instant, end: Instant) -> u64 {
     u64::try_from(end.saturating_duration_since(start).as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! A connection that is open: how long it has been silent, and where it is looked after.
+//! An open connection: how long it has been silent, and which task or loop serves it.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -6,19 +6,19 @@ use std::rc::Rc;
 
 use tokio::task::{AbortHandle, spawn_local};
 
-/// One that is open.
+/// An open connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     open: Rc<Cell<usize>>,
     now: Rc<Cell<u32>>,
-    /// When bytes last came or went.
+    /// Second in which bytes were last received or sent.
     heard: Cell<u32>,
-    /// How many answers wait for their moment: its peer is silent because this side is.
+    /// Number of answers that are delayed: the peer is silent because it waits for them.
     waiting: Cell<u32>,
     place: RefCell<Place>,
 }
 
-/// Where a connection is looked after.
+/// Where a connection is served.
 #[derive(Debug)]
 pub(crate) enum Place {
     Nowhere,
@@ -27,7 +27,7 @@ pub(crate) enum Place {
 }
 
 impl Connection {
-    /// One that was accepted, of how many are open, with the seconds since the thread began.
+    /// Creates a connection; `open` counts the open connections, `now` the seconds since the thread started.
     pub(crate) fn new(open: Rc<Cell<usize>>, now: Rc<Cell<u32>>) -> Self {
         open.set(open.get() + 1);
         Self {
@@ -39,44 +39,44 @@ impl Connection {
         }
     }
 
-    /// Bytes came or went.
+    /// Notes that bytes were received or sent.
     pub(crate) fn note(&self) {
         self.heard.set(self.now.get());
     }
 
-    /// An answer waits for its moment, until what is returned goes.
+    /// Notes that an answer is delayed, until the returned value is dropped.
     pub(crate) fn wait(&self) -> Waiting<'_> {
         self.waiting.set(self.waiting.get() + 1);
         Waiting(self)
     }
 
-    /// It is served by a task.
+    /// Serves the connection in a task.
     pub(crate) fn serve(&self, task: impl Future<Output = ()> + 'static) {
         let task = spawn_local(task).abort_handle();
         self.place.replace(Place::Task(task));
     }
 
-    /// It is answered by the cached loop.
+    /// Notes that the cached loop serves the connection.
     pub(crate) fn enter_cached_loop(&self, place: usize) {
         self.place.replace(Place::CachedLoop(place));
     }
 
-    /// Whether it can be ended.
+    /// Whether the connection can be closed.
     pub(crate) fn is_placed(&self) -> bool {
         !matches!(*self.place.borrow(), Place::Nowhere)
     }
 
-    /// Takes it from where it is looked after.
+    /// Removes the connection from where it is served.
     pub(crate) fn take(&self) -> Place {
         self.place.replace(Place::Nowhere)
     }
 
-    /// Seconds since it was heard of.
+    /// Seconds since bytes were last received or sent.
     pub(crate) fn silence_s(&self) -> u32 {
         self.now.get() - self.heard.get()
     }
 
-    /// Whether it is silent because this side is.
+    /// Whether the peer is silent because it waits for an answer.
     pub(crate) fn is_waiting(&self) -> bool {
         self.waiting.get() > 0
     }
@@ -88,7 +88,7 @@ impl Drop for Connection {
     }
 }
 
-/// An answer that waits for its moment.
+/// A delayed answer.
 pub(crate) struct Waiting<'c>(&'c Connection);
 
 impl Drop for Waiting<'_> {

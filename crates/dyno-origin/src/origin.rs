@@ -1,4 +1,4 @@
-//! An origin and its start.
+//! Starts an origin.
 
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -25,35 +25,35 @@ use crate::tls::Tls;
 pub struct Options {
     /// The web.
     pub web: Arc<Web>,
-    /// Signer of the certificates of its hosts.
+    /// Certificate authority of its hosts.
     pub authority: Arc<Authority>,
-    /// Where plain HTTP is served; port 0 is any free one.
+    /// Addresses of plain HTTP; port 0 selects a free one.
     pub http: Vec<SocketAddr>,
-    /// Where HTTP over TLS is served.
+    /// Addresses of HTTP over TLS.
     pub https: Vec<SocketAddr>,
-    /// Where names are served, over UDP and TCP. Answers over UDP come from the address asked only if it is named here,
-    /// not where this says "any address".
+    /// Addresses of DNS, over UDP and TCP. UDP answers come from the queried address only if it is listed here, not if
+    /// this says "any address".
     pub dns: Vec<SocketAddr>,
-    /// One thread is pinned to each; a single free one if there is none.
+    /// CPUs to pin one thread each to; if empty, one thread runs on any CPU.
     pub cpus: Vec<usize>,
-    /// Whether every request is kept for [`AccessLog::write_csv`](crate::AccessLog::write_csv), at 32 bytes each.
+    /// Whether every request is logged for [`AccessLog::write_csv`](crate::AccessLog::write_csv), at 32 bytes each.
     pub log_arrivals: bool,
-    /// Whether the blocks of addresses in which the network itself misbehaves are the web's: not where the addresses are
-    /// those of a real machine.
+    /// Whether addresses in certain blocks have faults of the network, as the web defines. Must be false if the
+    /// addresses belong to a real machine.
     pub faulty_blocks: bool,
-    /// Bounds of its state; without them, as in a trial, it keeps every record and every connection.
+    /// Limits of its state; without them, as in a trial, it keeps every record and every connection.
     pub bounds: Option<Bounds>,
-    /// Where connections go whose first request is for something below [`CONTROL_PATH`](crate::CONTROL_PATH); without it
-    /// those paths are the web's as all others are.
+    /// Receiver of connections whose first request is for a path below [`CONTROL_PATH`](crate::CONTROL_PATH); without
+    /// it, those paths belong to the web like all others.
     pub control: Option<mpsc::Sender<ControlConnection>>,
-    /// Store of coded contents, and of a key, for the next start.
+    /// Cache of compressed contents and of a key for the next start.
     pub cache: Cache,
-    /// Called before contents are made that the cache does not have, which takes seconds.
+    /// Called before contents are created that are not in the cache, which takes seconds.
     pub making: fn(&Cache),
 }
 
 impl Options {
-    /// An origin that listens nowhere yet.
+    /// Creates the settings of an origin without addresses.
     #[must_use]
     pub fn new(web: Arc<Web>, authority: Arc<Authority>) -> Self {
         Self {
@@ -79,14 +79,13 @@ pub struct Origin;
 
 impl Origin {
     /// Binds in the calling thread's network namespace, which the threads of the origin inherit, and begins to serve.
-    ///
-    /// It serves when all contents are in memory in all codings, and all keys are made: in a moment with what
-    /// [`Options::cache`] has, in seconds without. Afterwards no CPU is busy with anything but what is asked.
+    /// It serves once all contents are in memory in all codings, and all keys exist: immediately if [`Options::cache`]
+    /// has them, else after some seconds. From then on it uses CPU time only for requests.
     ///
     /// # Errors
     ///
     /// [`Error::AddressInUse`], [`Error::NotPermitted`] or [`Error::CannotListen`] for an address, [`Error::Pin`] for a
-    /// CPU, [`Error::Coding`], [`Error::Thread`] or [`Error::Tls`] if the system refuses more.
+    /// CPU, [`Error::Coding`], [`Error::Thread`] or [`Error::Tls`] if the system refuses further resources.
     pub fn start(options: Options) -> Result<Running, Error> {
         let Options {
             web,
@@ -104,7 +103,7 @@ impl Origin {
         } = options;
         let threads = cpus.len().max(1);
         let mut sockets: Vec<Sockets> = (0..threads).map(|_| Sockets::default()).collect();
-        // Before all that takes long: a place that is taken is said at once.
+        // Before all steps that take long, so that an occupied port is reported at once.
         let http = listen_all(&mut sockets, &http, Scheme::Http)?;
         let https = listen_all(&mut sockets, &https, Scheme::Https)?;
         let dns = listen_for_names(&mut sockets, &dns)?;

@@ -1,4 +1,4 @@
-//! An origin that serves: what it is asked while it does, and its records.
+//! A running origin: its progress, its trials and their records.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -21,15 +21,15 @@ use crate::serving::{self, Plan};
 use crate::throughput::Throughput;
 use crate::worker::{Seen, TurnOver};
 
-/// An origin that serves. Dropping it stops it.
+/// A running origin. Dropping it stops it.
 #[derive(Debug)]
 pub struct Running {
     pub(crate) threads: Vec<Thread>,
-    /// The kernel's numbers of the threads.
+    /// Thread ids.
     pub(crate) numbers: Vec<Pid>,
-    /// Orders that make a thread start a new trial.
+    /// Senders of the order to start a new trial, one per thread.
     pub(crate) orders: Vec<UnboundedSender<TurnOver>>,
-    /// Counts at the beginning of the trial.
+    /// Counters at the start of the trial.
     pub(crate) before: Mutex<Before>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) http: Vec<SocketAddr>,
@@ -37,10 +37,10 @@ pub struct Running {
     pub(crate) dns: Vec<SocketAddr>,
 }
 
-/// Counters that continue from trial to trial, as they were when one began.
+/// Counters that continue from trial to trial, as read when one began.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Before {
-    /// How long the threads had waited for their CPUs.
+    /// Time that the threads had waited for their CPUs.
     waited_ns: Option<u64>,
     snapshot: Snapshot,
 }
@@ -61,7 +61,7 @@ pub(crate) struct Thread {
     thread: JoinHandle<Option<Seen>>,
 }
 
-/// All that an origin saw.
+/// Everything that an origin observed.
 #[derive(Debug)]
 pub struct Record {
     /// Its counters.
@@ -70,11 +70,11 @@ pub struct Record {
     pub throughput: Throughput,
     /// Every request, if they were logged.
     pub arrivals: AccessLog,
-    /// Names that were looked up and have a fault, the first 100 of each thread.
+    /// Names that were looked up and have a fault: the first 100 of each thread.
     pub faulty_names: BTreeMap<String, Fault>,
-    /// The first names that the web answered with a status of 400 or more, with the first status of each.
+    /// The first names for which the web chose a status of 400 or more, with the first such status.
     pub refusing_names: BTreeMap<String, u16>,
-    /// Handshakes that the client ended with an alert, though their hosts have no fault of TLS.
+    /// Handshakes that the client ended with an alert, although the host has no TLS fault.
     pub handshakes_refused: u64,
 }
 
@@ -93,37 +93,37 @@ impl Running {
         for _ in &self.threads {
             let number = begun
                 .recv()
-                .expect("every thread says whether it could begin")?;
+                .expect("every thread reports whether it could begin")?;
             self.numbers.push(number);
         }
         Ok(self)
     }
 
-    /// The congestion control of its connections; `None` where the kernel does not report it.
+    /// The congestion control of its connections; `None` if the kernel does not report it.
     #[must_use]
     pub fn congestion_control() -> Option<String> {
         listen::congestion_control().ok()
     }
 
-    /// Where plain HTTP is served, as bound, in the order of the options.
+    /// Bound addresses of plain HTTP, in the order of the options.
     #[must_use]
     pub fn http(&self) -> &[SocketAddr] {
         &self.http
     }
 
-    /// Where HTTP over TLS is served.
+    /// Bound addresses of HTTP over TLS.
     #[must_use]
     pub fn https(&self) -> &[SocketAddr] {
         &self.https
     }
 
-    /// Where names are served.
+    /// Bound addresses of DNS.
     #[must_use]
     pub fn dns(&self) -> &[SocketAddr] {
         &self.dns
     }
 
-    /// The trial begins: the throughput series, and the time waited for CPUs, count from now on.
+    /// Starts the trial: the throughput series, and the time waited for CPUs, count from now on.
     pub fn begin(&self) {
         let before = Before {
             waited_ns: dyno_io::waited_ns(&self.numbers),
@@ -133,8 +133,8 @@ impl Running {
         self.shared.begin();
     }
 
-    /// A trial begins on an origin that has served others: all that it saw is forgotten, and from now on every request is
-    /// kept for [`AccessLog::write_csv`].
+    /// Starts a trial on an origin that has served others: discards all earlier observations, and logs every request
+    /// from now on for [`AccessLog::write_csv`].
     pub fn begin_anew(&self) {
         drop(self.turn_over(true));
         *self.before() = Before {
@@ -144,7 +144,7 @@ impl Running {
         self.shared.begin();
     }
 
-    /// The trial ends: what was seen of it. It serves on, and keeps no requests.
+    /// Ends the trial and returns its observations. The origin continues to serve, and logs no requests.
     #[must_use]
     pub fn end_trial(&self) -> Record {
         let waited_ns = dyno_io::waited_ns(&self.numbers);
@@ -152,12 +152,12 @@ impl Running {
         self.record(seen, waited_ns)
     }
 
-    /// Takes from all threads what they have seen.
+    /// Collects the observations of all threads.
     fn turn_over(&self, log_arrivals: bool) -> Vec<Seen> {
         let (seen, received) = mpsc::channel();
         for orders in &self.orders {
             let seen = seen.clone();
-            // A thread that is gone has nothing to say.
+            // A thread that has ended has no observations.
             drop(orders.send(TurnOver { log_arrivals, seen }));
         }
         drop(seen);
@@ -165,21 +165,21 @@ impl Running {
     }
 
     fn before(&self) -> std::sync::MutexGuard<'_, Before> {
-        // One value, stored whole: there is nothing that a panic could leave half done.
+        // The lock guards one value that is stored at once, so a panic leaves nothing inconsistent.
         self.before.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How far it is, at the cost of a few loads: for progress.
+    /// Reads the progress, with a few loads.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.shared.snapshot().since(&self.before().snapshot)
     }
 
-    /// Stops serving; connections that are open are closed.
+    /// Stops serving and closes all open connections.
     ///
     /// # Panics
     ///
-    /// If a thread of the origin did.
+    /// If a thread of the origin panicked.
     #[must_use]
     pub fn stop(mut self) -> Record {
         let waited_ns = dyno_io::waited_ns(&self.numbers);

@@ -1,4 +1,4 @@
-//! One thread of an origin from its start to its end: its CPU, its runtime, its connections.
+//! One thread of an origin: its CPU, its runtime, its connections.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -32,11 +32,11 @@ use crate::tls::Tls;
 use crate::worker::{Seen, TurnOver, Worker};
 use crate::{connection, dns};
 
-/// How long accepting rests after an error that more attempts would only repeat, as a lack of descriptors.
+/// Pause of accepting after an error that would recur at once, such as a lack of descriptors.
 const REST: Duration = Duration::from_millis(10);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Where a thread of an origin listens.
+/// Sockets of a thread of an origin.
 #[derive(Default)]
 pub(crate) struct Sockets {
     pub(crate) listeners: Vec<(Scheme, TcpListener)>,
@@ -44,7 +44,7 @@ pub(crate) struct Sockets {
     pub(crate) names_tcp: Vec<TcpListener>,
 }
 
-/// Ingredients of a thread of an origin.
+/// Everything that a thread of an origin starts with.
 pub(crate) struct Plan {
     pub(crate) index: usize,
     pub(crate) cpu: Option<usize>,
@@ -61,7 +61,7 @@ pub(crate) struct Plan {
     pub(crate) orders: UnboundedReceiver<TurnOver>,
 }
 
-/// Serves until `stop` fires; says over `ready` which thread it is, or why it could not begin.
+/// Serves until `stop` fires; sends its thread id, or the reason why it could not begin, over `ready`.
 pub(crate) fn run(
     plan: Plan,
     ready: &mpsc::Sender<Result<Pid, Error>>,
@@ -74,7 +74,7 @@ pub(crate) fn run(
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            // Without a receiver, the thread that started this one has gone.
+            // Without a receiver, the thread that started this one has ended.
             drop(ready.send(Err(error)));
             return None;
         }
@@ -89,16 +89,16 @@ pub(crate) fn run(
         }
     };
     drop(ready.send(Ok(gettid())));
-    // A sender that has gone means the same as one that says so.
+    // A dropped sender also means stop.
     drop(tasks.block_on(&runtime, stop));
-    // Ends all tasks, which hold the worker too.
+    // Ends all tasks, which hold references to the worker.
     drop(tasks);
     drop(runtime);
     let worker = Rc::into_inner(worker).expect("all tasks have ended");
     Some((worker.counters.into_inner(), worker.log.into_inner()))
 }
 
-/// Starts the tasks of a thread: those that accept, and those that look after what they share.
+/// Starts the tasks of a thread: those that accept connections, and those for shared work.
 fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
     let names = plan.bounds.map(|bounds| bounds.names);
     let names = names.filter(|_| !plan.log_arrivals);
@@ -142,7 +142,7 @@ fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
     Ok(worker)
 }
 
-/// Executes orders, wakes the tasks that are due, answers from the cache.
+/// Starts the tasks that execute orders, wake tasks that are due, and answer from the cache.
 fn look_after(worker: &Rc<Worker>, mut orders: UnboundedReceiver<TurnOver>) {
     let ordered = worker.clone();
     spawn_local(async move {
@@ -207,7 +207,7 @@ async fn accept(
         let stream = listener.accept().await.map(|(stream, _)| stream);
         match stream.and_then(|stream| stream.local_addr().map(|local| (stream, local))) {
             Ok((stream, local)) => accepted(stream, local),
-            // A connection that its peer closed before it was accepted is not a reason to pause.
+            // A connection that its peer closed before it was accepted is no reason to pause.
             Err(error)
                 if error.kind() == io::ErrorKind::ConnectionAborted
                     || error.kind() == io::ErrorKind::NotConnected => {}

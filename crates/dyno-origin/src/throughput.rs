@@ -3,7 +3,7 @@
 /// The length of a bin: 200 ms.
 pub(crate) const BIN_NS: u64 = 200_000_000;
 
-/// How many bins are counted: 58 hours. A series of an origin that runs for longer ends there.
+/// Limit of bins: 58 hours. The series of an origin that runs longer ends there.
 const MOST_BINS: u64 = 1 << 20;
 
 /// A series of `(elapsed_ns_at_end_of_bin, answers_completed_in_bin)`.
@@ -14,7 +14,7 @@ pub type Throughput = Vec<(u64, u64)>;
 pub(crate) struct Bins(Vec<u64>);
 
 impl Bins {
-    /// Counts an answer that was complete after `elapsed_ns`.
+    /// Counts an answer that was completed after `elapsed_ns`.
     pub(crate) fn count(&mut self, elapsed_ns: u64) {
         let bin = elapsed_ns / BIN_NS;
         if bin >= MOST_BINS {
@@ -27,7 +27,7 @@ impl Bins {
         self.0[bin] += 1;
     }
 
-    /// The sum of all threads' bins, up to the last one that holds an answer.
+    /// The sum of all threads' bins, up to the last one with an answer.
     pub(crate) fn merge<'b>(threads: impl Iterator<Item = &'b Self>) -> Throughput {
         let mut sum: Vec<u64> = Vec::new();
         for Self(bins) in threads {

@@ -1,7 +1,7 @@
-//! Waiting until a moment, to some ten microseconds.
+//! Waits until a moment, accurate to some ten microseconds.
 //!
-//! The runtime's own timer rounds up to the next millisecond, which would stand in every planned delay. Here an alarm of
-//! the thread is set to the earliest moment that anyone waits for.
+//! The runtime's own timer rounds up to the next millisecond, which would distort every planned delay. Here an alarm of
+//! the thread is set to the earliest moment for which a task waits.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
-    /// A timer for the current thread's runtime; it fires only while [`Timer::run`] is polled.
+    /// Creates a timer for the current thread's runtime; it fires only while [`Timer::run`] is polled.
     pub(crate) fn new() -> io::Result<Rc<Self>> {
         Ok(Rc::new(Self {
             alarm: Alarm::new()?,
@@ -57,7 +57,7 @@ impl Timer {
             .set(moment.saturating_duration_since(Instant::now()))
     }
 
-    /// Waits until `moment`; at once if it has passed.
+    /// Waits until `moment`; returns at once if it has passed.
     pub(crate) fn until(&self, moment: Instant) -> Until<'_> {
         Until {
             timer: self,
@@ -94,7 +94,7 @@ impl Future for Until<'_> {
             .is_some_and(|(first, _)| *first == key)
             && timer.set(self.moment).is_err()
         {
-            // Without its clock a thread still serves, late by as much as it lacks.
+            // Without its timer, a thread still serves: it sends the answer early.
             return Poll::Ready(());
         }
         Poll::Pending
@@ -115,7 +115,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs `test` on a thread like those of an origin.
+    /// Runs `test` on a thread like that of an origin.
     fn on_a_thread<F: Future<Output = ()>>(test: impl FnOnce(Rc<Timer>) -> F) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
@@ -131,13 +131,13 @@ mod tests {
 
     #[test]
     fn moments_come_in_their_order_and_never_early() {
-        // On a busy machine moments may have passed before anybody waits for them: then in an order that says nothing.
+        // On a busy machine, moments may pass before a task waits for them: then their order means nothing.
         let due = [0, 10, 10, 20, 30];
         let mut orders = [1, 30, 300].into_iter().map(order_of);
         assert!(orders.any(|order| order == due));
     }
 
-    /// The order in which moments come that are so many times as far away as they are called.
+    /// The order in which waits end, for delays that are multiples of `factor`.
     fn order_of(factor: u64) -> Vec<u64> {
         let order = Rc::new(RefCell::new(Vec::new()));
         let seen = order.clone();

@@ -1,4 +1,4 @@
-//! The server configurations of a web's hosts, shared by all hosts of a kind.
+//! The TLS configurations of a web's hosts; all hosts of a kind share one.
 
 use std::sync::Arc;
 
@@ -13,19 +13,21 @@ use rustls::{ServerConfig, version};
 use crate::authority::Authority;
 use crate::error::Error;
 
-/// The key-exchange groups that are offered, in this order: fixed, so that trials can be compared.
+/// Key-exchange groups that are offered, in this order: fixed, so that trials can be compared.
 ///
-/// Without a post-quantum hybrid: its key shares are thirty times as large, and not half of the clients have one.
+/// No post-quantum hybrid is included: its key shares are thirty times as large, and fewer than half of the clients
+/// support one.
 pub const KEY_EXCHANGE_GROUPS: [&str; 3] = ["X25519", "secp256r1", "secp384r1"];
 
-/// Tickets sent after a full handshake of TLS 1.3: two, as OpenSSL sends, so that a client can open two connections more.
+/// Tickets sent after a full handshake of TLS 1.3: two, like OpenSSL, so that a client can resume on two further
+/// connections.
 const TICKETS: usize = 2;
 
-/// All that handshakes share.
+/// State that all handshakes share.
 pub(crate) struct Tls {
     authority: Arc<Authority>,
     web: Arc<Web>,
-    /// By the newest version of HTTP that a host offers.
+    /// Configurations by the newest version of HTTP that a host offers.
     configs: PerVersion<Configs>,
 }
 
@@ -41,7 +43,7 @@ impl std::fmt::Debug for Tls {
     }
 }
 
-/// Finds a leaf by the name that the client asks for.
+/// Selects a certificate by the name that the client sends.
 #[derive(Debug)]
 struct ByName {
     authority: Arc<Authority>,
@@ -55,7 +57,7 @@ impl ResolvesServerCert for ByName {
     }
 }
 
-/// Shows one leaf, whatever the client asks for.
+/// Presents one certificate, whatever name the client sends.
 #[derive(Debug)]
 struct Fixed(Arc<CertifiedKey>);
 
@@ -76,7 +78,7 @@ impl Tls {
             authority: authority.clone(),
             web: web.clone(),
         });
-        // One key for the tickets of all hosts: that a ticket is taken by the host that gave it only, is in the ticket.
+        // One ticket key for all hosts: each ticket contains the host that issued it, and only that host accepts it.
         let ticketer = Ticketer::new()?;
         let config = |versions| config(&provider, versions, by_name.clone(), ticketer.clone());
         let newer = config(rustls::ALL_VERSIONS)?;
@@ -100,7 +102,7 @@ impl Tls {
         self.known(handshake).clone()
     }
 
-    /// The configuration for a client that names no host: it gets the leaf of the address that it connected to.
+    /// The configuration for a client that names no host: it gets the certificate of the address to which it connected.
     pub(crate) fn config_of_address(
         &self,
         address: &str,
@@ -122,7 +124,7 @@ impl Tls {
     }
 }
 
-/// The same, offering HTTP/1.1 and all versions up to the newest one, which stands first.
+/// The same configuration, offering all versions from HTTP/1.1 up to `newest`, which is preferred.
 fn offering(config: &ServerConfig, newest: HttpVersion) -> Arc<ServerConfig> {
     let offered = HttpVersion::ALL
         .into_iter()

@@ -1,13 +1,13 @@
 //! User agents of the requests.
 
-/// How many distinct values are kept.
+/// Limit of distinct values that are kept.
 const KEPT: usize = 16;
 
-/// Counts by `User-Agent`, in the order of first sight.
+/// Counts by `User-Agent`, in the order of first appearance.
 #[derive(Debug, Default)]
 pub(crate) struct UserAgents {
     kept: Vec<Seen>,
-    /// Where the last one was found: a trial has one, mostly.
+    /// Index of the last match: most trials have one user agent.
     last: usize,
 }
 

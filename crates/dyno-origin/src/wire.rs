@@ -1,4 +1,4 @@
-//! Writers of answers, and the counter of their bytes.
+//! Streams for answers, and the counter of their bytes.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -30,7 +30,7 @@ impl WorkerMeter {
         }
     }
 
-    /// Whether the peer has sent a byte.
+    /// Whether the peer has sent any bytes.
     pub(crate) fn has_received(&self) -> bool {
         self.has_received.get()
     }
@@ -58,9 +58,9 @@ impl Meter for WorkerMeter {
     }
 }
 
-/// Stream that answers are written to.
+/// A stream to which answers are written.
 pub(crate) trait Outlet: AsyncRead + AsyncWrite + Unpin {
-    /// The TCP connection, unless what goes over it is changed on the way.
+    /// The TCP connection, unless a layer such as TLS transforms the bytes.
     fn wire(&mut self) -> Option<&mut Wire>;
 }
 

@@ -25,7 +25,7 @@ use crate::tls::Tls;
 /// Observations of a thread in a trial.
 pub(crate) type Seen = (Counters, ThreadLog);
 
-/// An order to a thread: hand over what it has seen, and begin anew.
+/// An order to a thread: return its observations, and start a new trial.
 pub(crate) struct TurnOver {
     pub(crate) log_arrivals: bool,
     pub(crate) seen: mpsc::Sender<Seen>,
@@ -46,52 +46,52 @@ pub(crate) struct Worker {
     pub(crate) answer_cache: RefCell<AnswerCache>,
     pub(crate) cached: CachedConnections,
     pub(crate) open: Connections,
-    /// DNS queries over UDP whose answers wait for their moment.
+    /// DNS queries over UDP whose answers are delayed.
     pub(crate) delayed_queries: Cell<usize>,
-    /// Whether addresses decide about connections.
+    /// Whether addresses in certain blocks have faults.
     pub(crate) faulty_blocks: bool,
     pub(crate) control: Option<mpsc::Sender<ControlConnection>>,
     pub(crate) index: usize,
     pub(crate) connections: Cell<u64>,
-    /// How often it has begun anew.
+    /// Number of trials so far.
     pub(crate) epoch: Cell<u64>,
-    /// When the last call began that handed bytes to the kernel.
+    /// When the last call began that passed bytes to the kernel.
     ///
-    /// Not when it returned: on a busy CPU the client may have read all of them before the thread goes on.
+    /// The beginning counts, because on a busy CPU the client may have read all bytes before the thread continues.
     pub(crate) sending_since: Cell<Instant>,
 }
 
 impl Worker {
-    /// Counts the trials so far: another number means that another trial has begun.
+    /// Number of trials so far: a changed number means that another trial has begun.
     pub(crate) fn epoch(&self) -> u64 {
         self.epoch.get()
     }
 
-    /// Hands over the observations of a trial, and begins the next.
+    /// Returns the observations of a trial, and starts the next.
     pub(crate) fn turn_over(&self, order: &TurnOver) {
         self.epoch.set(self.epoch.get() + 1);
-        // Cached answers point into the log.
+        // Cached answers refer to entries of the log.
         self.answer_cache.take();
         let most = self.most_names().filter(|_| !order.log_arrivals);
         let counters = self.counters.replace(Counters::new(most));
         let log = self.log.borrow_mut().turn_over(order.log_arrivals, most);
-        // Without a receiver, the caller does not want it.
+        // Without a receiver, the caller no longer needs the observations.
         drop(order.seen.send((counters, log)));
     }
 
-    /// How many names are remembered while no trial is logged.
+    /// Limit of remembered names while no trial is logged.
     pub(crate) fn most_names(&self) -> Option<usize> {
         self.open.bounds().map(|bounds| bounds.names)
     }
 
-    /// A connection was accepted.
+    /// Adds an accepted connection.
     pub(crate) fn enter(&self) -> Rc<Connection> {
         let (connection, has_closed) = self.open.enter(&self.cached);
         self.counters.borrow_mut().crowded_out += u64::from(has_closed);
         connection
     }
 
-    /// A second has passed.
+    /// Called every second.
     pub(crate) fn tick(&self) {
         let is_logged = self.log.borrow().is_kept();
         let idle = self.open.tick(&self.cached, !is_logged);
@@ -103,12 +103,12 @@ impl Worker {
         self.sending_since.set(Instant::now());
     }
 
-    /// The thread's own part of what can be read from outside.
+    /// The thread's part of the live state.
     pub(crate) fn live(&self) -> &Live {
         &self.shared.live[self.index]
     }
 
-    /// A number that no other connection of the origin has, counted from 1 in a thread.
+    /// A number that is unique among the connections of the origin; each thread counts from 1.
     pub(crate) fn next_connection(&self) -> u64 {
         let own = self.connections.get();
         self.connections.set(own + 1);

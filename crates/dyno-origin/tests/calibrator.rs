@@ -1,4 +1,4 @@
-//! The calibrator over real connections: what it answers, when, and what it says of that.
+//! The calibrator over real connections: its answers, their times, and its record.
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use std::io::{Read, Write};
@@ -10,10 +10,10 @@ use dyno_origin::calibrator::{Behaviour, Calibrator, Law, Record};
 use tokio::sync::oneshot;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
-/// Against hangs only.
+/// Limit that only a hang exceeds.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A calibrator in a thread of its own.
+/// A calibrator in a separate thread.
 struct Serving {
     address: SocketAddr,
     stop: oneshot::Sender<()>,
@@ -53,7 +53,7 @@ fn ask(stream: &mut TcpStream) -> Duration {
     begun.elapsed()
 }
 
-/// Reads one answer; returns it.
+/// Reads and returns one answer.
 fn receive(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     let mut byte = [0; 1];
@@ -68,7 +68,7 @@ fn constant(time: Duration) -> Law {
     Law::Constant(time)
 }
 
-/// Four requests in a stall of this length, which begins 50 ms after one that is answered at once.
+/// Sends four requests during a stall of this length, which begins 50 ms after a request that is answered at once.
 fn in_a_stall(length: Duration) -> Record {
     let serving = Serving::start(Behaviour::Stall {
         law: constant(Duration::ZERO),
@@ -79,7 +79,7 @@ fn in_a_stall(length: Duration) -> Record {
     let mut streams: Vec<_> = (0..5).map(|_| serving.connect()).collect();
     let begun = Instant::now();
     ask(&mut streams[0]);
-    // The first arrival was before its answer: the stall has begun when this is over.
+    // The first request arrived before its answer: the stall has begun when this wait is over.
     let answered = Instant::now();
     while answered.elapsed() < 50 * MILLISECOND {
         thread::sleep(5 * MILLISECOND);
@@ -91,7 +91,7 @@ fn in_a_stall(length: Duration) -> Record {
     }
     for stream in &mut streams[1..] {
         receive(stream);
-        // From before the first arrival on.
+        // Counts from before the first arrival.
         assert!(begun.elapsed() >= 50 * MILLISECOND + length);
     }
     serving.stop()
@@ -99,7 +99,7 @@ fn in_a_stall(length: Duration) -> Record {
 
 #[test]
 fn nothing_is_answered_in_a_stall_and_all_that_waited_at_its_end() {
-    // On a busy machine a short one may be over before all have arrived.
+    // On a busy machine a short stall may end before all requests have arrived.
     let mut tried = [300, 3_000, 30_000].into_iter().map(|length_ms| {
         let length = length_ms * MILLISECOND;
         (length, in_a_stall(length))
@@ -110,7 +110,7 @@ fn nothing_is_answered_in_a_stall_and_all_that_waited_at_its_end() {
         (record.requests, record.answers, record.given_up),
         (5, 5, 0)
     );
-    // None of those that waited came before the stall, which lasts so long.
+    // All waiting requests arrived before the end of the stall.
     assert!(
         u128::from(record.planned.max_ns) <= length.as_nanos(),
         "{}",
@@ -136,7 +136,7 @@ fn a_server_of_a_rate_makes_those_wait_that_come_at_once() {
     let record = serving.stop();
     assert_eq!(record.answers, 10);
     assert!(record.answers_span_ns >= 100_000_000);
-    // Never early: what was given is at least what was due.
+    // Never early: each service time is at least the planned one.
     assert!(
         record.service.min_ns >= 9_990_000,
         "{}",
@@ -159,7 +159,7 @@ fn the_record_holds_the_law_that_was_served() {
         .iter()
         .filter(|time| **time >= 20 * MILLISECOND)
         .count();
-    // Never early. A machine with other work makes some of the others late, too: how many were meant is in the record.
+    // Never early. On a busy machine, some of the others are late, too; the record has the planned number.
     assert!(slow >= 19, "{slow}");
     let steps = &record.planned.steps;
     assert_eq!(steps.len(), 2, "{steps:?}");
@@ -169,7 +169,8 @@ fn the_record_holds_the_law_that_was_served() {
 
 #[test]
 fn delays_do_not_wait_for_each_other() {
-    // One half is answered at once, the other one in an hour: even draws have them in turns, and these are of two hundred.
+    // Half of the requests are answered at once, the other half after an hour; evenly spread draws alternate, and these
+    // are of two hundred.
     const AT_ONCE: usize = 101;
     let serving = Serving::start(Behaviour::Law(Law::Bimodal {
         usual: Duration::ZERO,
@@ -187,7 +188,7 @@ fn delays_do_not_wait_for_each_other() {
     while answered < AT_ONCE {
         assert!(patience.elapsed() < PATIENCE, "{answered} were answered");
         for stream in &mut streams {
-            // An answer is far shorter.
+            // An answer is far shorter than this buffer.
             answered += usize::from(stream.read(&mut [0; 1024]).is_ok_and(|read| read > 0));
         }
         thread::sleep(MILLISECOND);
@@ -225,7 +226,7 @@ fn a_peer_that_leaves_or_talks_garbage_is_counted_and_forgotten() {
         .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         .unwrap();
     leaving.shutdown(Shutdown::Write).unwrap();
-    // The server closes, too, when it has noticed.
+    // The server closes, too, once it has noticed.
     assert_eq!(leaving.read(&mut [0; 16]).unwrap(), 0);
     let mut garbage = serving.connect();
     garbage.write_all(b"\x16\x03\x01 what\r\n\r\n").unwrap();

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The driver of a server ended, and the server was ended after it.
+    /// The driver of a server ended, and then the server was ended.
     Ok,
     /// The subject ended by itself.
     Exited,
@@ -126,7 +126,7 @@ pub enum CpuRole {
     Both,
 }
 
-/// Time in which some task of the machine waited, between the subject's exec and its end.
+/// Time in which at least one task of the machine waited, between the subject's exec and its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Pressure {
     /// For a CPU.

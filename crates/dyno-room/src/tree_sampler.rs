@@ -16,7 +16,7 @@ use crate::protocol::Instants;
 const FIRST_INTERVAL: Duration = Duration::from_millis(5);
 /// Usual interval of samples; the first ones are closer, so that a short-lived process is sampled, too.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Reading a tree's pages takes time; at most one part in this many is spent on it.
+/// Reading a tree's pages takes CPU time; the sampler spends at most one part in this many on it.
 const COST_SHARE: u32 = 50;
 /// PID of the room's first process, which is not part of the subject.
 const INIT: i32 = 1;
@@ -97,7 +97,7 @@ fn sample(tree: &Tree, exec: Instants, stopped: &Receiver<()>) -> TreeSamples {
                 samples.add_descriptors(elapsed_ns(), &tree.descriptors(&pids));
             }
         }
-        // The CPU time of a reading is its cost without the wait for a CPU.
+        // The CPU time of a reading is its cost, without the time waiting for a CPU.
         let cost = Duration::from_nanos(thread_cpu_time().since(before).total_ns());
         let pause = interval.max(cost * COST_SHARE);
         interval = (interval * 2).min(INTERVAL);

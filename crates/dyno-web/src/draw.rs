@@ -1,4 +1,4 @@
-//! Random draws of a site, host or page: they depend on nothing else, in particular on no other draw.
+//! Random draws of a site, host or page: each depends on nothing but the seed and the name.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

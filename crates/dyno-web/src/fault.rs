@@ -69,7 +69,7 @@ faults! {
     TlsAlert = "tls_alert" in Handshake;
     /// The request is read; no byte of an answer is ever sent.
     StallHeaders = "stall_headers" in Head;
-    /// The connection closes in good order instead of an answer.
+    /// The connection closes cleanly instead of an answer.
     EmptyReply = "empty_reply" in Head;
     /// The connection is reset instead of an answer.
     ResetBeforeHeaders = "reset_before_headers" in Head;
@@ -77,7 +77,8 @@ faults! {
     GarbageHead = "garbage_head" in Head;
     /// Every answer redirects to the same URL.
     RedirectLoop = "redirect_loop" in Head;
-    /// A GOAWAY that excludes the request, then a close in good order; over HTTP/1.1, which has no such frame, as `empty_reply`.
+    /// A GOAWAY that excludes the request, then a clean close; over HTTP/1.1, which has no such frame, the same as
+    /// `empty_reply`.
     GoAway = "goaway" in Head;
     /// Half of the content is sent; then nothing follows.
     StallBody = "stall_body" in Body;
@@ -85,12 +86,13 @@ faults! {
     DripBody = "drip_body" in Body;
     /// Half of the content is sent, then the connection is reset.
     ResetMidBody = "reset_mid_body" in Body;
-    /// Half of the content is sent, then the stream is reset; over HTTP/1.1, which has no streams, as `reset_mid_body`.
+    /// Half of the content is sent, then the stream is reset; over HTTP/1.1, which has no streams, the same as
+    /// `reset_mid_body`.
     StreamReset = "stream_reset" in Body;
-    /// `Content-Length` promises more than is sent before the connection closes in good order; over HTTP/2 the stream ends, in
-    /// good order too.
+    /// `Content-Length` announces more than is sent before the connection closes cleanly; over HTTP/2 the stream also
+    /// ends cleanly.
     ShortBody = "short_body" in Body;
-    /// A chunked answer whose connection closes in good order before the last chunk.
+    /// A chunked answer whose connection closes cleanly before the last chunk.
     ShortChunked = "short_chunked" in Body;
 }
 

@@ -9,7 +9,8 @@ pub struct LogNormal {
 }
 
 impl LogNormal {
-    /// `median` is in the unit of the samples; `sigma_q16` is the standard deviation of the logarithm, times 65,536.
+    /// Creates the values; `median` is in the unit of the samples, `sigma_q16` is the standard deviation of the
+    /// logarithm, times 65,536.
     #[must_use]
     pub fn new(median: u64, sigma_q16: u32) -> Self {
         let half = UPPER_HALF.len();

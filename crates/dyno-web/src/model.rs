@@ -39,7 +39,7 @@ pub struct Model {
     pub name: String,
     /// Default seed.
     pub seed: u64,
-    /// The timeout that delays are planned for: honest answers end within 60 % of it.
+    /// The timeout for which delays are planned: honest answers end within 60 % of it.
     #[serde(default = "default_timeout_ms")]
     pub timeout_ms: u64,
     #[serde(default)]
@@ -254,7 +254,7 @@ impl Model {
         let preferred = self.content.codings.keys().copied().chain(of_hosts);
         let mut codings: BTreeSet<Coding> = preferred.collect();
         if codings.iter().any(|&coding| coding != Coding::Identity) {
-            // Sent to clients that do not accept the preferred one.
+            // Sent to clients that do not accept the preferred coding.
             codings.insert(Coding::Gzip);
         }
         codings.insert(Coding::Identity);

@@ -19,7 +19,7 @@ pub struct Arguments {
     /// Address to serve at
     #[arg(long, default_value = "127.0.0.1", global = true)]
     address: IpAddr,
-    /// Port; 0 takes a free one
+    /// Port; 0 selects a free one
     #[arg(long, default_value_t = 0, global = true)]
     port: u16,
     /// CPU to serve with
@@ -37,7 +37,7 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Chosen {
-    /// Serve every request after a time drawn from a law, any number at once
+    /// Serve each request for a time drawn from a distribution, any number at once
     Law(Times),
     /// The same, with a stall: answers due during it are sent at its end
     Stall {
@@ -53,7 +53,7 @@ enum Chosen {
         #[arg(long, value_name = "TIME", value_parser = standard_duration)]
         every: Option<Duration>,
     },
-    /// Serve one request after the other at a fixed rate
+    /// Serve one request at a time, at a fixed rate
     Rate {
         /// Requests per second
         #[arg(long, value_name = "N")]
@@ -67,10 +67,10 @@ struct Times {
     /// A constant time
     #[arg(long, value_name = "TIME", value_parser = standard_duration)]
     constant: Option<Duration>,
-    /// An exponential law with this mean
+    /// An exponential distribution with this mean
     #[arg(long, value_name = "MEAN", value_parser = standard_duration)]
     exponential: Option<Duration>,
-    /// A log-normal law: median, and standard deviation of the logarithm
+    /// A log-normal distribution: median, and standard deviation of the logarithm
     #[arg(long, value_name = "MEDIAN:SIGMA", value_parser = log_normal)]
     log_normal: Option<Law>,
     /// One of two times: the usual one, the slow one, and the share of the slow one
@@ -86,7 +86,7 @@ impl Times {
             .or(exponential)
             .or_else(|| self.log_normal.clone())
             .or_else(|| self.bimodal.clone())
-            .context("a law is missing: give --constant, --exponential, --log-normal or --bimodal")
+            .context("a distribution is missing: give --constant, --exponential, --log-normal or --bimodal")
     }
 }
 
@@ -201,11 +201,11 @@ async fn stop_requested(until_eof: bool) {
     }
 }
 
-/// Waits for the end of standard input in a thread of its own, so that the server is not blocked.
+/// Waits for the end of standard input in a separate thread, so that the server is not blocked.
 async fn end_of_input() -> Result<(), oneshot::error::RecvError> {
     let (ended, end) = oneshot::channel();
     std::thread::spawn(move || {
-        // An error ends the input like its end does.
+        // An error counts as the end of the input.
         drop(std::io::copy(&mut std::io::stdin(), &mut std::io::sink()));
         // Without a receiver the signal is not needed.
         let _ = ended.send(());

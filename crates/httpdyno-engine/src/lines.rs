@@ -25,8 +25,8 @@ pub struct Arguments {
 
 /// Prints a row for each sample on standard input, then the lines that are not samples; empty lines are skipped.
 ///
-/// The first lines that are not samples have a row each, with the line cut to a readable length instead of a URL. A last row has
-/// their count instead of the line number.
+/// The first lines that are not samples have a row each, with a shortened copy of the line instead of a URL. A last row
+/// has their count instead of a line number.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let input = BufReader::with_capacity(BUFFER_BYTES, std::io::stdin().lock());
     let mut output = BufWriter::with_capacity(BUFFER_BYTES, std::io::stdout().lock());

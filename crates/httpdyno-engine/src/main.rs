@@ -1,4 +1,4 @@
-//! The engine: one binary with a verb for each thing that must be fast or touches the kernel.
+//! The engine: one binary with a verb for everything that must be fast or uses the kernel directly.
 #![forbid(unsafe_code)]
 
 mod against;
@@ -15,6 +15,7 @@ mod listen_address;
 mod load;
 mod messages;
 mod origin;
+mod other_tools;
 mod preparation;
 mod progress;
 mod quantity;
@@ -63,7 +64,7 @@ Examples:
 
 The commands that end with (JSON) serve the command httpdyno, which compares clients and servers.";
 
-/// The programs first, then the data of a web, then the parts of `httpdyno`.
+/// First the programs, then the data of a web, then the parts of `httpdyno`.
 #[derive(Debug, Subcommand)]
 enum Verb {
     /// Send requests to a server, and measure its throughput and its response times
@@ -96,10 +97,10 @@ enum Verb {
 
 /// Disables huge pages for this process.
 ///
-/// The kernel clears 2 MiB when a huge page is first touched, which takes some ten milliseconds in a virtual machine, in the middle
-/// of a measurement. Child processes inherit the setting: only for verbs that start none.
+/// The kernel clears 2 MiB when a huge page is first used, which takes some ten milliseconds in a virtual machine, in
+/// the middle of a measurement. Child processes inherit the setting, so this is called only for verbs that start none.
 fn use_small_pages() {
-    // A kernel without huge pages has nothing to switch off.
+    // If the kernel has no huge pages, there is nothing to disable.
     rustix::thread::disable_transparent_huge_pages(true).ok();
 }
 
@@ -134,7 +135,8 @@ fn main() -> ExitCode {
     match outcome {
         Ok(status) => ExitCode::from(status),
         Err(error) if prints_results && is_broken_pipe(&error) => ExitCode::SUCCESS,
-        // The status of a room is its subject's, which may be any small number, so a full disk has no status of its own there.
+        // The status of a room is that of its subject, which may be any small number, so a full disk has no separate
+        // status there.
         Err(error) if prints_results && is_full(&error) => {
             print_message(format_args!("{}; free some space", one_line(&*error)));
             ExitCode::from(FULL)
@@ -148,7 +150,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the reader of the output has gone (`| head`), which is not a failure.
+/// Whether the reader of the output has closed (`| head`), which is not a failure.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     io_error_kinds(error).any(|kind| kind == ErrorKind::BrokenPipe)
 }

@@ -12,7 +12,7 @@ pub const USAGE: u8 = 2;
 pub const NOTHING_MEASURED: u8 = 3;
 /// Exit status when a disk is full.
 pub const FULL: u8 = 4;
-/// Exit status when the engine itself failed; no usual status of a subject.
+/// Exit status when the engine itself failed; subjects do not usually exit with it.
 pub const ENGINE_FAILED: u8 = 125;
 /// The name under which `httpdyno room`, `origin`, `load`, `fetch` and `link` start this program.
 const PUBLIC_NAME: &str = "httpdyno";

@@ -26,7 +26,7 @@ use crate::usage::HELP;
 use crate::web_identity;
 use crate::web_source::WebArguments;
 
-/// Poll interval and limit while other threads still use the origin.
+/// Number of polls, and their interval, while other threads still use the origin.
 const MOST_PAUSES: u32 = 2_000;
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -130,7 +130,7 @@ impl Arguments {
         }
     }
 
-    /// CPUs of the threads; pinned where other machines may measure, since their trials report how busy the CPUs were.
+    /// CPUs of the threads. Pinned if other machines may measure, because their trials report how busy the CPUs were.
     fn cpus(&self, allowed: &Allowed) -> Result<Option<CpuSet>> {
         let available = CpuSet::allowed()?;
         match &self.cpus {
@@ -242,7 +242,7 @@ fn invitation(allowed: &Allowed) -> String {
     format!("measure from {who} with: --against http://THIS-MACHINE:PORT; end with Ctrl-C")
 }
 
-/// Takes the origin back once no other thread uses it, which takes a moment.
+/// Takes ownership of the origin once no other thread uses it, which takes a moment.
 fn sole_owner(mut running: Arc<Running>) -> Result<Running> {
     for _ in 0..MOST_PAUSES {
         match Arc::try_unwrap(running) {

@@ -7,10 +7,10 @@ use dyno_origin::{Cache, Lateness};
 
 use crate::messages::print_message;
 
-/// Lateness of 1 % of the answers above which a message is printed.
+/// Lateness of the latest 1 % of the answers above which a message is printed.
 const TOLERATED_NS: u64 = 20_000_000;
 
-/// The cache of contents that take seconds to make, below the folder of `httpdyno`'s builds.
+/// The cache of contents that take seconds to create, in the folder of `httpdyno`'s builds.
 pub fn cache() -> Cache {
     let absolute = |name: &str, below: &str| {
         let path = PathBuf::from(env::var_os(name)?);
@@ -35,7 +35,8 @@ pub fn announce_compression(cache: &Cache) {
     ));
 }
 
-/// Prints a message if the origin itself was late: the times that a client saw then include the machine's delay.
+/// Prints a message if the origin itself was late: the times that a client measured then include delays of this
+/// machine.
 pub fn warn_if_late(lateness: &Lateness) {
     if let Some(line) = lateness_message(lateness) {
         print_message(line);

@@ -42,7 +42,7 @@ struct Line {
 
 /// Opens the descriptor that the caller has passed for progress.
 pub fn open(descriptor: u32) -> Result<File> {
-    // By name, since safe Rust cannot take ownership of a bare number. Appends where it is a file.
+    // Opened by name, because safe Rust cannot take ownership of a bare number. If it is a file, lines are appended.
     let opened = File::options()
         .append(true)
         .open(format!("/proc/self/fd/{descriptor}"));
@@ -54,7 +54,7 @@ pub fn open(descriptor: u32) -> Result<File> {
     }
 }
 
-/// The channel of progress; without a reader nothing is written, and that is not an error.
+/// The channel of progress; without a reader nothing is written, which is not an error.
 pub struct Progress {
     file: Option<File>,
     requests_expected: Option<u64>,
@@ -79,7 +79,7 @@ impl Progress {
         self.write(Phase::Preparing, Duration::ZERO, Counters::default());
     }
 
-    /// Reports `counters` five times a second, until the watch is ended.
+    /// Reports `counters` five times a second, until [`Watch::end`].
     pub fn watch(self, counters: impl Fn() -> Counters + Send + 'static) -> Watch {
         let (end, ended) = mpsc::channel::<()>();
         let thread = thread::spawn(move || {
@@ -104,7 +104,7 @@ impl Progress {
         let mut text = serde_json::to_string(&line).unwrap_or_default();
         text.push('\n');
         if file.write_all(text.as_bytes()).is_err() {
-            // The reader has gone; the trial continues.
+            // The reader has closed; the trial continues.
             self.file = None;
         }
     }
@@ -120,7 +120,7 @@ impl Watch {
     /// Writes the last line and ends the watch.
     pub fn end(self) {
         drop(self.end);
-        // The thread writes and returns; a panic in it has been printed already.
+        // The thread writes and returns; if it panicked, the panic has been printed already.
         let _ = self.thread.join();
     }
 }

@@ -6,21 +6,7 @@ use dyno_web::Nanos;
 
 /// Parses a time: a decimal number of seconds, or one with `ns`, `us`, `ms`, `s`, `m` (or `min`), `h`, `d`.
 pub fn duration(text: &str) -> Result<Nanos, String> {
-    const UNITS: [(&str, u64); 9] = [
-        ("ns", 1),
-        ("us", 1_000),
-        ("\u{b5}s", 1_000),
-        ("ms", 1_000_000),
-        ("s", 1_000_000_000),
-        ("m", 60_000_000_000),
-        ("min", 60_000_000_000),
-        ("h", 3_600_000_000_000),
-        ("d", 86_400_000_000_000),
-    ];
-    let (number, unit) = split(text, &UNITS, 1_000_000_000);
-    scaled(number, unit)
-        .map(Nanos)
-        .ok_or_else(|| format!("{text:?} is not a time: write 5, 2.5s, 800ms or 10m"))
+    dyno_load::parse_time_ns(text).map(Nanos)
 }
 
 /// Like [`duration`], for the standard library's type.
@@ -39,12 +25,11 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         ("GB", 1_000_000_000),
         ("B", 1),
     ];
-    let (number, unit) = split(text, &UNITS, 1);
-    scaled(number, unit)
+    dyno_load::parse_scaled(text, &UNITS, 1)
         .ok_or_else(|| format!("{text:?} is not a size: write 512MiB, 2GiB or a number of bytes"))
 }
 
-/// Like [`bytes`], for the memory of a program; refuses less than 1 MiB, in which no program starts.
+/// Like [`bytes`], for the memory of a program; refuses less than 1 MiB, because no program starts with that.
 pub fn memory(text: &str) -> Result<u64, String> {
     match bytes(text)? {
         little if little < 1 << 20 => Err(format!(
@@ -52,41 +37,6 @@ pub fn memory(text: &str) -> Result<u64, String> {
         )),
         enough => Ok(enough),
     }
-}
-
-fn split<'t>(text: &'t str, units: &[(&str, u64)], default: u64) -> (&'t str, u64) {
-    let text = text.trim();
-    let found = units
-        .iter()
-        .find_map(|(name, factor)| Some((text.strip_suffix(name)?.trim_end(), *factor)));
-    found.unwrap_or((text, default))
-}
-
-/// A decimal number times a factor, exact, rounded down to whole units.
-fn scaled(number: &str, factor: u64) -> Option<u64> {
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.len() + fraction.len() == 0
-        || fraction.len() > 15
-        || !digits(whole)
-        || !digits(fraction)
-    {
-        return None;
-    }
-    let whole: u64 = if whole.is_empty() {
-        0
-    } else {
-        whole.parse().ok()?
-    };
-    let parts: u128 = if fraction.is_empty() {
-        0
-    } else {
-        fraction.parse().ok()?
-    };
-    let below_one = parts * u128::from(factor) / 10_u128.pow(u32::try_from(fraction.len()).ok()?);
-    whole
-        .checked_mul(factor)?
-        .checked_add(u64::try_from(below_one).ok()?)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// An open file; it proves before a long run that the report can be written.
+/// An open file, which shows before a long run that the report can be written.
 #[derive(Debug)]
 pub struct ReportFile {
     file: File,
@@ -14,7 +14,7 @@ pub struct ReportFile {
 }
 
 impl ReportFile {
-    /// Opens the file; its content stays until the run is over.
+    /// Opens the file; it keeps its content until the run is over.
     pub fn open(path: &Path) -> Result<Self> {
         let opened = File::options()
             .write(true)
@@ -29,7 +29,7 @@ impl ReportFile {
 
     /// Replaces the content with the report and a line end.
     pub fn write(mut self, report: String) -> Result<()> {
-        // A pipe has no length to set, and keeps no content.
+        // A pipe cannot be truncated, and keeps no content.
         self.file.set_len(0).ok();
         let written = self.file.write_all((report + "\n").as_bytes());
         written.with_context(|| named(&self.path))

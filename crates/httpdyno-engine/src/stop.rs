@@ -73,7 +73,8 @@ async fn next(signal: &mut Option<Signal>) {
     }
 }
 
-/// The signals that this process ignores as a bit mask, signal 1 in the lowest bit; 0 where the kernel does not show it.
+/// The signals that this process ignores, as a bit mask with signal 1 in the lowest bit; 0 if the kernel does not
+/// report it.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

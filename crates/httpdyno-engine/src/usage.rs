@@ -9,17 +9,22 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use crate::messages::{USAGE, is_public_command, print_message};
+use crate::other_tools::{self, Translation};
 
-/// Help template of the public verbs: description and example stand before the options.
+/// Help template of the public verbs: description and example precede the options.
 pub const HELP: &str = "\
 {usage-heading} {usage}
 
 {about-with-newline}
 {before-help}{all-args}{after-help}";
 
-/// Parses the command line; returns the exit status where it is wrong, or where help was printed.
+/// Parses the command line; returns the exit status if it is wrong, or if help was printed.
 pub fn parse<P: Parser>() -> Result<P, ExitCode> {
-    P::try_parse().map_err(|error| {
+    let words = command_line().map_err(|line| {
+        print_message(line);
+        ExitCode::from(USAGE)
+    })?;
+    P::try_parse_from(words).map_err(|error| {
         let verb = std::env::args_os().nth(1);
         let Some(line) = error_line(&error, &verb.unwrap_or_default()) else {
             // Help and version are not errors.
@@ -28,6 +33,25 @@ pub fn parse<P: Parser>() -> Result<P, ExitCode> {
         print_message(line);
         ExitCode::from(USAGE)
     })
+}
+
+/// The command line; that of another tool, after `load --as`, is translated and the translation printed.
+fn command_line() -> Result<Vec<OsString>, String> {
+    let Some(translation) = translation()? else {
+        return Ok(std::env::args_os().collect());
+    };
+    if let Ok(words) = shlex::try_join(translation.words[1..].iter().map(String::as_str)) {
+        print_message(format_args!("the same as: httpdyno {words}"));
+    }
+    translation.notes.iter().for_each(print_message);
+    Ok(translation.words.into_iter().map(Into::into).collect())
+}
+
+/// The options of `load` that the command line of another tool means; `None` for a command line of our own.
+pub fn translation() -> Result<Option<Translation>, String> {
+    let typed = std::env::args_os().map(OsString::into_string);
+    let typed: Option<Vec<String>> = typed.map(Result::ok).collect();
+    typed.map_or(Ok(None), |words| other_tools::translation(&words))
 }
 
 /// The error in one line, with a pointer to the help; `None` for help or the version.
@@ -48,7 +72,7 @@ fn error_line(error: &Error, verb: &OsString) -> Option<String> {
         ),
         _ => first_line(error),
     };
-    // The help describes only verbs that are typed by people.
+    // The help describes only verbs that people type.
     let more = if !is_public_command() {
         String::new()
     } else if message.ends_with('?') {
@@ -85,7 +109,7 @@ fn unknown_value(error: &Error) -> String {
 fn unknown_argument(error: &Error, verb: &str) -> String {
     let typed = text(error, ContextKind::InvalidArg);
     if !typed.starts_with('-') && verb == "fetch" {
-        // An existing file is a list to be read, and no URL.
+        // An existing file is a list to read, not a URL.
         let command = if Path::new(&typed).is_file() {
             format!("httpdyno fetch < {typed}")
         } else {
@@ -99,7 +123,7 @@ fn unknown_argument(error: &Error, verb: &str) -> String {
         );
     }
     if !typed.starts_with('-') {
-        return format!("{typed}: more than it takes");
+        return format!("{typed}: unexpected argument");
     }
     let meant = text(error, ContextKind::SuggestedArg);
     if meant.is_empty() {
@@ -115,7 +139,7 @@ fn missing(error: &Error, verb: &str) -> String {
         "room" if missing != "--stdin" => {
             "room: name the command: httpdyno room -- curl https://example.org/".to_owned()
         }
-        "link" => "link: name a link, such as 4g,loss=1%, or ask for --presets".to_owned(),
+        "link" => "link: name a link, such as 4g,loss=1%, or use --presets".to_owned(),
         _ => format!("{missing} is missing"),
     }
 }
@@ -160,7 +184,7 @@ mod tests {
     #[test]
     fn every_mistake_is_one_line_that_names_the_option() {
         let room = "room: name the command: httpdyno room -- curl https://example.org/";
-        let cases: [(&[&str], &str); 16] = [
+        let cases: [(&[&str], &str); 18] = [
             (&["room"], room),
             (&["room", "--web", "plain"], room),
             (
@@ -192,16 +216,16 @@ mod tests {
                 &["fetch", "http://example.org/"],
                 "fetch reads URLs from standard input: echo http://example.org/ | httpdyno fetch",
             ),
-            // A file of this crate, the working directory of its tests.
+            // A file of this crate, which is the working directory of its tests.
             (
                 &["fetch", "Cargo.toml"],
                 "fetch reads URLs from standard input: httpdyno fetch < Cargo.toml",
             ),
             (&["fetch", "--nothing"], "--nothing: unknown option"),
-            (&["origin", "plain"], "plain: more than it takes"),
+            (&["origin", "plain"], "plain: unexpected argument"),
             (
                 &["link"],
-                "link: name a link, such as 4g,loss=1%, or ask for --presets",
+                "link: name a link, such as 4g,loss=1%, or use --presets",
             ),
             (
                 &["link", "--presets", "4g"],
@@ -210,6 +234,21 @@ mod tests {
             (
                 &["load", "--body", "a", "--body-file", "b", "http://a/"],
                 "--body: conflicts with --body-file",
+            ),
+            (
+                &[
+                    "load",
+                    "--unix-socket",
+                    "a",
+                    "--resolve",
+                    "a:80:::1",
+                    "http://a/",
+                ],
+                "--unix-socket: conflicts with --resolve",
+            ),
+            (
+                &["fetch", "--unix-socket", "a", "--local-address", "::1"],
+                "--unix-socket: conflicts with --local-address",
             ),
         ];
         for (words, expected) in cases {
@@ -231,7 +270,7 @@ mod tests {
             let (name, _) = other.split_once('=').unwrap();
             assert_eq!(refused, format!("--network: conflicts with {name}"));
         }
-        // The parser of a value explains what is wrong with it.
+        // The parser of a value describes the mistake.
         let rate = refusal_of(&["load", "--rate", "x", "http://a/"]);
         assert!(rate.starts_with("--rate: \"x\" is not a rate"), "{rate}");
     }

@@ -18,7 +18,7 @@ pub fn identity(web: &Web) -> Value {
     json!({ "name": web.model().name, "seed": web.seed(), "digest": web.digest() })
 }
 
-/// Prints the identity, and the timeout that the web's delays are planned for.
+/// Prints the identity, and the timeout for which the web's delays are planned.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let web = arguments.web.load()?;
     let mut identity = identity(&web);

@@ -37,7 +37,7 @@ pub struct WebArguments {
 }
 
 impl WebArguments {
-    /// Reads the model and makes the web; a wrong model is a usage error.
+    /// Reads the model and creates the web; an invalid model is a usage error.
     pub fn load(&self) -> Result<Web> {
         let built_in = BUILT_IN
             .iter()
@@ -48,7 +48,10 @@ impl WebArguments {
             None => self.read()?,
         };
         let model = Model::from_toml(&text).map_err(|error| {
-            UsageError::new(format_args!("--web {}: {error}; mend the file", self.web))
+            UsageError::new(format_args!(
+                "--web {}: {error}; correct the file",
+                self.web
+            ))
         })?;
         Ok(Web::new(model, self.seed))
     }

@@ -8,13 +8,12 @@ __all__ = ["ENGINE_VERBS", "hand_over", "main"]
 
 ENGINE_VERBS = ("room", "origin", "load", "fetch", "link")
 """Verbs that the engine carries out, and describes."""
-_INTERRUPTED = 130
 
 
 def main() -> int:
-    """Run the command that ``sys.argv`` holds; return its exit code.
+    """Run the command in ``sys.argv``; return its exit code.
 
-    ``ENGINE_VERBS`` are handed over before anything heavy is imported.
+    The engine runs ``ENGINE_VERBS``; no heavy module is imported before that.
     """
     try:
         if sys.argv[1:2] and sys.argv[1] in ENGINE_VERBS:
@@ -24,19 +23,19 @@ def main() -> int:
         return run()
     except KeyboardInterrupt:
         # Ctrl-C during the imports: nothing has started, so nothing is printed.
-        return _INTERRUPTED
+        return 130
 
 
 def hand_over(arguments: Sequence[str]) -> int:
-    """Become the engine; return an exit code only when that fails.
+    """Replace this process by the engine; return an exit code only when that fails.
 
-    The arguments are the verb and what follows it, ``--help`` included: the engine describes its own options.
+    The arguments are the verb and all words after it, also ``--help``: the engine describes its own options.
     """
     from httpdyno.subjects.engine_program import describe_missing_engine, usable_engine
 
     if engine := usable_engine():
         try:
-            # Under the name of the typed command, so that usage and errors show that name.
+            # The engine gets the name of the typed command, so that usage and errors show that name.
             os.execv(engine, ["httpdyno", *arguments])
         except OSError as error:
             line = f"the engine cannot be started: {error.strerror}"

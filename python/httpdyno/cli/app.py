@@ -27,9 +27,9 @@ _SUMMARIES: Final = {
         "capacity": "Find the limits within which each subject holds a rate: measure a grid, or search for the"
         " frontier.",
         "cost": "Measure the cost of JSON documents that each subject fetches, parses and checks one after another.",
-        "latency": "Measure the time of one call in a warm process, like timeit, and divide it among server, wire and"
+        "latency": "Measure the time of one call in a warm process, like timeit, and split it into server, wire and"
         " client.",
-        "service": "Measure how far servers are from ideal when every request waits for parallel work, and where they"
+        "service": "Measure how much servers add to requests that wait for parallel work, and at which load they"
         " break.",
     },
     "Inspect stored runs": {
@@ -48,16 +48,16 @@ _SUMMARIES: Final = {
         "room": "Run any command in the sealed internet: room --web top-sites -- curl -s https://example.org/.",
         "origin": "Serve a web on its own: origin --web plain --listen 0.0.0.0.",
         "fetch": "Fetch the URLs of standard input, a row each: fetch --concurrency 200 --save pages < urls.txt.",
-        "link": "Print what a text means as a link, and list those that have a name: link 4g,loss=1%, link --presets.",
+        "link": "Print the link that a text describes, or list the named links: link 4g,loss=1%, link --presets.",
     },
     "This machine": {
-        "doctor": "Print what this machine can and cannot do, each fact with its consequence and its cure.",
-        "verify-generator": "Hold load generators to the truth: run them against servers with known behaviour and"
-        " compare their percentiles.",
+        "doctor": "Print the abilities and limits of this machine, each with its consequence and its cure.",
+        "verify-generator": "Test load generators: run them against servers with known behaviour and compare"
+        " their percentiles.",
         "subjects": "List, install, build, probe and check the subjects.",
     },
 }
-"""The verbs by their headings, with the first paragraph of their help: it imports none of them."""
+"""The verbs by their headings, with the first paragraph of their help, so that listing them imports none."""
 _MODULES: Final = {
     "try": "try_",
     "judge": "report",
@@ -65,7 +65,7 @@ _MODULES: Final = {
     "doctor": "checks",
     "verify-generator": "checks",
 }
-"""The module of a verb that has not the name of the verb."""
+"""The modules of verbs whose module has another name."""
 
 
 class _EngineVerb(VerbCommand):
@@ -76,7 +76,6 @@ class _EngineVerb(VerbCommand):
         super().__init__(name, None, (), summary, context_settings=settings, add_help_option=False)
 
     def invoke(self, ctx: click.Context) -> None:
-        """Become the engine."""
         raise Exit(hand_over([str(self.name), *ctx.args]))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
@@ -87,10 +86,8 @@ class _EngineVerb(VerbCommand):
 
 
 class _Httpdyno(VerbGroup):
-    """All verbs."""
-
     def summaries(self) -> Iterator[tuple[str, str, str]]:
-        """Return heading, name and summary of each verb; an experiment without a summary above is imported for it."""
+        """Return heading, name and summary of each verb; import an experiment that has no summary above."""
         from httpdyno.experiments.registry import verb_names, verb_of
 
         known = {name for verbs in _SUMMARIES.values() for name in verbs}
@@ -100,25 +97,23 @@ class _Httpdyno(VerbGroup):
                 yield heading, name, summary
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the verb of a name."""
+        from httpdyno.experiments.registry import verb_names, verb_of
+
         del ctx
         summary = next((text for _, name, text in self.summaries() if name == cmd_name), None)
-        if cmd_name not in self.commands and summary is not None:
-            self.commands[cmd_name] = _import_verb(cmd_name, summary)
-        return self.commands.get(cmd_name)
+        if cmd_name in self.commands or summary is None:
+            return self.commands.get(cmd_name)
+        if cmd_name in ENGINE_VERBS:
+            command: click.Command = _EngineVerb(cmd_name, summary)
+        elif cmd_name in verb_names():
+            from httpdyno.cli.options import experiment_verb
 
-
-def _import_verb(name: str, summary: str) -> click.Command:
-    from httpdyno.experiments.registry import verb_names, verb_of
-
-    if name in ENGINE_VERBS:
-        return _EngineVerb(name, summary)
-    if name in verb_names():
-        from httpdyno.cli.experiment_verb import experiment_verb
-
-        return experiment_verb(verb_of(name))
-    module = import_module(f"httpdyno.cli.{_MODULES.get(name, name)}")
-    return next(one for one in vars(module).values() if isinstance(one, click.Command) and one.name == name)
+            command = experiment_verb(verb_of(cmd_name))
+        else:
+            module = vars(import_module(f"httpdyno.cli.{_MODULES.get(cmd_name, cmd_name)}"))
+            command = next(one for one in module.values() if isinstance(one, click.Command) and one.name == cmd_name)
+        self.commands[cmd_name] = command
+        return command
 
 
 def _answer_flag(context: click.Context, option: click.Parameter, wanted: bool) -> None:
@@ -153,7 +148,7 @@ app = _Httpdyno(
 
 
 def run() -> int:
-    """Run the command that ``sys.argv`` holds; return its exit code."""
+    """Run the command in ``sys.argv``; return its exit code."""
     if asked := os.environ.get("_HTTPDYNO_COMPLETE"):
         from httpdyno.cli.completion import answer_shell
 

@@ -1,4 +1,4 @@
-"""``httpdyno doctor`` and ``httpdyno verify-generator``: is this machine, is a load generator fit to measure."""
+"""``httpdyno doctor`` and ``httpdyno verify-generator``: test this machine and load generators."""
 
 import json
 from dataclasses import asdict
@@ -8,9 +8,10 @@ from click.exceptions import Exit
 
 from httpdyno.cli.completion import offer_cases, offer_generators
 from httpdyno.cli.options import Format, SubjectFolders
-from httpdyno.cli.terminal import messages, print_marked, print_table, results, tell
-from httpdyno.cli.verb import Input, verb
+from httpdyno.cli.terminal import messages, print_marked, print_tables, results, tell
+from httpdyno.cli.verb import verb
 from httpdyno.errors import InvalidValue, NothingMeasured
+from httpdyno.experiments.option_fields import Option
 from httpdyno.lab.interruption import Interruption
 
 if TYPE_CHECKING:
@@ -23,16 +24,16 @@ _LABELS: Final = {"yes": ("ok", "green"), "limited": ("limited", "yellow"), "no"
 @verb(
     "doctor",
     examples=(
-        ("httpdyno doctor", "what this machine lacks, what follows, what helps"),
+        ("httpdyno doctor", "limits of this machine, and their cures"),
         ("httpdyno doctor --format json", "the same for programs"),
     ),
 )
 def doctor(
     format: Annotated[  # noqa: A002
-        str, Input("--format FORMAT", "plain or json.", offers=("plain", "json"))
+        str, Option("--format FORMAT", "plain or json.", offers=("plain", "json"))
     ] = "plain",
 ) -> None:
-    """Print what this machine can and cannot do, each fact with its consequence and its cure.
+    """Print the abilities and limits of this machine, each with its consequence and its cure.
 
     The last line is the conclusion: ready, limited or cannot measure. Exit code 1 when no room can be made.
     """
@@ -66,22 +67,18 @@ def _print_fact(fact: "Fact") -> None:
             print_marked("", f"{name}: {text}")
 
 
-_USUAL_S: Final = 8.0
-_QUICK_S: Final = 2.0
-
-
 @verb(
     "verify-generator",
     examples=(
         ("httpdyno verify-generator", "httpdyno's own generator"),
         ("httpdyno verify-generator --tool wrk --quick", "a tool, in two seconds a case"),
-        ("httpdyno verify-generator --tool all --case stall", "which of them sees that a server stalls?"),
+        ("httpdyno verify-generator --tool all --case stall", "find those that notice a stalled server"),
     ),
 )
 def verify_generator(
     tool: Annotated[
         list[str] | None,
-        Input(
+        Option(
             "--tool TOOL",
             "httpdyno, a load tool such as wrk, or all; may be given several times. Default: httpdyno.",
             offers=offer_generators,
@@ -89,29 +86,29 @@ def verify_generator(
     ] = None,
     case: Annotated[
         list[str] | None,
-        Input(
+        Option(
             "--case CASE", "at-once, law, stall or rate; may be given several times. Default: all.", offers=offer_cases
         ),
     ] = None,
     duration: Annotated[
         str | None,
-        Input("--duration TIME", "Of each run: 2 seconds or more, or with a unit. Default: 8, of which 1 is a stall."),
+        Option("--duration TIME", "Of each run: 2 seconds or more, or with a unit. Default: 8, of which 1 is a stall."),
     ] = None,
-    quick: Annotated[bool, Input("--quick", "A first look: 2 s for each run.")] = False,
+    quick: Annotated[bool, Option("--quick", "A first look: 2 s for each run.")] = False,
     cpus: Annotated[
-        str | None, Input("--cpus GENERATOR[:SERVER]", "CPUs of the generator and of the server, such as 1:0.")
+        str | None, Option("--cpus GENERATOR[:SERVER]", "CPUs of the generator and of the server, such as 1:0.")
     ] = None,
     format: Format = "table",  # noqa: A002
     subjects: SubjectFolders = None,
 ) -> None:
-    """Hold load generators to the truth: run them against servers with known behaviour and compare their percentiles.
+    """Test load generators: run them against servers with known behaviour and compare their percentiles.
 
-    Exit code 1 when a generator that was named reports something wrong; with --tool all only when httpdyno does.
+    Exit code 1 when a named generator reports wrong figures; with --tool all only when httpdyno does.
     """
     from httpdyno.experiments.verify_generator.run import choose, make_bench, steps, verified_table, verify
     from httpdyno.model import parse_duration_ns
 
-    usual_s = _QUICK_S if quick else _USUAL_S
+    usual_s = 2.0 if quick else 8.0
     duration_s = usual_s if duration is None else parse_duration_ns(duration, name="--duration") / 1e9
     console = messages()
     results: list[Verified] = []
@@ -124,8 +121,8 @@ def verify_generator(
             results.append(verified)
             if not console.is_terminal:
                 tell(f"{verified.step} ({len(results)} of {of}): {verified.verdict}")
-    print_table(
-        verified_table(results, unavailable=chosen.unavailable, duration_s=duration_s, overhead_ns=bench.overhead_ns),
+    print_tables(
+        [verified_table(results, unavailable=chosen.unavailable, duration_s=duration_s, overhead_ns=bench.overhead_ns)],
         format,
     )
     if all(verified.judgement is None for verified in results):

@@ -1,6 +1,6 @@
-"""Completion in bash, zsh and fish: the offered words, the scripts of the shells, and the answers to them.
+"""Completion in bash, zsh and fish: the offered words, the scripts for the shells, and the answers to those scripts.
 
-Offers read names of folders only; each imports what it needs.
+Offers read only the names of folders; each imports only the modules that it needs.
 """
 
 import os
@@ -15,24 +15,22 @@ from click import Context
 from httpdyno.errors import HttpdynoError, UsageError
 
 
-def offer_subjects(context: Context) -> set[str]:
-    """Offer the built-in subjects and those of ``--subjects``, without those named already."""
-    return _subjects(context, "")
+def offering_kinds(kinds: Iterable[str] = ()) -> Callable[[Context], set[str]]:
+    """Return an offer of subjects, built-in and of ``--subjects``, without those named already; of all kinds if none.
 
+    Names of folders are read when the shell asks.
+    """
+    below = [f"{kind}s" for kind in kinds] or [""]
 
-def offering_kinds(kinds: Iterable[str]) -> Callable[[Context], set[str]]:
-    """Return an offer of subjects of some kinds, built-in and of ``--subjects``."""
-    below = [f"{kind}s" for kind in kinds]
-    return lambda context: _subjects(context, *below)
+    def offer(context: Context) -> set[str]:
+        from httpdyno.subjects.folders import builtin_folder, subject_folders
 
+        tops = [*(builtin_folder() / name for name in below), *(context.params.get("subjects") or ())]
+        names = {folder.resolve().name for top in tops for folder in subject_folders(top)}
+        named = context.params.get("names") or ()
+        return names.difference([named] if isinstance(named, str) else named)
 
-def _subjects(context: Context, *below: str) -> set[str]:
-    from httpdyno.subjects.folders import builtin_folder, subject_folders
-
-    tops = [*(builtin_folder() / name for name in below), *(context.params.get("subjects") or ())]
-    names = {folder.resolve().name for top in tops for folder in subject_folders(top)}
-    named = context.params.get("names") or ()
-    return names.difference([named] if isinstance(named, str) else named)
+    return offer
 
 
 def offer_generators(_: Context) -> list[str]:
@@ -50,7 +48,7 @@ def offer_cases(_: Context) -> list[str]:
 
 
 def offer_runs(context: Context) -> list[str]:
-    """Offer the runs of the folder that holds them; the shell itself offers other folders."""
+    """Offer the runs in the folder of runs; the shell itself offers other folders."""
     from httpdyno.store import RELATIVE_NAMES, run_folders
 
     folders = run_folders(context.params.get("runs") or context.params.get("out") or Path("runs"))
@@ -58,10 +56,10 @@ def offer_runs(context: Context) -> list[str]:
 
 
 def offer_run_subjects(context: Context) -> list[str]:
-    """Offer the subjects of the run that is named already."""
+    """Offer the subjects of the run that the line names."""
     from httpdyno.store import find_run, read_manifest
 
-    # An option without its value, as the one being completed, leaves the arguments unparsed.
+    # The completed option has no value yet, so Click has not parsed the arguments.
     named = [*context.args, context.params.get("first")]
     try:
         folder = find_run(next(filter(None, named), ""), context.params.get("runs") or Path("runs"))
@@ -131,7 +129,7 @@ _INSTALLED: Final = {
     "zsh": (".zfunc/_httpdyno", ".zshrc", "fpath+=~/.zfunc; autoload -Uz compinit; compinit"),
     "fish": (".config/fish/completions/httpdyno.fish", None, ""),
 }
-"""The file of each shell's script, and the file and the line that make the shell read it: both below the home."""
+"""The file of each shell's script, and the file and line that make the shell read it; both files are below the home."""
 
 
 def answer_shell(command: click.Command, request: str) -> int:
@@ -149,7 +147,7 @@ def show_completion(command: click.Command) -> None:
 
 
 def install_completion(command: click.Command) -> None:
-    """Write the script to where the shell that has started this process reads it, and print the file."""
+    """Write the script where the shell that started this process reads it, and print its path."""
     from click.shell_completion import get_completion_class
 
     shell, home = _shell_name(), Path.home()
@@ -168,7 +166,7 @@ def install_completion(command: click.Command) -> None:
 
 
 def _shell_name() -> str:
-    """Return the nearest of the parent processes that is a known shell, else that of the login."""
+    """Return the nearest known shell among the parent processes, else the login shell."""
     process = os.getppid()
     while process > 1:
         try:
@@ -180,5 +178,5 @@ def _shell_name() -> str:
         process = int(after.split()[1])
     name = Path(os.environ.get("SHELL", "")).name
     if name not in _INSTALLED:
-        raise UsageError(f"completion: the shell is none of {', '.join(_INSTALLED)}; see docs/start.md")
+        raise UsageError(f"completion: the shell is not one of {', '.join(_INSTALLED)}; see docs/start.md")
     return name

@@ -28,7 +28,7 @@ from httpdyno.model import (
     format_span,
 )
 from httpdyno.report.cell import without_controls
-from httpdyno.subjects.build import BuildEvent, BuildOutcome, BuildState, log_tail
+from httpdyno.subjects.build import BuildOutcome, BuildState, log_tail
 from httpdyno.subjects.provision import ProvisionState
 
 
@@ -45,24 +45,19 @@ def _link_line(trial: Trial) -> str | None:
     for way, path, measured in (("up", link.up, found.up), ("down", link.down, found.down)):
         expected, goodput = measured.goodput_expected_bits_per_s, measured.goodput_bits_per_s
         if path.rate_bits_per_s is not None and expected is not None and goodput is not None:
-            parts.append(f"{way} {_round_rate(expected)} for content, measured {_round_rate(goodput)}")
+            rates = (round(float(f"{rate:.4g}")) for rate in (expected, goodput))
+            due, got = (format_rate(rate) if rate else "nothing" for rate in rates)
+            parts.append(f"{way} {due} for content, measured {got}")
     return f"link {trial.link}: {'; '.join(parts)}"
-
-
-def _round_rate(bits_per_s: float) -> str:
-    """Write a rate with four significant digits."""
-    value = float(f"{bits_per_s:.4g}")
-    return format_rate(round(value)) if value >= 1 else "nothing"
 
 
 _COMMAS: Final = 4
 _COLOURS: Final = {"2": "green", "3": "yellow", "4": "yellow"}
-_STATUS_DIGITS: Final = 3
 
 
 def line_colour(code: str) -> str:
     """Return the colour of a code: green 2xx, yellow 3xx and 4xx, red 5xx, errors and anything else."""
-    status = len(code) == _STATUS_DIGITS and code.isascii() and code.isdigit()
+    status = len(code) == 3 and code.isascii() and code.isdigit()
     return _COLOURS.get(code[0], "red") if status else "red"
 
 
@@ -95,7 +90,7 @@ class ResultLines:
     """Printer of a client's lines, which may arrive in pieces."""
 
     def __init__(self, console: Console, *, raw: bool) -> None:
-        """Keep the console to print to; raw prints the client's lines unchanged, for programs."""
+        """Print to the console; with ``raw`` the client's lines unchanged, for programs."""
         self._console = console
         self._raw = raw
         self._rest = b""
@@ -146,20 +141,19 @@ class ResultLines:
             self._console.out(rest, highlight=False)
 
 
+_TRIAL: Final = ""
+"""Name of the task of a trial; other tasks have the names of subjects."""
 _BUILD_WORDS: Final = {
     BuildState.BUILDING: "building",
     BuildState.WAITING: "waiting for another run that builds it",
     BuildState.BUILT: "built",
 }
-_WIDE: Final = 100
-"""Columns of a terminal that has room for long bars."""
 
 
 class _Name(ProgressColumn):
-    """Name of a task, cut where the terminal has no room: a task is one line."""
+    """Name of a task, cut to the terminal's width, so that a task is one line."""
 
     def render(self, task: Task) -> Text:
-        """Write the name of a task."""
         return Text(task.description, overflow="ellipsis", no_wrap=True)
 
 
@@ -167,7 +161,6 @@ class _Figures(ProgressColumn):
     """Figures of a trial (requests done, requests a second, time left) or of the run (trials done, time left)."""
 
     def render(self, task: Task) -> Text:
-        """Write the figures of a task; empty without figures."""
         if "left_s" in task.fields:
             left = f", about {format_span(task.fields['left_s'])} left" if task.fields["left_s"] else ""
             return Text(f"{task.completed:.0f} of {task.total:.0f} trials{left}")
@@ -191,10 +184,10 @@ class Display:
     def __init__(
         self, console: Console, *, quiet: bool = False, folded: bool = False, lines: ResultLines | None = None
     ) -> None:
-        """Keep the console to draw on; quiet draws no bars, since other output goes to the same terminal.
+        """Draw on the console; with ``quiet`` without bars, since other output goes to the same terminal.
 
-        On a console that is no terminal, a line is written for each block of several trials, or for each trial.
-        ``folded``: all builds are one line, and so are all proofs of claims; else each of them is one.
+        A console that is not a terminal gets a line for each block of several trials, or for each trial.
+        ``folded``: one line for all builds and one for all tests of claims; else a line for each.
         ``lines`` prints the output of the subject.
         """
         self.wants_output = lines is not None
@@ -204,13 +197,13 @@ class Display:
         self._block: int | None = None
         self._blocks: int | None = None
         self._went_well: list[Trial] = []
-        """The trials of the block whose line is still to come: failed trials have lines of their own."""
+        """Trials of the block that its line will summarise; failed trials have their own lines."""
         self._left_s: float | None = None
         self._quiet = quiet
         self._progress = Progress(
             SpinnerColumn(),
             _Name(),
-            BarColumn(bar_width=30 if console.width >= _WIDE else 10, table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=30 if console.width >= 100 else 10, table_column=Column(no_wrap=True)),
             _Figures(table_column=Column(no_wrap=True)),
             console=console,
             transient=True,
@@ -219,11 +212,10 @@ class Display:
             refresh_per_second=4,
         )
         self._tasks: dict[str, TaskID] = {}
-        self._trial: TaskID | None = None
         self._overall: TaskID | None = None
         self._planned, self._listed = "", 0
         self._once: set[str] = set()
-        """Lines that are printed once, and were."""
+        """Lines that were printed, and are printed only once."""
         self._why = self._where = self._title = ""
 
     def __enter__(self) -> Self:
@@ -234,17 +226,15 @@ class Display:
         self._end_block()
         self._progress.stop()
 
-    def build(self, event: BuildEvent) -> None:
-        """Show a build event."""
-        name, word = event.subject.id, _BUILD_WORDS.get(event.state)
-        ended = event.state not in {BuildState.BUILDING, BuildState.WAITING}
+    def build(self, subject: Subject, state: BuildState) -> None:
+        """Show the progress of a build."""
+        name, word = subject.id, _BUILD_WORDS.get(state)
+        ended = state not in {BuildState.BUILDING, BuildState.WAITING}
         if self._bars and ended:
             self._end_task(name)
         elif self._bars:
-            if name not in self._tasks:
-                self._tasks[name] = self._progress.add_task(name, total=None)
-            self._progress.update(self._tasks[name], description=f"{name}: {word}")
-        elif word and self._folded and event.state is not BuildState.WAITING:
+            self._show_task(name, f"{name}: {word}")
+        elif word and self._folded and state is not BuildState.WAITING:
             self._tell_once("building subjects that are not built yet, which may take minutes")
         elif word and not self._quiet:
             tell(f"{name}: {word}")
@@ -253,7 +243,7 @@ class Display:
         """Show the progress of an installation."""
         line = f"{name}: {state}"
         if state is ProvisionState.INSTALLING and self._bars:
-            self._tasks[name] = self._progress.add_task(line, total=None)
+            self._show_task(name, line)
             return
         self._end_task(name)
         tell(line)
@@ -271,7 +261,7 @@ class Display:
     def probing(self, subject: Subject) -> None:
         """Print the subjects whose claims are probed."""
         if self._folded:
-            self._tell_once("proving the claims of subjects, once for each build")
+            self._tell_once("testing the claims of subjects, once for each build")
         elif not self._quiet:
             tell(f"{subject.id}: probing its claims, once for this build")
 
@@ -286,7 +276,7 @@ class Display:
     ) -> None:
         """Print the number of trials, how many are done, and the time left.
 
-        ``blocks``: how many blocks of several trials each there are; then each block is a line, else each trial.
+        ``blocks``: number of blocks of several trials. With it each block gets a line, without it each trial.
         """
         self._planned, self._listed = f"at most {trials}" if at_most else str(trials), trials
         self._blocks = blocks
@@ -299,13 +289,11 @@ class Display:
 
     def cooling_down(self, reason: str) -> None:
         """Show the reason for waiting between two trials."""
-        if self._trial is None:
-            self._trial = self._progress.add_task("", total=None)
-        self._progress.update(self._trial, description=f"cooling down: {reason}")
+        self._show_task(_TRIAL, f"cooling down: {reason}")
 
     def trial_begins(self, plan: TrialPlan) -> None:
         """Show the trial that begins."""
-        self._end_bar()
+        self._end_task(_TRIAL)
         if plan.block != self._block:
             self._end_block()
             self._block = plan.block
@@ -316,7 +304,7 @@ class Display:
                 self._progress.update(self._overall, total=self._listed)
         self._why, self._where = plan.why, _where(plan)
         self._title = f"{self._place(plan.number)} {plan.subject.id}{self._where}"
-        self._trial = self._progress.add_task(self._title, total=None)
+        self._show_task(_TRIAL, self._title)
 
     def expected(self, expectations: Expectations) -> None:
         """Compare the subject's lines with the expected answers."""
@@ -325,9 +313,9 @@ class Display:
 
     def progress(self, progress: TrialProgress) -> None:
         """Show the progress of a trial."""
-        if self._trial is not None:
+        if _TRIAL in self._tasks:
             self._progress.update(
-                self._trial,
+                self._tasks[_TRIAL],
                 total=progress.requests_expected,
                 completed=min(progress.requests, progress.requests_expected or progress.requests),
                 news=progress,
@@ -345,7 +333,7 @@ class Display:
 
     def trial_ends(self, trial: Trial, *, left_s: float | None) -> None:
         """Show the result of a trial and the time left for the others."""
-        self._end_bar()
+        self._end_task(_TRIAL)
         if self._overall is not None:
             of_run = int(trial.purpose is not Purpose.CEILING)
             self._progress.update(self._overall, advance=of_run, left_s=left_s)
@@ -369,12 +357,16 @@ class Display:
             self._once.add(key or line)
             tell(line)
 
+    def _show_task(self, name: str, description: str) -> None:
+        if name not in self._tasks:
+            self._tasks[name] = self._progress.add_task(name, total=None)
+        self._progress.update(self._tasks[name], description=description)
+
     def _end_task(self, name: str) -> None:
         if name in self._tasks:
             self._progress.remove_task(self._tasks.pop(name))
 
     def _end_block(self) -> None:
-        """Print the results of a finished block."""
         if self._block is None or not self._went_well:
             return
         left = f"; about {format_span(self._left_s)} left" if self._left_s else ""
@@ -389,11 +381,6 @@ class Display:
             return "the web's ceiling:"
         of = f" of {self._planned}" if self._planned else ""
         return f"trial {number + 1}{of}:"
-
-    def _end_bar(self) -> None:
-        if self._trial is not None:
-            self._progress.remove_task(self._trial)
-            self._trial = None
 
 
 def _tell_log(log: Path) -> None:
@@ -412,7 +399,6 @@ def _where(plan: TrialPlan) -> str:
 
 
 def _ending(trial: Trial, *, rate: bool) -> str:
-    """Describe the result of a trial in a few words."""
     summary = definition_of(trial.experiment).presentation.trial_result if trial.outcome is Outcome.OK else None
     if summary is not None and (words := summary(trial)):
         return without_controls(words)

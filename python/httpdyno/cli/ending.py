@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from httpdyno.cli.verb import spelled_name
+from httpdyno.cli.verb import UnknownVerb, spelled_name
 from httpdyno.errors import HttpdynoError, Interrupted, StorageFull
 from httpdyno.lab.interruption import interrupted_exit_code
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def run_command(command: click.Command, words: Sequence[str]) -> int:
-    """Run the command that words name; return its exit code.
+    """Run the command with these words; return its exit code.
 
-    0 done, 1 a check or threshold failed, 2 usage, 3 nothing, or too little, was measured, 4 a disk is full, 128 + N
-    signal N came.
+    0: done, 1: a check or threshold failed, 2: usage, 3: nothing or too little was measured, 4: a disk is full,
+    128 + N: ended by signal N.
     """
     try:
         with command.make_context("httpdyno", list(words)) as context:
@@ -48,7 +48,7 @@ def _print_system_error(error: OSError) -> int:
 
     if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EPIPE):
         raise error
-    # What was not written is not tried again at the end of the program.
+    # Python must not try to write the remaining output again when the program ends.
     silence()
     if error.errno == errno.EPIPE:
         return 1
@@ -71,9 +71,16 @@ def _print_usage_error(error: click.ClickException, words: Sequence[str]) -> int
         else:
             verbs = words[:2] if words[:1] in (["subjects"], ["runs"]) else words[:1]
             command = " ".join(["httpdyno", *(word for word in verbs if not word.startswith("-"))])
-        line = _error_text(error)
-        tell(f"{line}{' See' if line.endswith('?') else '; see'}: {command} -h")
+        near = _suggested(error)
+        tell(f"{_error_text(error)}; {f'did you mean {near}? See' if near else 'see'}: {command} -h")
     return error.exit_code
+
+
+def _suggested(error: click.ClickException) -> str:
+    """Return the known option or verb that is closest to an unknown one; empty without one."""
+    if isinstance(error, click.NoSuchOption):
+        return next(iter(error.possibilities or ()), "")
+    return error.near if isinstance(error, UnknownVerb) else ""
 
 
 def _error_text(error: click.ClickException) -> str:
@@ -83,8 +90,7 @@ def _error_text(error: click.ClickException) -> str:
     if isinstance(error, click.BadParameter) and error.param is not None:
         return f"{spelled_name(error.param, error.ctx)}: {error.message.rstrip('.')}"
     if isinstance(error, click.NoSuchOption):
-        near = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
-        return f"{error.option_name}: unknown option{near}"
+        return f"{error.option_name}: unknown option"
     if isinstance(error, click.BadOptionUsage):
         options = error.ctx.command.params if error.ctx else []
         is_flag = any(getattr(one, "is_flag", False) for one in options if error.option_name in one.opts)

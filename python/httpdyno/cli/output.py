@@ -1,4 +1,4 @@
-"""The results of a verb at its end: the table, the page, where the run is, failed builds."""
+"""The results that a verb prints when it ends: the table, the page, the folder of the run, failed builds."""
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
@@ -26,12 +26,7 @@ from httpdyno.subjects.catalogue import read_catalogue
 
 def write_report(run: Run) -> Path:
     """Write the page of a run into its folder; return its path."""
-    return write_page(report_of(run), run.folder / REPORT)
-
-
-def report_of(run: Run) -> Report:
-    """Return the report of a run."""
-    return build_report(run, definition_of(run.manifest.experiment))
+    return write_page(build_report(run, definition_of(run.manifest.experiment)), run.folder / REPORT)
 
 
 def write_page(report: Report, path: Path) -> Path:
@@ -44,22 +39,10 @@ def write_page(report: Report, path: Path) -> Path:
     return path
 
 
-def _absent_subjects(run: Run) -> dict[str, str]:
-    """Return the reason for each subject of a preset that does not exist here; empty when other subjects were named."""
-    published = preset_of(run.manifest)
-    measured = {subject.id for subject in run.manifest.subjects}
-    missing = [name for name in published.subjects if name not in measured] if published else []
-    catalogue = read_catalogue(()) if missing else None
-    if catalogue is None or any(name in catalogue.subjects for name in missing):
-        return {}
-    reasons = {name: error.line for name, error in catalogue.invalid.items()}
-    return {name: f"unavailable: {reasons.get(name, 'httpdyno has no such subject')}" for name in missing}
-
-
 def print_reserved(tables: Sequence[Table], reservations: Callable[[], Sequence[Note]], format_name: str) -> None:
     """Write tables to stdout with their reservations.
 
-    Those go to stderr in CSV, and for programs in a table without rows, since neither has a place for them.
+    Reservations go to stderr with CSV, and with machine-readable tables without rows: neither can contain them.
     """
     print_tables(tables, format_name)
     if format_name == "csv" or (read_by_programs(format_name) and not any(table.rows for table in tables)):
@@ -69,13 +52,21 @@ def print_reserved(tables: Sequence[Table], reservations: Callable[[], Sequence[
 
 def print_run(run: Run, format_name: str, columns: str | None = None, *, verbose: bool = False) -> None:
     """Write the tables of a run to stdout, with its reservations."""
-    tables = shown_tables(run, format_name, _absent_subjects(run), columns, verbose=verbose)
-    # Reading the trials again takes about a millisecond each: only where the tables lack the reservations.
+    published, absent = preset_of(run.manifest), dict[str, str]()
+    measured = {subject.id for subject in run.manifest.subjects}
+    missing = [name for name in published.subjects if name not in measured] if published else []
+    catalogue = read_catalogue(()) if missing else None
+    # Subjects that exist here are missing because the user has named others.
+    if catalogue is not None and not any(name in catalogue.subjects for name in missing):
+        reasons = {name: error.line for name, error in catalogue.invalid.items()}
+        absent = {name: f"unavailable: {reasons.get(name, 'httpdyno has no such subject')}" for name in missing}
+    tables = shown_tables(run, format_name, absent, columns, verbose=verbose)
+    # Reading a trial again takes about a millisecond, so trials are read only if the tables lack the reservations.
     print_reserved(tables, lambda: table_reservations(run.manifest, run.records()), format_name)
 
 
 def close_run(measured: Measured) -> None:
-    """Write the page of the run, print where both are on stderr, and set the exit code."""
+    """Write the page of the run, print the paths of run and page on stderr, and set the exit code."""
     if run := measured.run:
         tell(f"run: {run.folder}" if measured.whole else _partial(run.folder, measured.experiment))
         try:
@@ -100,4 +91,4 @@ def resume_hint_on_error(run: PendingRun) -> Iterator[None]:
 
 
 def _partial(folder: Path, verb: str) -> str:
-    return f"run: {folder} (partial); go on with: httpdyno {verb} --resume {shlex.quote(str(folder))}"
+    return f"run: {folder} (partial); continue with: httpdyno {verb} --resume {shlex.quote(str(folder))}"

@@ -33,7 +33,7 @@ _PATTERNS: Final = (
     re.compile(rf"(?i)((?:^|[?&]){_NAME}=)[^&#\s'\"]+"),
     re.compile(rf'(?i)("{_NAME}"\s*:\s*)"(?:[^"\\]|\\.)*"'),
 )
-"""The user of a URL, a header field, a parameter of a query or a form, a value in JSON."""
+"""Where secrets occur: the user of a URL, a header field, a parameter of a query or form, a value in JSON."""
 
 
 def without_credentials(text: str) -> str:
@@ -46,7 +46,7 @@ def without_credentials(text: str) -> str:
 def environment_options(context: Context) -> tuple[str, ...]:
     """Return the options that the environment sets, as typed words: ``("--limit", "500")``.
 
-    The recorded command of a run includes them: without them it would not repeat the run. ``FORMAT``, which only
+    The recorded command of a run includes them, so that it repeats the run. ``FORMAT``, which only
     sets the format of tables, is left out.
     """
     given = [
@@ -83,9 +83,9 @@ def make_place(
 
 
 def read_named_subjects(names: Sequence[str], subjects: Sequence[Path] | None) -> tuple[Catalogue, list[str]]:
-    """Return the catalogue with the folders among the names added, and the ids of all that are named.
+    """Return the catalogue, with the folders among the names, and the ids of all named subjects.
 
-    A name is a path when it has a slash, is ``.`` or ``..``, or when a folder of that name here holds a
+    A name is a path if it has a slash, is ``.`` or ``..``, or if a folder of that name here has a
     ``subject.toml`` and ``--subjects`` adds no subject of that name.
 
     Raises

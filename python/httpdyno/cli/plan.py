@@ -1,16 +1,14 @@
 """``httpdyno plan``: the machines that a load needs, for each client of a run."""
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 from httpdyno.cli.completion import offer_runs
 from httpdyno.cli.options import RUN_HELP, Format, RunsFolder, open_named_run
-from httpdyno.cli.terminal import print_table
-from httpdyno.cli.verb import Input, verb
+from httpdyno.cli.terminal import print_tables
+from httpdyno.cli.verb import verb
 from httpdyno.errors import InvalidValue
-
-_MEMORY_BYTES_A_CORE: Final = 4 * 2**30
-_LONGEST_NS: Final = 60 * 10**9
+from httpdyno.experiments.option_fields import Option
 
 
 @verb(
@@ -22,10 +20,10 @@ _LONGEST_NS: Final = 60 * 10**9
     ),
 )
 def plan(
-    rate: Annotated[str, Input("RATE", "Answers in a time: 1e9/week, 100M/day, 3000/min or 2000/s.")],
+    rate: Annotated[str, Option("RATE", "Answers in a time: 1e9/week, 100M/day, 3000/min or 2000/s.")],
     source: Annotated[
         str | None,
-        Input(
+        Option(
             "--from RUN",
             f"The run whose clients to plan for: {RUN_HELP}. Default: the latest bench run, else a run that ships"
             " with httpdyno.",
@@ -33,21 +31,23 @@ def plan(
         ),
     ] = None,
     size: Annotated[
-        str | None, Input("--bytes SIZE", "Mean answer on the wire, such as 256KB. Default: as the run measured it.")
+        str | None, Option("--bytes SIZE", "Mean answer on the wire, such as 256KB. Default: as the run measured it.")
     ] = None,
     rtt: Annotated[
         str | None,
-        Input(
+        Option(
             "--rtt TIME", "Distance to add: round trips of this time, more of them for a new connection. Default: none."
         ),
     ] = None,
-    peak: Annotated[float, Input("--peak FACTOR", "Plan for a multiple of the mean rate.", least=1.0, most=1000.0)] = 1,
-    cores: Annotated[int, Input("--cores N", "Cores of a machine.", least=1, most=100_000)] = 8,
-    memory: Annotated[str | None, Input("--memory SIZE", "Memory of a machine. Default: 4 GiB a core.")] = None,
-    bandwidth: Annotated[str, Input("--bandwidth RATE", "Bandwidth towards a machine, such as 1gbit.")] = "10gbit",
+    peak: Annotated[
+        float, Option("--peak FACTOR", "Plan for a multiple of the mean rate.", least=1.0, most=1000.0)
+    ] = 1,
+    cores: Annotated[int, Option("--cores N", "Cores of a machine.", least=1, most=100_000)] = 8,
+    memory: Annotated[str | None, Option("--memory SIZE", "Memory of a machine. Default: 4 GiB a core.")] = None,
+    bandwidth: Annotated[str, Option("--bandwidth RATE", "Bandwidth towards a machine, such as 1gbit.")] = "10gbit",
     addresses: Annotated[
         int | None,
-        Input(
+        Option(
             "--addresses N",
             "Server addresses that answer; each takes 64,511 ports of a machine. Default: ports do not run out.",
             least=1,
@@ -69,15 +69,13 @@ def plan(
     )
     machine = Machine(
         cores,
-        memory_bytes=cores * _MEMORY_BYTES_A_CORE if memory is None else _size(memory, "--memory", "32GiB"),
+        memory_bytes=cores * 4 * 2**30 if memory is None else _size(memory, "--memory", "32GiB"),
         bandwidth_bits_per_s=parse_rate_bits_per_s(bandwidth, name="--bandwidth"),
         addresses=addresses,
     )
     figures = default_source(runs, "bench") if source is None else source_of_run(open_named_run(source, runs))
-    print_table(
-        plan_table(figures, rate, load, machine, for_programs=read_by_programs(format), peak=peak),
-        format,
-    )
+    table = plan_table(figures, rate, load, machine, for_programs=read_by_programs(format), peak=peak)
+    print_tables([table], format)
 
 
 def _size(text: str, option: str, example: str) -> int:
@@ -94,6 +92,6 @@ def _time_ms(text: str) -> float:
 
     # Without a unit, `80` could mean seconds or milliseconds.
     time_ns = 0 if text == "0" else parse_duration_ns(text, bare_unit="none", name="--rtt")
-    if time_ns > _LONGEST_NS:
+    if time_ns > 60 * 10**9:
         raise InvalidValue(f"--rtt: {text[:60]!r} is longer than a minute; write it like 80ms")
     return time_ns / 1e6

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 from httpdyno.cli.completion import offer_runs
 from httpdyno.cli.options import RUN_HELP, Format, RunsFolder
-from httpdyno.cli.terminal import ignore_closed_pipe, print_table, tell
-from httpdyno.cli.verb import Input, verb
+from httpdyno.cli.terminal import ignore_closed_pipe, print_tables, tell
+from httpdyno.cli.verb import verb
 from httpdyno.errors import UnreadableRun, UsageError
+from httpdyno.experiments.option_fields import Option
 from httpdyno.standard_input import standard_input
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 MOST_SHOWN: Final = 10_000
 """Most rows of a table in text formats, which need all rows to align the columns."""
-_STANDARD_INPUT: Final = "-"
 
 
 @verb(
@@ -33,12 +33,12 @@ _STANDARD_INPUT: Final = "-"
 def query(
     sql: Annotated[
         str | None,
-        Input("SQL", "A query over the tables runs, trials, ceilings and samples; - reads it from standard input."),
+        Option("SQL", "A query over the tables runs, trials, ceilings and samples; - reads it from standard input."),
     ] = None,
     columns: Annotated[
-        bool, Input("--columns", "List the tables and their columns, with type, unit and meaning.")
+        bool, Option("--columns", "List the tables and their columns, with type, unit and meaning.")
     ] = False,
-    run: Annotated[list[str] | None, Input("--run RUN", f"Only this run: {RUN_HELP}.", offers=offer_runs)] = None,
+    run: Annotated[list[str] | None, Option("--run RUN", f"Only this run: {RUN_HELP}.", offers=offer_runs)] = None,
     runs: RunsFolder = Path("runs"),
     format: Format = "table",  # noqa: A002
 ) -> None:
@@ -59,12 +59,12 @@ def query(
             raise UsageError("--columns conflicts with a query; leave out one of the two")
         from httpdyno.runs.query_columns import columns_table
 
-        print_table(columns_table(_open_runs(run, runs)), format)
+        print_tables([columns_table(_open_runs(run, runs))], format)
         return
     opened = _open_runs(run, runs)
     answer = ask(opened, _text(sql), polars_types(figure_columns().values()), trial_figures())
     if not opened:
-        tell(f"{runs}: there are no runs in it; make one with: httpdyno bench")
+        tell(f"{runs}: no runs in this folder; make one with: httpdyno bench")
     with ignore_closed_pipe():
         for piece in stream(answer.columns, answer.batches, format) if format in STREAMED else _table(answer, format):
             sys.stdout.write(piece)
@@ -88,7 +88,7 @@ def _open_runs(names: list[str] | None, runs: Path) -> "dict[str, Run]":
 def _text(sql: str | None) -> str:
     if sql is None and standard_input().isatty():
         raise UsageError("query: missing; write it like: httpdyno query 'select subject, right_per_s from trials'")
-    if sql not in {None, _STANDARD_INPUT}:
+    if sql not in {None, "-"}:
         return str(sql)
     try:
         return standard_input().read()

@@ -2,17 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 from httpdyno.cli.completion import offer_formats
-from httpdyno.cli.options import LATEST, Columns, Format, RunName, RunsFolder, known_format, open_named_run
-from httpdyno.cli.terminal import ignore_closed_pipe, print_table, tell
-from httpdyno.cli.verb import Input, verb
+from httpdyno.cli.options import COLUMNS, LATEST, Format, RunName, RunsFolder, known_format, open_named_run
+from httpdyno.cli.terminal import ignore_closed_pipe, print_tables, tell
+from httpdyno.cli.verb import verb
+from httpdyno.experiments.option_fields import Option
 from httpdyno.storage import storage_errors
-
-if TYPE_CHECKING:
-    from httpdyno.model import Report
-
 
 _CHART_WIDTH: Final = 760
 """Width of a chart as a file, in pixels; a PNG has twice as many."""
@@ -30,32 +27,33 @@ def report(
     run: RunName = LATEST,
     format: Annotated[  # noqa: A002
         str | None,
-        Input(
+        Option(
             "--format FORMAT",
             "Print the table in this format and write no page. Default: table, and the page is written.",
             offers=offer_formats,
             check=known_format,
         ),
     ] = None,
-    columns: Columns = None,
+    columns: Annotated[str | None, COLUMNS] = None,
     html: Annotated[
-        Path | None, Input("--html FILE", "Write the page there. Default: report.html in the run's folder.")
+        Path | None, Option("--html FILE", "Write the page there. Default: report.html in the run's folder.")
     ] = None,
-    charts: Annotated[Path | None, Input("--charts DIR", "Write the charts there, as SVG and PNG.")] = None,
+    charts: Annotated[Path | None, Option("--charts DIR", "Write the charts there, as SVG and PNG.")] = None,
     schema: Annotated[
-        bool, Input("--schema", "Print the JSON Schema of --format json for this run, and nothing else.")
+        bool, Option("--schema", "Print the JSON Schema of --format json for this run, and nothing else.")
     ] = False,
-    verbose: Annotated[bool, Input("--verbose", "Print all notes, not only the five most serious.")] = False,
+    verbose: Annotated[bool, Option("--verbose", "Print all notes, not only the five most serious.")] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Print the table of a run and write its page: one HTML file that needs no network."""
-    from httpdyno.cli.output import print_run, report_of, write_page
+    from httpdyno.cli.output import print_run, write_page
     from httpdyno.experiments.registry import definition_of
-    from httpdyno.runs.showing import check_columns, shown_tables
+    from httpdyno.runs.showing import build_report, check_columns, shown_tables
     from httpdyno.store.folder import REPORT
 
     opened = open_named_run(run, runs)
-    check_columns(definition_of(opened.manifest.experiment), columns)
+    definition = definition_of(opened.manifest.experiment)
+    check_columns(definition, columns)
     if schema:
         from httpdyno.report.formats.json import experiment_schema
 
@@ -68,26 +66,24 @@ def report(
     wants_page = html is not None or (format is None and charts is None)
     if not wants_page and charts is None:
         return
-    page = report_of(opened)
+    page = build_report(opened, definition)
     if wants_page:
         tell(f"report: {write_page(page, html or opened.folder / REPORT)}")
     if charts is not None:
-        tell(f"charts: {_write_charts(page, charts)}")
+        from httpdyno.report.charts import png, svg
+        from httpdyno.report.charts.canvas import LIGHT, Canvas
 
-
-def _write_charts(page: "Report", folder: Path) -> Path:
-    from httpdyno.report.charts import png, svg
-    from httpdyno.report.charts.canvas import LIGHT, Canvas
-
-    drawn = {}
-    for chart in page.charts:
-        drawn[f"{chart.name}.svg"] = svg(chart, Canvas(_CHART_WIDTH, LIGHT)).encode()
-        drawn[f"{chart.name}.png"] = png(chart, Canvas(_CHART_WIDTH, LIGHT))
-    with storage_errors(f"{folder}: charts cannot be written", folder=folder, cure="name another folder: --charts DIR"):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in drawn.items():
-            (folder / name).write_bytes(content)
-    return folder
+        drawn = {}
+        for chart in page.charts:
+            drawn[f"{chart.name}.svg"] = svg(chart, Canvas(_CHART_WIDTH, LIGHT)).encode()
+            drawn[f"{chart.name}.png"] = png(chart, Canvas(_CHART_WIDTH, LIGHT))
+        with storage_errors(
+            f"{charts}: charts cannot be written", folder=charts, cure="name another folder: --charts DIR"
+        ):
+            charts.mkdir(parents=True, exist_ok=True)
+            for name, content in drawn.items():
+                (charts / name).write_bytes(content)
+        tell(f"charts: {charts}")
 
 
 @verb(
@@ -100,12 +96,12 @@ def _write_charts(page: "Report", folder: Path) -> Path:
 def judge(
     run: RunName = LATEST,
     format: Format = "table",  # noqa: A002
-    write: Annotated[bool, Input("--write", "Replace the run's records by the new ones.")] = False,
+    write: Annotated[bool, Option("--write", "Replace the run's records by the new ones.")] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Judge a stored run again by the rules of this version, and print what changes.
 
-    A run keeps the output of its trials (--artifacts), and the answers due. Nothing is measured. Without --write the
+    A run keeps the output of its trials (--artifacts) and the right answers; no new trial runs. Without --write the
     run does not change.
     """
     from httpdyno.lab.engine import Engine
@@ -117,11 +113,11 @@ def judge(
     judged = list(judge_again(opened, Engine(find_engine())))
     changes = changes_table(judged)
     if changes.rows or format in ("json", "csv"):
-        print_table(changes, format)
+        print_tables([changes], format)
     changed = len({row[0] for row in changes.rows})
     kept = len(opened.trials) + len(opened.ceilings)
     without = f"; {counted(kept - len(judged), 'trial')} of the run left no artifacts" if kept > len(judged) else ""
     if write and changes.rows:
         write_again(opened, judged)
-    written = "; the run has the new records" if write and changes.rows else ""
+    written = "; the run now has the new records" if write and changes.rows else ""
     tell(f"{counted(len(judged), 'trial')} judged again: {changed or 'none'} changed{without}{written}")

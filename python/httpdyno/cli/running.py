@@ -19,7 +19,8 @@ from httpdyno.cli.terminal import ask, messages, tell
 from httpdyno.cli.verb import is_given
 from httpdyno.errors import NothingMeasured, NotResumable, StorageFailed, UsageError
 from httpdyno.experiments.experiment import Beginning, Begun, Ended
-from httpdyno.experiments.options import Verb, option_fields, read_options
+from httpdyno.experiments.option_fields import option_fields, read_options
+from httpdyno.experiments.options import Verb
 from httpdyno.experiments.registry import definition_of
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.place import Place
@@ -65,11 +66,13 @@ def run_and_show(context: Context, verb: Verb) -> None:
     else:
         run_of = _resume_named(resumed, typed["out"], interruption, agreed=agreed, verb=verb.name)
     with interruption, run_of as run, resume_hint_on_error(run):
-        if _is_bare(context, verb) and (left_s := foreseen_s(run, interruption)) is not None:
-            # Before the builds.
+        named = {"names", "resume", *(one.option.parameter for one in option_fields(verb.options))}
+        bare = "quick" in named and not any(is_given(context, name) for name in named)
+        if bare and (left_s := foreseen_s(run, interruption)) is not None:
+            # Printed before the builds, which may take minutes.
             tell(
-                f"{verb.name}: {counted(run.plan.most, 'trial')} take about {format_span(left_s)}, after what must be"
-                f" built; for a first look: httpdyno {verb.name} --quick"
+                f"{verb.name}: {counted(run.plan.most, 'trial')} take about {format_span(left_s)}, after missing"
+                f" builds; for a first look: httpdyno {verb.name} --quick"
             )
         if typed["detach"]:
             _detach_run(run, verb.name, typed["format"])
@@ -98,12 +101,6 @@ def _reject_resume_conflicts(context: Context) -> None:
             raise UsageError(f"--resume: {option} cannot change when a run is resumed; leave it out")
 
 
-def _is_bare(context: Context, verb: Verb) -> bool:
-    """Return whether the verb has ``--quick`` and neither subjects nor any option of the experiment were given."""
-    named = {"names", "resume", *(one.option.parameter for one in option_fields(verb.options))}
-    return "quick" in named and not any(is_given(context, name) for name in named)
-
-
 @contextmanager
 def begin_agreed(
     begun: Begun, place: Place, interruption: Interruption, *, agreed: bool, runs_if_stopped: Path | None = None
@@ -125,18 +122,18 @@ def begin_agreed(
 def _resume_named(
     name: str, runs: Path, interruption: Interruption, *, agreed: bool, verb: str
 ) -> Iterator[PendingRun]:
-    """Resume the run of that name, with live traffic after the user has agreed; standard input may be its lock."""
+    """Resume the run of that name; ask the user before live traffic. Standard input may be the run's lock."""
     folder = find_run(name, runs)
     definition = definition_of(read_manifest(folder).experiment)
     if (experiment := definition.name) != verb:
         if definition.planning.restore is None:
             raise NotResumable(f"{folder} is a run of {experiment}, which cannot be continued; begin a new one")
         again = f"httpdyno {experiment} --resume {shlex.quote(str(folder))}"
-        raise UsageError(f"{folder} is a run of {experiment}; go on with: {again}")
+        raise UsageError(f"{folder} is a run of {experiment}; continue with: {again}")
     with interruption.at_once("the run was being reopened"):
         run = resume_run(folder, make_place(None, runs), inherited=0)
     with run.urls or nullcontext(), run:
-        # The parent process of a detached run has asked.
+        # In a detached run the parent process has asked the user.
         if run.live and run.manifest is not None and not (run.writer and run.writer.lock.inherited):
             assert run.urls is not None, "live traffic comes from a list"
             trials = run.manifest.trials_planned - len(run.trials)
@@ -147,10 +144,10 @@ def _resume_named(
 def _detach_run(run: PendingRun, verb: str, format_name: str) -> None:
     """Start a process that makes the run; print where its results will be, how to watch and how to stop it.
 
-    The process is ``--resume``, except that it inherits the lock as standard input: the run is never without a holder.
+    The process works like ``--resume``, but inherits the lock as standard input: so the run is locked all the time.
     """
     if run.writer is None:
-        raise UsageError("--detach: a run that is not kept has no place for its results; leave it out")
+        raise UsageError("--detach: a run that is not kept cannot show its results later; leave out --detach")
     folder, output = run.writer.folder, run.writer.folder / OUTPUT
     argv = [sys.executable, "-P", "-m", "httpdyno", verb, "--resume", str(folder.resolve()), "--format", format_name]
     with storing(folder):
@@ -166,7 +163,7 @@ def _detach_run(run: PendingRun, verb: str, format_name: str) -> None:
     finally:
         os.close(printed)
     run.hand_over(process)
-    # Results go to stdout: so far, that is their folder.
+    # Results go to stdout; the folder is all that exists so far.
     sys.stdout.write(f"{folder}\n")
     sys.stdout.flush()
     tell(f"in the background as process {process}; stop it with: kill {process}")

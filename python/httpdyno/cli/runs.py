@@ -7,9 +7,10 @@ from typing import Annotated
 from click import Context, pass_context
 
 from httpdyno.cli.options import Format, RunName, RunsFolder, open_named_run
-from httpdyno.cli.terminal import ask, print_table, tell
-from httpdyno.cli.verb import Input, VerbGroup, is_given, parameters_of, verb
+from httpdyno.cli.terminal import ask, print_tables, tell
+from httpdyno.cli.verb import VerbGroup, is_given, parameters_of, verb
 from httpdyno.errors import UsageError
+from httpdyno.experiments.option_fields import Option
 from httpdyno.lab.interruption import Interruption
 
 
@@ -23,11 +24,11 @@ def runs(context: Context, runs: RunsFolder = Path("runs"), format: Format = "ta
                 raise UsageError(f"--{name} is an option of {verb}, too: write it behind: httpdyno runs {verb}")
         return
     table, complaints = runs_table(runs)
-    print_table(table, format)
+    print_tables([table], format)
     for complaint in complaints:
         tell(f"left out: {complaint}")
     if not table.rows:
-        tell(f"{runs}: there are no runs in it; make one with: httpdyno bench")
+        tell(f"{runs}: no runs in this folder; make one with: httpdyno bench")
 
 
 @verb(
@@ -38,38 +39,39 @@ def runs(context: Context, runs: RunsFolder = Path("runs"), format: Format = "ta
     ),
 )
 def prune(
-    keep: Annotated[int | None, Input("--keep N", "Keep the newest N.", least=0)] = None,
-    older: Annotated[str | None, Input("--older TIME", "Remove runs started longer ago: 30d, 12h.")] = None,
-    size: Annotated[str | None, Input("--size SIZE", "Keep the newest runs that fit: 2GB, 500MiB.")] = None,
+    keep: Annotated[int | None, Option("--keep N", "Keep the newest N.", least=0)] = None,
+    older: Annotated[str | None, Option("--older TIME", "Remove runs started longer ago: 30d, 12h.")] = None,
+    size: Annotated[str | None, Option("--size SIZE", "Keep the newest runs that fit: 2GB, 500MiB.")] = None,
     artifacts: Annotated[
-        bool, Input("--artifacts", "Remove only the artifacts of their trials; keep the runs and their results.")
+        bool, Option("--artifacts", "Remove only the artifacts of their trials; keep the runs and their results.")
     ] = False,
-    yes: Annotated[bool, Input("--yes", "Remove without asking.")] = False,
+    yes: Annotated[bool, Option("--yes", "Remove without asking.")] = False,
     dry_run: Annotated[
-        bool, Input("--dry-run", "Print the runs that would be removed, without removing them.")
+        bool, Option("--dry-run", "Print the runs that would be removed, without removing them.")
     ] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Remove the runs that are beyond a limit, after printing them and asking.
 
-    Pinned and running runs stay and do not count. Several limits hold together.
+    Pinned and running runs stay and do not count. A run must be within all limits to stay.
     """
     from httpdyno.model import counted, format_size, parse_duration_ns, parse_size_bytes
-    from httpdyno.runs.stored_runs import Limits, beyond, pruning_table, remove, stored_runs
+    from httpdyno.runs.stored_runs import beyond, pruning_table, remove, stored_runs
     from httpdyno.store.folder import ARTIFACTS
 
     if keep is None and older is None and size is None:
         raise UsageError("runs prune requires a limit: --keep 20, --older 30d or --size 2GB")
-    limits = Limits(
-        keep,
-        None if older is None else timedelta(microseconds=parse_duration_ns(older, name="--older") / 1000),
-        None if size is None else parse_size_bytes(size, name="--size"),
+    gone = beyond(
+        stored_runs(runs, only=ARTIFACTS if artifacts else None),
+        now=datetime.now(UTC),
+        keep=keep,
+        older=None if older is None else timedelta(microseconds=parse_duration_ns(older, name="--older") / 1000),
+        size_bytes=None if size is None else parse_size_bytes(size, name="--size"),
     )
-    gone = beyond(stored_runs(runs, only=ARTIFACTS if artifacts else None), limits, now=datetime.now(UTC))
     if not gone:
         tell(f"{runs}: no run is beyond a limit")
         return
-    print_table(pruning_table(gone), "table")
+    print_tables([pruning_table(gone)], "table")
     if dry_run:
         return
     what = f"{'the artifacts of ' if artifacts else ''}{counted(len(gone), 'run')}"
@@ -95,7 +97,7 @@ def prune(
 )
 def pin(
     run: RunName,
-    remove: Annotated[bool, Input("--remove", "Remove the pin.")] = False,
+    remove: Annotated[bool, Option("--remove", "Remove the pin.")] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Exempt a run from pruning."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def results() -> "Console":
-    """Return the console on stdout: colour only when it is a terminal, nothing folded or highlighted."""
+    """Return the console on stdout: colour only on a terminal, no folded lines, no highlights."""
     from rich.console import Console
 
     class Results(Console):
@@ -49,7 +49,7 @@ def ignore_closed_pipe() -> Iterator[None]:
 
 def silence() -> None:
     """Discard all further output to stdout."""
-    # Not closed: Python flushes stdout once more at its end, which must not fail again.
+    # stdout stays open: Python flushes it once more when it ends, which must not fail.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
@@ -72,13 +72,8 @@ def print_marked(mark: str, text: str, colour: str | None = None) -> None:
     console.out(without_controls(text))
 
 
-def print_table(table: "Table", format_name: str) -> None:
-    """Write a table to stdout."""
-    print_tables([table], format_name)
-
-
 def print_tables(tables: Iterable["Table"], format_name: str, *, first_line: str = "") -> None:
-    """Write tables to stdout, an empty line between them, and before them a first line if there is one."""
+    """Write ``first_line``, if any, and tables to stdout, with an empty line between tables."""
     from httpdyno.report.formats import Surface, render
 
     surface = Surface.of(sys.stdout)
@@ -94,9 +89,9 @@ def ask(
     *,
     agreed: bool,
     asks: str = "--web live asks before it starts",
-    declined: str = "not begun: nothing was sent",
+    declined: str = "not started: nothing was sent",
 ) -> None:
-    """Print what will be done and ask for consent; without a terminal it must be given already."""
+    """Print what will be done and ask for consent; without a terminal, ``--yes`` must have given it."""
     if not agreed and not (sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()):
         raise UsageError(f"{asks}, and there is no terminal to ask at; give --yes to agree")
     for line in lines:

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from httpdyno.cli.completion import offering_kinds
-from httpdyno.cli.experiment_verb import GROUPS, option_parameters, run_parameters
+from httpdyno.cli.options import GROUPS, RunOptions
 from httpdyno.cli.terminal import messages, results, tell
-from httpdyno.cli.verb import REQUIRED, Input, VerbCommand, make_parameter
+from httpdyno.cli.verb import REQUIRED, VerbCommand, make_parameter, option_parameters
 from httpdyno.experiments.crawl.options import NAME, BenchOptions, CrawlOptions
-from httpdyno.experiments.options import read_options
+from httpdyno.experiments.option_fields import Option, read_options
 from httpdyno.lab.interruption import Interruption
 from httpdyno.model import SubjectKind
 
@@ -21,7 +21,8 @@ def _try(**typed: Any) -> None:  # noqa: ANN401
     from httpdyno.experiments.crawl.plan import begin_crawl
     from httpdyno.experiments.experiment import Beginning
     from httpdyno.experiments.registry import definition_of
-    from httpdyno.report.sections.reservation import memory_reservations
+    from httpdyno.judge.notes import unlimited_notes
+    from httpdyno.model import Note
     from httpdyno.runs.run import measure
     from httpdyno.runs.showing import check_columns, reserved, tables_of
 
@@ -43,7 +44,7 @@ def _try(**typed: Any) -> None:  # noqa: ANN401
         measured = measure(run, display, interruption)
         if lines:
             lines.finish()
-    notes = memory_reservations(measured.trials)
+    notes = tuple(map(Note, unlimited_notes(measured.trials)))
     if format_name == "plain":
         for note in notes:
             tell(note.text)
@@ -53,7 +54,7 @@ def _try(**typed: Any) -> None:  # noqa: ANN401
     close_run(measured)
 
 
-_NAME: Final = Input(
+_NAME: Final = Option(
     "SUBJECT",
     "A client: its name, such as go-net-http, or the path of its folder.",
     offers=offering_kinds([SubjectKind.CLIENT]),
@@ -64,7 +65,7 @@ try_subject = VerbCommand(
     [
         make_parameter("names", str, _NAME, REQUIRED),
         *option_parameters(CrawlOptions),
-        *run_parameters("cpus", "format", "columns", "subjects"),
+        *option_parameters(RunOptions, "cpus", "format", "columns", "subjects"),
     ],
     """Run one client and print a line for each URL as it completes, then the figures.
 

@@ -2,7 +2,6 @@
 
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from inspect import Parameter as FunctionParameter
 from inspect import signature
 from math import inf
@@ -15,59 +14,20 @@ from click.core import augment_usage_errors
 
 from httpdyno.cli.completion import offering_kinds
 from httpdyno.errors import HttpdynoError
+from httpdyno.experiments.option_fields import Option, option_fields
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from httpdyno.experiments.options import Option
-
 Example = tuple[str, str]
 """A line to type, and its purpose."""
-Offers = Callable[[click.Context], Iterable[str]] | Sequence[str]
-"""The words that the shell offers for a parameter, or the kind of the offered subjects."""
 
 _APART: Final = 3
-"""Spaces between the longest line and its meaning."""
-_WIDTH: Final = 80
-"""Columns of the narrowest terminal: a longer example has its purpose on the next line."""
+"""Spaces between the longest example and its purpose."""
 _LONGEST: Final = 60
 """Characters of a wrong value that an error repeats."""
 REQUIRED: Final = FunctionParameter.empty
 """The default of a parameter that must be given."""
-_TERM_WIDTH: Final = 30
-"""Columns of an option in help; after a longer one its meaning begins on the next line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Input:
-    """Mark of a parameter that is an option or an argument: ``Annotated[int, Input("--limit N", ...)]``."""
-
-    usage: str
-    """The spellings of an option, and the word for its value: ``--runs, --out DIR``; of an argument the word alone."""
-    help: str
-    environment: str | None = None
-    """The variable of the environment that sets the option."""
-    least: float | None = None
-    most: float | None = None
-    shown_default: str | None = None
-    """The default in help, when it is not a value."""
-    offers: Offers = ()
-    check: Callable[[click.Context, click.Parameter, Any], Any] | None = None
-    """Checks the value, and returns it."""
-    group: str = ""
-    """The heading in help."""
-    hidden: bool = False
-    """Whether help and the shell leave it out: an earlier name of another option."""
-
-    @property
-    def flag(self) -> str:
-        """The spellings of an option; empty of an argument."""
-        return " ".join(word for word in self.usage.split() if word.startswith("-"))
-
-    @property
-    def metavar(self) -> str | None:
-        """The word for the value."""
-        return self.usage.removeprefix(self.flag).strip() or None
 
 
 class VerbOption(click.Option):
@@ -94,8 +54,6 @@ class VerbArgument(click.Argument):
 
 
 class _Number(click.ParamType):  # type: ignore[type-arg]  # generic since Click 8.5
-    """A number within bounds."""
-
     name = "number"
 
     def __init__(self, kind: type[int] | type[float], least: float | None, most: float | None) -> None:
@@ -113,24 +71,23 @@ class _Number(click.ParamType):  # type: ignore[type-arg]  # generic since Click
         return self.fail(f"{str(value)[:_LONGEST]!r} is not {kind}{bounds}", param, ctx)
 
 
-def make_parameter(
-    name: str,
-    typed: Any,  # noqa: ANN401
-    mark: "Input | Option",
-    default: object,
-    group: str = "",
-) -> VerbOption | VerbArgument:
+def make_parameter(name: str, typed: Any, mark: Option, default: object) -> VerbOption | VerbArgument:  # noqa: ANN401
     """Return the option or argument of a marked parameter; without a default it is required."""
     kind = next(one for one in (get_args(typed) if isinstance(typed, UnionType) else (typed,)) if one is not NoneType)
     several = get_origin(kind) is list
     kind = get_args(kind)[0] if several else kind
+    offers = offering_kinds([mark.offers]) if isinstance(mark.offers, str) else mark.offers
+
+    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list["CompletionItem"]:
+        return offered_items(offers(context) if callable(offers) else offers, incomplete)
+
     how: dict[str, Any] = {
         "type": kind,
         "metavar": mark.metavar,
         "help": mark.help,
         "envvar": mark.environment,
-        "callback": getattr(mark, "check", None),
-        "shell_complete": _completion(mark.offers),
+        "callback": mark.check,
+        "shell_complete": complete,
     }
     if kind in (int, float):
         how["type"] = _Number(kind, mark.least, mark.most)
@@ -140,18 +97,8 @@ def make_parameter(
     if not mark.flag:
         return VerbArgument([name], **how | {"nargs": -1 if several else 1})
     how |= {"is_flag": True} if kind is bool else {"multiple": several}
-    how["hidden"] = getattr(mark, "hidden", False)
-    return VerbOption(
-        [*mark.flag.split(", "), name], group=group or mark.group, shown_default=mark.shown_default, **how
-    )
-
-
-def _completion(offers: Offers) -> Callable[[click.Context, click.Parameter, str], list["CompletionItem"]]:
-    def complete(context: click.Context, _: click.Parameter, incomplete: str) -> list["CompletionItem"]:
-        words = offering_kinds([offers]) if isinstance(offers, str) else offers
-        return offered_items(words(context) if callable(words) else words, incomplete)
-
-    return complete
+    how |= {"hidden": mark.hidden, "group": mark.group, "shown_default": mark.shown_default}
+    return VerbOption([*mark.flag.split(", "), name], **how)
 
 
 def offered_items(words: Iterable[str], incomplete: str) -> list["CompletionItem"]:
@@ -163,13 +110,16 @@ def offered_items(words: Iterable[str], incomplete: str) -> list["CompletionItem
 
 
 def parameters_of(function: Callable[..., object]) -> list[click.Parameter]:
-    """Return the options and arguments of a function whose parameters are marked with ``Input``."""
-    parameters: list[click.Parameter] = []
-    for one in signature(function).parameters.values():
-        if one.name != "context":
-            typed, mark = get_args(one.annotation)[:2]
-            parameters.append(make_parameter(one.name, typed, mark, one.default))
-    return parameters
+    """Return the options and arguments of a function whose parameters are marked with ``Option``."""
+    marked = [one for one in signature(function).parameters.values() if one.name != "context"]
+    typed_and_mark = ((one, *get_args(one.annotation)[:2]) for one in marked)
+    return [make_parameter(one.name, typed, mark, one.default) for one, typed, mark in typed_and_mark]
+
+
+def option_parameters(options: type[Any], *names: str) -> list[click.Parameter]:
+    """Return the options of a dataclass as parameters; with ``names`` those of these fields."""
+    chosen = [one for one in option_fields(options) if not names or one.name in names]
+    return [make_parameter(one.option.parameter, one.typed, one.option, one.default) for one in chosen]
 
 
 class VerbCommand(click.Command):
@@ -196,12 +146,12 @@ class VerbCommand(click.Command):
         """Headings of options, in this order; an option without a heading stands below the last."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options and arguments; raise ``click.UsageError`` for arguments that are left."""
+        """Read the options and arguments; raise ``click.UsageError`` for unexpected arguments."""
         takes_more, ctx.allow_extra_args = ctx.allow_extra_args, True
         with augment_usage_errors(ctx):
             rest = super().parse_args(ctx, args)
         if rest and not takes_more and not ctx.resilient_parsing:
-            raise click.UsageError(f"{' '.join(rest)}: more than it takes", ctx)
+            raise click.UsageError(f"{' '.join(rest)}: unexpected argument", ctx)
         return rest
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401
@@ -210,11 +160,8 @@ class VerbCommand(click.Command):
             return super().invoke(ctx)
         except HttpdynoError as error:
             for param in self.params:
-                option = param.opts[0]
-                if is_given(ctx, param.name or "", "ENVIRONMENT") and error.line.startswith(
-                    (f"{option}:", f"{option} ")
-                ):
-                    error.args = (spelled_name(param, ctx) + error.line.removeprefix(option),)
+                if error.option in param.opts and is_given(ctx, param.name or "", "ENVIRONMENT"):
+                    error.option = spelled_name(param, ctx)
             raise
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -236,14 +183,23 @@ class VerbCommand(click.Command):
         for param in (one for one in self.get_params(ctx) if not getattr(one, "hidden", False)):
             title, term = "Arguments", str(param.metavar)
             if isinstance(param, click.Option):
-                title = getattr(param, "group", "") or (self.groups[-1] if self.groups else "Options")
+                title = getattr(param, "group", self.groups[-1]) if self.groups else "Options"
                 term = option_spellings(param)
             found.setdefault(title, []).append((term, _meaning(param)))
         return {title: rows for title, rows in found.items() if rows}
 
 
+class UnknownVerb(click.UsageError):
+    """A verb does not exist; ``near`` is the closest one, in quotes, or empty."""
+
+    def __init__(self, message: str, ctx: click.Context, near: str) -> None:
+        """Take the message and the suggestion."""
+        super().__init__(message, ctx)
+        self.near = near
+
+
 class VerbGroup(VerbCommand, click.Group):
-    """Several verbs below one: without a function of its own it prints its help."""
+    """Several verbs below one name, which prints its help if it has no function itself."""
 
     def __init__(
         self,
@@ -284,8 +240,8 @@ class VerbGroup(VerbCommand, click.Group):
         if name not in known and not ctx.resilient_parsing:
             from difflib import get_close_matches  # heavy: imported only for errors
 
-            near = "".join(f"; did you mean {other!r}?" for other in get_close_matches(name, known)[:1])
-            raise click.UsageError(f"{name!r}: there is no such verb{near}", ctx)
+            near = "".join(map(repr, get_close_matches(name, known)[:1]))
+            raise UnknownVerb(f"{name!r}: there is no such verb", ctx, near)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
@@ -335,15 +291,16 @@ def examples_text(examples: Sequence[Example], title: str = "Examples") -> str:
     if not examples:
         return ""
     width = max(len(line) for line, _ in examples)
-    fits = all(2 + width + _APART + len(meaning) <= _WIDTH for _, meaning in examples)
+    # A narrow terminal has 80 columns: in longer examples the purpose is on the next line.
+    fits = all(2 + width + _APART + len(meaning) <= 80 for _, meaning in examples)
     between = " " * _APART if fits else "\n      "
     lines = (f"  {line:{width if fits else 0}}{between}{meaning}" for line, meaning in examples)
     return "\n".join([title, *lines, ""])
 
 
 def _table(rows: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
-    """Return the lines of two columns."""
-    column = min(max(len(term) for term, _ in rows), _TERM_WIDTH) + 2
+    # After a term of more than 30 columns the meaning begins on the next line.
+    column = min(max(len(term) for term, _ in rows), 30) + 2
     for term, meaning in rows:
         first, *more = _wrap(meaning, width - column - 2) or [""]
         if len(term) + 2 > column:

@@ -1,1 +1,1 @@
-"""Experiments: what is asked of subjects, in which conditions, and the table that answers it."""
+"""Experiments: the questions, the conditions of their trials, and the tables of their results."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.experiment import Tell
-from httpdyno.experiments.options import WEBS
+from httpdyno.experiments.options import WEBS, CallOptions
 from httpdyno.lab.engine import Engine, Reached
 from httpdyno.model import LIVE, Subject
 
@@ -21,8 +21,9 @@ def negotiate_web(
 ) -> Reached:
     """Identify another machine's origin, print it, and return it with the web and the seed of the run.
 
-    Without ``web``, the origin's is used; without ``seed`` the origin's, or the default of a named web. ``fixed``: no
-    other web is possible. An origin with another web or seed is refused, and so is an emulated ``link`` to it.
+    Without ``web``, the origin's web is used; without ``seed``, the origin's seed, or the default of a named web. If
+    ``fixed``, the experiment requires this web. An origin with another web or seed is refused, and so is an emulated
+    ``link`` to it.
     """
     if link != "direct":
         raise UsageError("--link conflicts with --against, which uses a real network; leave one out")
@@ -31,8 +32,10 @@ def negotiate_web(
     try:
         there = engine.reach(against)
     except InvalidValue as refused:
-        # The engine reports a given file by another name.
-        raise InvalidValue(f"--against: {refused.line.removeprefix('URL: ')}") from refused
+        # The engine calls it URL.
+        raise InvalidValue(
+            refused.message if refused.option == "URL" else refused.line, option="--against"
+        ) from refused
     tell(f"{there.url} serves {there.web}, seed {there.seed}; round trip {there.rtt_min_ns / 1e6:.3f} ms")
     if web is None and there.web not in WEBS:
         raise UsageError(f"{there.url} serves {there.web}, which is unknown here; give its file with --web")
@@ -50,27 +53,20 @@ def negotiate_web(
 
 
 def server_settings(
-    engine: Engine,
-    tell: Tell,
-    *,
-    against: str | None,
-    link: str,
-    peer: Subject | None,
-    web: str | None,
-    seed: int | None,
-    default: str,
-    fixed: bool = False,
+    options: CallOptions, engine: Engine, tell: Tell, *, peer: Subject | None, default: str, fixed: bool = False
 ) -> dict[str, str | int | None]:
     """Return the settings of the server: another machine's origin, a peer, or the engine's origin of a web.
 
-    ``web`` and ``default`` are the requested and the default web; ``fixed``: no other one is possible.
+    ``default`` is the default web; ``fixed``: no other one is possible.
     """
+    against, seed = options.against, options.seed
+    web = default if fixed else options.web
     if against is not None:
         if peer is not None:
             raise UsageError(
                 f"--peer {peer.id} conflicts with --against, which uses the other machine's origin; leave one out"
             )
-        there = negotiate_web(against, engine, tell, web=web, seed=seed, fixed=fixed, link=link)
+        there = negotiate_web(against, engine, tell, web=web, seed=seed, fixed=fixed, link=options.link)
         against, web, seed = there.url, there.web, there.seed
     found = engine.web(web or default, seed=seed)
     return {

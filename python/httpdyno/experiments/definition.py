@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from httpdyno.errors import UsageError
 from httpdyno.experiments.experiment import Beginning, Begun, Ended, Experiment, Setting
 from httpdyno.judge import Word, answers_right, find_metric, pass_table, trial_table
-from httpdyno.judge.validity import RULES, Rule
+from httpdyno.judge.validity import RULES, Evidence, Rule, rules_for
 from httpdyno.lab.client_trial import CRAWL
 from httpdyno.lab.executor import TrialKind
 from httpdyno.model import (
@@ -31,7 +31,7 @@ Settings = Mapping[str, Setting]
 
 
 def has_lines(trial: Trial) -> bool:
-    """Return whether the client of a trial printed lines and ended well; failed trials have no figures."""
+    """Return whether the client of a trial printed lines and ended normally; failed trials have no figures."""
     return trial.outcome is Outcome.OK and trial.summary is not None and trial.summary.urls > 0
 
 
@@ -57,14 +57,14 @@ class Planning:
     """Start, resumption and end of a run."""
 
     begin: Callable[[Beginning, Sequence[str], Any], Begun] | None = None
-    """Begin a run of the named subjects with the parsed options; None: the engine has the verb, and makes the run."""
+    """Begin a run of the named subjects with the parsed options; None: the engine runs this verb itself."""
     restore: Callable[[Settings, Sequence[WebIdentity], Path | None], Experiment] | None = None
-    """Rebuild an experiment from its settings, webs and list; None: its runs are not continued."""
+    """Rebuild an experiment from its settings, webs and list; None: its runs cannot be resumed."""
     end: Callable[[Ended], bool] = lambda _: True
     """Finish a run after its display; return whether it succeeded."""
 
     amount: ClassVar[str | None] = None
-    """The setting with the amount of work of a trial; None: there is none."""
+    """The setting with the amount of work of a trial; None: there is no such setting."""
 
     def start_ns(self, trial: Trial) -> int | None:
         """Return the part of a trial's duration that does not depend on its amount."""
@@ -76,12 +76,16 @@ class Planning:
         return (f"{experiment.name} sends {trials} trials of {urls.count} URLs to the real internet",)
 
 
+WITHOUT_PACE: Final = rules_for(Evidence.ANSWERS, Evidence.ORIGIN, Evidence.LINK, Evidence.FREE_LINK, Evidence.MACHINE)
+"""Rules of validity for calls one after another: no schedule and no list sets their pace."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judging:
     """Execution and judging of trials."""
 
     rules: tuple[Rule, ...] = RULES
-    """Rules of validity, in the order of their weight: the one source for judging and for pages."""
+    """Rules of validity, in the order of their weight: the only source for judging and for pages."""
     figures: tuple[type[FigureRecord], ...] = (LinesSummary,)
     """Records of the conditions and results of a trial."""
     trials: Mapping[SubjectKind, TrialKind] = field(default_factory=lambda: {SubjectKind.CLIENT: CRAWL})
@@ -92,18 +96,18 @@ class Judging:
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """The tables and pages that show a run. An experiment that needs more has a subclass.
+    """The tables and pages that show a run. An experiment with further needs has a subclass.
 
     Raises
     ------
     UnknownName
-        If it ranks by a metric that it does not have.
+        If it ranks by a metric that is not among its metrics.
     """
 
     metrics: tuple[Metric, ...]
-    """The figures of its table, in order."""
+    """The metrics of its table, in order."""
     identity: tuple[Column, ...] = (Column("subject"),)
-    """The columns before the figures; each is named like the field of a trial that it shows."""
+    """The columns before the metrics; each has the name of the field of a trial that it shows."""
     ranked_by: str | None = None
     """Name of the metric that ranks subjects; None: subjects pass or fail."""
     compared_by: tuple[str, ...] = ()
@@ -113,7 +117,7 @@ class Presentation:
     views: Callable[[Sequence[Trial], Settings], tuple[Table, ...]] | None = None
     """Build the tables for people from trials and the settings of their run; None: the table for programs."""
     report: Callable[[Run, "Definition"], Report] | None = None
-    """Build the report of a run; None: the usual one, whose rows and colours are subjects."""
+    """Build the report of a run; None: the default report, whose rows and colours are subjects."""
     preset_views: Callable[[PresetRun], tuple[Table, ...]] | None = None
     """Build the tables for people of a preset's run; None: the comparison with the publication."""
     trial_result: Callable[[Trial], str | None] | None = None
@@ -144,7 +148,7 @@ class Presentation:
     def ranking_metric(self) -> Metric:
         """The ranking metric; raise ``UsageError`` if subjects pass or fail."""
         if self.ranked_by is None:
-            raise UsageError("this experiment has no ranking metric, its subjects pass or fail; name a metric")
+            raise UsageError("this experiment has no ranking metric, because its subjects pass or fail; name a metric")
         return find_metric(self.metrics, self.ranked_by)
 
     @property
@@ -167,16 +171,16 @@ class Presentation:
         )
 
     def passes(self, trial: Trial) -> bool | None:
-        """Return whether a trial passed, without a ranking metric; None: the trial does not tell.
+        """Return whether a trial passed, in an experiment without a ranking metric; None: the trial does not decide it.
 
-        Unless a subclass says otherwise, a subject passes when it ends well and every answer is right.
+        Unless a subclass says otherwise, a subject passes if it ends normally and every answer is right.
         """
         return answers_right(trial)
 
     def answer(self, trials: Sequence[Trial], names: Mapping[str, str]) -> Sequence[str]:
-        """Return the lines of the headline for the trials of one condition; none: the usual headline.
+        """Return the lines of the headline for the trials of one condition; empty: the default headline.
 
-        ``names`` are those of subjects.
+        ``names`` are the names of subjects.
         """
         del trials, names
         return ()
@@ -195,7 +199,7 @@ class Presentation:
         return (side_by_side if for_programs else stacked)(self.table(trials), published, here)
 
     def preset_rows(self, of: PresetRun, format_name: str) -> tuple[Table, ...]:
-        """Build the tables for programs of a preset's run: each row has its published figures."""
+        """Build the tables for programs of a preset's run: each row includes the published figures."""
         del format_name
         return (of.comparison,)
 

@@ -17,7 +17,7 @@ Setting = str | int | float | bool | None
 
 
 class Experiment(Protocol):
-    """Conditions of an experiment and the trials that they need.
+    """Conditions of an experiment, and the trials of each.
 
     Judging and presentation are part of its definition.
     """
@@ -28,7 +28,7 @@ class Experiment(Protocol):
 
     @property
     def seed(self) -> int:
-        """Decides the order of trials."""
+        """Seed of the order of trials."""
 
     def conditions(self) -> Sequence[Condition]:
         """Return the points of its grid; for a search, the point that it searches."""
@@ -67,7 +67,7 @@ class Begun(NamedTuple):
     experiment: Experiment
     subjects: Sequence[Subject]
     urls: UrlFile | None = None
-    """The list of all subjects, to be closed at the end; None: each condition has its own."""
+    """The list of all subjects, to be closed at the end; None: each condition has its own list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,5 +80,5 @@ class Ended:
     trials: Sequence[Trial]
     run: Run
     whole: bool
-    """Whether all trials exist."""
+    """Whether the run has all of its trials."""
     tell: Tell

@@ -1,4 +1,4 @@
-"""The trials of a run in their order: random blocks, repeats of disturbed trials, and searches that choose them."""
+"""The order of the trials of a run: random blocks, repeats of disturbed trials, and searches."""
 
 import hashlib
 from collections import Counter
@@ -13,7 +13,7 @@ from httpdyno.model import Condition, Outcome, Subject, Trial, TrialPlan
 from httpdyno.stats import FEWEST_BLOCKS
 
 _MANY: Final = 5
-"""More pairs to distinguish need more trials: Holm's correction grows with their number."""
+"""Subjects from which more blocks are the default: more pairs need more trials, because of Holm's correction."""
 
 
 def usual_repeat(subjects: int, *, quick: bool = False) -> int:
@@ -29,11 +29,11 @@ def schedule(
     seed: int,
     able_to: Callable[[Subject, Condition], bool] = lambda *_: True,
 ) -> tuple[TrialPlan, ...]:
-    """Interleave the trials of all subjects. Subjects skip the conditions that they are not ``able_to`` run under.
+    """Interleave the trials of all subjects. Subjects skip the conditions that they are not ``able_to`` run.
 
-    Drift of the machine (heat, neighbours) affects all subjects alike, and the trials of a block run within minutes.
-    Trials are numbered from 0 in the order in which they run. ``seed`` decides the order within each block, the same on
-    every machine.
+    Drift of the machine (heat, neighbours) then affects all subjects alike, because the trials of a block run within
+    minutes. Trials are numbered from 0 in the order in which they run. ``seed`` decides the order within each block,
+    which is the same on every machine.
     """
     if repeat < 1:
         raise InvalidValue(f"repeat must be 1 or more, not {repeat}")
@@ -47,8 +47,8 @@ def schedule(
 
 
 def shuffled(subjects: Iterable[Subject], block: int, seed: int) -> list[Subject]:
-    """Return the order in which subjects run within a block: the same on every machine, whatever order they come in."""
-    # Sorted by a hash instead of drawn from `random`, whose sequence is not promised from one Python to the next.
+    """Return the order of subjects within a block: the same on every machine, for any order of ``subjects``."""
+    # Sorted by a hash, because the sequence of `random` may differ between versions of Python.
     return sorted(subjects, key=lambda subject: hashlib.sha256(f"{seed}/{block}/{subject.id}".encode()).digest())
 
 
@@ -56,9 +56,9 @@ ExpectedTime = Callable[[TrialPlan], float | None]
 """Estimate the seconds of a trial; None: unknown."""
 
 _REPEATS: Final = 2
-"""How often a disturbed trial is repeated at once: a disturbance that outlasts three trials may outlast a fourth."""
+"""Number of immediate repeats of a disturbed trial: a disturbance that outlasts three trials may outlast a fourth."""
 _LASTING: Final = 6
-"""Disturbed trials in a row that show a lasting disturbance: two subjects, each repeated twice in vain."""
+"""Consecutive disturbed trials that show a lasting disturbance: two subjects, each repeated twice in vain."""
 
 
 class Plan(Protocol):
@@ -66,11 +66,11 @@ class Plan(Protocol):
 
     @property
     def most(self) -> int:
-        """Most trials of the plan."""
+        """Largest number of trials."""
 
     @property
     def open(self) -> bool:
-        """Whether there may be fewer."""
+        """Whether the plan may end with fewer trials."""
         return False
 
     @property
@@ -82,14 +82,14 @@ class Plan(Protocol):
         """Return the trial after the existing ones; None if all exist."""
 
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
-        """Return the remaining trials; for a search, the most there can be, with its first condition."""
+        """Return the remaining trials; for a search, the largest possible number, with its first condition."""
 
     def left_s(self, seen: Sequence[Trial], expected_s: ExpectedTime) -> float | None:
         """Return the seconds of the remaining trials; None if one is unknown."""
         return total_s(self.left(seen), expected_s)
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
-        """Return the first finished trial that the plan would not make after those before it; None if all fit."""
+        """Return the first finished trial that the plan would not make after those before it; None if there is none."""
         ordered = sorted(finished, key=lambda trial: trial.trial)
         for number, trial in enumerate(ordered):
             planned = self.next(ordered[:number])
@@ -120,38 +120,21 @@ class ListedPlan(Plan):
         return [plan for plan in self.trials if plan.number not in there]
 
     def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
-        """Return the first trial that the list does not have, or has in another place; None if all fit."""
+        """Return the first trial that the list does not have, or has in another place; None if there is none."""
         planned = {plan.number: plan for plan in self.trials}
         return next((one for one in finished if not _is_planned(one, planned.get(one.trial))), None)
 
 
-def listed_blocks(
-    subjects: Sequence[Subject],
-    conditions: Sequence[Condition],
-    *,
-    repeat: int | None,
-    quick: bool,
-    seed: int,
-    able_to: Callable[[Subject, Condition], bool] = lambda *_: True,
-) -> ListedPlan:
-    """Return the blocks of an experiment with fixed conditions: ``repeat`` of each, by default the usual number."""
-    blocks = usual_repeat(len(subjects), quick=quick) if repeat is None else repeat
-    plans = schedule(subjects, conditions, repeat=blocks, seed=seed, able_to=able_to)
-    if subjects and not plans:
-        raise InvalidValue("no subject supports these settings; choose other subjects, or other settings")
-    return ListedPlan(plans, {"repeat": blocks})
-
-
 @dataclass(frozen=True, slots=True)
 class TimeBudget:
-    """How long the listed blocks of a plan may take together."""
+    """Time budget of the listed blocks of a plan."""
 
     limit_s: float
     took_s: Callable[[Trial], float]
-    """Seconds from the beginning of a trial to the beginning of the next."""
+    """Seconds from the start of a trial to the start of the next."""
 
     def took(self, trials: Sequence[Trial]) -> dict[str, list[float]]:
-        """Return how long the trials of each subject took, in seconds."""
+        """Return the durations of the trials of each subject, in seconds."""
         by_subject: dict[str, list[float]] = {}
         for trial in trials:
             by_subject.setdefault(trial.subject, []).append(self.took_s(trial))
@@ -159,65 +142,56 @@ class TimeBudget:
 
 
 @dataclass(frozen=True, slots=True)
-class RepeatingPlan(Plan):
-    """Trials fixed before the first one, and repeats of those that other programs disturbed.
+class RepeatingPlan(ListedPlan):
+    """Listed blocks of trials of one condition, each subject once in each, and repeats of the disturbed trials.
 
     A disturbed trial is repeated at once in its own block, up to twice, so that it stays within minutes of the trials
-    that it is compared with. It takes the next position of the block, and the trials after it move up. After six
-    disturbed trials in a row none is repeated at once until one is undisturbed: the disturbance lasts, and repeats
-    would take the time of later blocks.
+    with which it is compared. The repeat takes the next position of the block, and later trials move back. After six
+    consecutive disturbed trials, none is repeated at once until one is undisturbed: the disturbance lasts, and repeats
+    would use the time of later blocks.
 
-    After the list, one closing block runs when a subject still lacks an undisturbed trial in some block. Two subjects
-    are compared by the blocks that both have, so the closing block holds the lacking subjects and every other subject
-    that has a figure. Its trials are not repeated.
+    After the list, one closing block runs if a subject lacks an undisturbed trial in some block. Two subjects are
+    compared over the blocks that both have, so the closing block contains these subjects and every other subject with a
+    figure. Its trials are not repeated.
 
-    All added trials together are at most half as many as the list has. When the closing block needs more, it takes the
-    lacking subjects first, those that lack the most blocks before the others, then the subjects whose median figure so
-    far stands nearest to that of a lacking subject in the order of all medians: these are the pairs that are hardest to
-    distinguish. A subject that would run alone is not repeated: there is nothing to compare it with.
+    All added trials together are at most half as many as the list has. If the closing block would need more, it
+    contains the subjects with missing trials, those that lack the most blocks first. Then it adds the subjects whose
+    median so far is nearest to one of theirs in the order of all medians, because these pairs are hardest to
+    distinguish. A subject that would run alone is not repeated, because there is nothing to compare it with.
 
-    A plan with a time budget leaves out the last blocks of the list when the trials so far were so slow, or so many
-    were repeated, that these blocks would end after the budget. It never leaves out one of the first three. A closing
-    block that would end after the budget runs only for subjects that have fewer than three undisturbed blocks. There is
-    none while a disturbance lasts.
+    A plan with a time budget leaves out the last blocks of the list if slow or repeated trials would make them end
+    after the budget. It never leaves out one of the first three. A closing block that would end after the budget runs
+    only for subjects with fewer than three undisturbed blocks. While a disturbance lasts, there is no closing block.
     """
 
-    listed: ListedPlan
-    """Its trials have one condition and run in blocks, each subject once in each."""
-    disturbed: Callable[[Trial], bool]
-    figure: Callable[[Trial], float | None]
-    """The figure that subjects are ranked by; None when a trial has none."""
+    disturbed: Callable[[Trial], bool] = field(kw_only=True)
+    figure: Callable[[Trial], float | None] = field(kw_only=True)
+    """Return the figure by which subjects are ranked; None if a trial has none."""
     seed: int = 1
-    """Decides the order within the closing block."""
+    """Seed of the order within the closing block."""
     budget: TimeBudget | None = None
-    """None: every block of the list runs."""
-
-    @property
-    def most(self) -> int:
-        """Number of trials if none is disturbed and the time is enough."""
-        return self.listed.most
-
-    @property
-    def settings(self) -> Mapping[str, int]:
-        """The settings of the list."""
-        return self.listed.settings
+    """None: all blocks of the list run."""
 
     def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
         """Return a repeat of the last trial if it was disturbed, else the next of the list or of the closing block."""
         ordered = sorted(seen, key=lambda trial: trial.trial)
         return self._repeat(ordered) or next(self._coming(ordered), None) or self._closing(ordered)
 
+    def unplanned(self, finished: Sequence[Trial]) -> Trial | None:
+        """Return the first trial that this plan would not make after those before it; None if all fit."""
+        return Plan.unplanned(self, finished)
+
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
         """Return the trials of the list that are still to come, without any repeats."""
         return list(self._coming(seen))
 
     def left_s(self, seen: Sequence[Trial], expected_s: ExpectedTime) -> float | None:
-        """Return how many seconds those take; blocks after the third fit into the budget."""
+        """Return the seconds of those trials; blocks after the third fit into the budget."""
         coming = self.left(seen)
         whole_s = total_s(coming, expected_s)
         if self.budget is None or whole_s is None:
             return whole_s
-        first = list(dict.fromkeys(plan.block for plan in self.listed.trials))[:FEWEST_BLOCKS]
+        first = list(dict.fromkeys(plan.block for plan in self.trials))[:FEWEST_BLOCKS]
         kept = {*first, *(trial.block for trial in seen)}
         kept_s = total_s([plan for plan in coming if plan.block in kept], expected_s) or 0.0
         spent_s = sum(map(sum, self.budget.took(seen).values()))
@@ -235,7 +209,7 @@ class RepeatingPlan(Plan):
 
     def _in_time(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
         """Return the list without the blocks that have not begun and would end after the budget."""
-        listed = self.listed.trials
+        listed = self.trials
         took = self.budget.took(seen) if self.budget else {}
         if self.budget is None or any(plan.subject.id not in took for plan in listed):
             return listed
@@ -258,20 +232,20 @@ class RepeatingPlan(Plan):
             return None
         last = seen[-1]
         place = last.block, last.subject
-        own = [plan for plan in self.listed.trials if (plan.block, plan.subject.id) == place]
+        own = [plan for plan in self.trials if (plan.block, plan.subject.id) == place]
         if not own or places[place] > _REPEATS or self._lasting(seen) or not self.disturbed(last):
             return None
-        return self._added(seen, last.block, own[0].subject, "again, since other programs disturbed it")
+        return self._added(seen, last.block, own[0].subject, "again, because other programs disturbed it")
 
     def _lasting(self, seen: Sequence[Trial]) -> bool:
         return len(seen) >= _LASTING and all(map(self.disturbed, seen[-_LASTING:]))
 
     def _closing(self, seen: Sequence[Trial]) -> TrialPlan | None:
-        if not self.listed.trials:
+        if not self.trials:
             return None
-        block = self.listed.trials[-1].block + 1
+        block = self.trials[-1].block + 1
         before = [trial for trial in seen if trial.block < block]
-        # Chosen before the block began: its own trials change nothing.
+        # Decided by the trials before the block, so that its own trials do not change the choice.
         subjects = shuffled(self._closing_subjects(before), block, self.seed)
         coming = subjects[len(seen) - len(before) :]
         return self._added(seen, block, coming[0], "again, in a closing block") if coming else None
@@ -296,11 +270,10 @@ class RepeatingPlan(Plan):
         chosen = {*[*lacking, *others][: max(room, 0)]} if lacking else set()
         if len(chosen) == 1 and len(place) > 1:
             return []
-        subjects = {plan.subject.id: plan.subject for plan in self.listed.trials}
+        subjects = {plan.subject.id: plan.subject for plan in self.trials}
         return [subject for name, subject in subjects.items() if name in chosen]
 
     def _by_median(self, seen: Sequence[Trial]) -> list[str]:
-        """Return the subjects in the order of their median figures."""
         figures: dict[str, list[float]] = {}
         for trial in seen:
             if trial.outcome is Outcome.OK and (figure := self.figure(trial)) is not None:
@@ -309,7 +282,7 @@ class RepeatingPlan(Plan):
 
     def _added(self, seen: Sequence[Trial], block: int, subject: Subject, why: str) -> TrialPlan:
         position = sum(trial.block == block for trial in seen)
-        condition = self.listed.trials[0].condition
+        condition = self.trials[0].condition
         return TrialPlan(len(seen), block, position, subject, condition, why, added=True)
 
 
@@ -323,20 +296,20 @@ class NextTrial:
 
 @dataclass(frozen=True, slots=True)
 class SearchPlan(Plan):
-    """Trials each of which depends on those of its subject before it; several subjects take turns, in rounds."""
+    """Trials that each depend on earlier trials of the same subject; several subjects take turns, in rounds."""
 
     subjects: tuple[Subject, ...]
     begins_with: Condition
-    """A condition like those that will be tried, to guess how long one of them takes."""
+    """A typical condition of the search, to estimate the time of a trial."""
     most: int = field()
     choose: Callable[[Subject, Sequence[Trial]], NextTrial | None]
     """Chooses the next trial of an available subject from its existing trials, in the order of their numbers."""
     seed: int = 1
-    """Decides the order within each round."""
+    """Seed of the order within each round."""
 
     @property
     def open(self) -> bool:
-        """A search may end before its most trials."""
+        """A search may end before its largest number of trials."""
         return True
 
     def next(self, seen: Sequence[Trial]) -> TrialPlan | None:
@@ -358,7 +331,7 @@ class SearchPlan(Plan):
         return None
 
     def left(self, seen: Sequence[Trial]) -> Sequence[TrialPlan]:
-        """Return the most trials that can remain; their conditions are unknown."""
+        """Return the largest number of remaining trials; their conditions are unknown."""
         places = ((number, *divmod(number, len(self.subjects))) for number in range(len(seen), self.most))
         return [
             TrialPlan(number, block, position, self.subjects[position], self.begins_with)

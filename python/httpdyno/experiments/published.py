@@ -8,7 +8,7 @@ from httpdyno.experiments.definition import Definition
 from httpdyno.model import LIVE, Table, Trial, counted, format_size
 from httpdyno.published import Circumstances, PublishedTable, find_preset
 from httpdyno.report.sections.reservation import table_reservations
-from httpdyno.store import Machine, Manifest, Run
+from httpdyno.store import Manifest, Run
 
 
 def preset_of(manifest: Manifest) -> PublishedTable | None:
@@ -26,8 +26,17 @@ def circumstances_of(manifest: Manifest, trials: Sequence[Trial]) -> Circumstanc
         "the live internet" if web.name == LIVE else f"{web.name}, seed {web.seed}: a model, served by {there}"
         for web in manifest.webs
     ]
+    machine = manifest.machine
+    parts = (
+        machine.cpu,
+        None if machine.cpus is None else counted(machine.cpus, "CPU"),
+        machine.architecture,
+        None if machine.memory_bytes is None else f"{format_size(machine.memory_bytes)} RAM",
+        f"{machine.system} {machine.kernel}",
+        *_share(trials),
+    )
     return Circumstances(
-        machine=", ".join([_machine(manifest.machine), *_share(trials)]),
+        machine=", ".join(filter(None, parts)),
         web=f"the server {peer}, on the same machine" if peer else "; ".join(webs),
         web_names=tuple(web.name for web in manifest.webs),
         timeout_s=timeout_s if isinstance(timeout_s, int | float) else None,
@@ -56,17 +65,6 @@ def compare_preset_run(run: Run, definition: Definition) -> Table | None:
     """Compare the run of a preset with the preset's table; None for any other run."""
     published = preset_of(run.manifest)
     return None if published is None else compare_run(run, definition, published)
-
-
-def _machine(machine: Machine) -> str:
-    parts = (
-        machine.cpu,
-        None if machine.cpus is None else counted(machine.cpus, "CPU"),
-        machine.architecture,
-        None if machine.memory_bytes is None else f"{format_size(machine.memory_bytes)} RAM",
-        f"{machine.system} {machine.kernel}",
-    )
-    return ", ".join(part for part in parts if part)
 
 
 def _share(trials: Sequence[Trial]) -> Iterator[str]:

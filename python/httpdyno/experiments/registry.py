@@ -26,8 +26,6 @@ _FOLDERS: Final = {
     "conformance": "conformance",
 }
 """The folder of each experiment, with its ``VERB`` in ``options.py`` and its ``DEFINITION`` in ``definition.py``."""
-_WITHOUT_VERB: Final = frozenset({"load", "conformance"})
-"""Experiments without a verb of that name: the engine has the one, ``subjects check`` and ``probe`` are the other."""
 
 
 def experiment_names() -> tuple[str, ...]:
@@ -37,11 +35,12 @@ def experiment_names() -> tuple[str, ...]:
 
 def verb_names() -> tuple[str, ...]:
     """Return the names of the experiments that have a verb."""
-    return tuple(name for name in _FOLDERS if name not in _WITHOUT_VERB)
+    # The engine has `load`; the verbs of conformance are `subjects check` and `subjects probe`.
+    return tuple(name for name in _FOLDERS if name not in {"load", "conformance"})
 
 
 def verb_of(name: str) -> "Verb":
-    """Return the verb of one experiment, without importing what measures."""
+    """Return the verb of one experiment, without importing measuring code."""
     verb: Verb = import_module(f"{__package__}.{_FOLDERS[name]}.options").VERB
     return verb
 
@@ -57,7 +56,7 @@ def definition_of(name: str) -> "Definition":
 
 
 def figure_records() -> "dict[type[FigureRecord], list[str]]":
-    """Return the records of figures, each with the experiments whose trials have it."""
+    """Return the records of figures, each with the experiments whose trials contain it."""
     records: dict[type[FigureRecord], list[str]] = {}
     for name in _FOLDERS:
         for kind in definition_of(name).judging.figures:
@@ -77,7 +76,7 @@ def restore_experiment(
 ) -> "Experiment":
     """Rebuild an experiment from the manifest of a run.
 
-    ``urls`` is the list; None where each condition has its own.
+    ``urls`` is the list; None if each condition has its own list.
 
     Raises
     ------

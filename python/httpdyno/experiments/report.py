@@ -1,8 +1,9 @@
-"""The report of a run: the parts that all experiments share, and the whole one where each row is a subject."""
+"""The report of a run: the parts that all experiments share, and the default report, whose rows are subjects."""
 
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any, Final
 
 from httpdyno.experiments.definition import Definition, Presentation
 from httpdyno.experiments.published import compare_preset_run
@@ -18,7 +19,7 @@ from httpdyno.report.sections.charts import (
     verdict_counts,
 )
 from httpdyno.report.sections.facts import run_facts
-from httpdyno.report.sections.headline import after_colon, not_ranked_text, passed_headline, ranked_headline
+from httpdyno.report.sections.headline import not_ranked_text, passed_headline, ranked_headline
 from httpdyno.report.sections.reservation import reservations
 from httpdyno.report.sections.tables import (
     comparison_table,
@@ -33,6 +34,8 @@ from httpdyno.report.sections.tables import (
 )
 from httpdyno.store import Run
 
+NOTHING_MEASURED: Final = "Nothing was measured: the run has no finished trial"
+
 
 def base_report(
     run: Run,
@@ -45,19 +48,20 @@ def base_report(
     table: Table,
     charts: Iterable[Chart],
     rankings: Iterable[Ranking] = (),
+    **more: Any,  # noqa: ANN401
 ) -> Report:
     """Return a report with the parts that all experiments share.
 
     ``names`` are those of the subjects of ``trials``, the best first; ``counts`` is the size of the run for the title:
-    ``3 subjects, 9 trials``. Charts that show nothing are left out.
+    ``3 subjects, 9 trials``. Charts that show nothing are left out. ``more`` has other fields of the report.
     """
     presentation = definition.presentation
     metric = None if presentation.ranked_by is None else presentation.ranking_metric
     pairs = (pair for ranking in rankings for pair in ranking.comparisons)
-    return Report(
+    report = Report(
         title=f"{definition.name}: {counts}",
         question=definition.question,
-        headline=headline,
+        headline=headline or NOTHING_MEASURED,
         reservations=tuple(note.text for note in reservations(run.manifest, trials)),
         facts=run_facts(run.manifest, trials),
         command=shlex.join(run.manifest.command),
@@ -71,6 +75,7 @@ def base_report(
         published=compare_preset_run(run, definition),
         evidence=tuple(table for table in (link_table(trials),) if table.rows),
     )
+    return replace(report, **more)
 
 
 def usual_charts(of: ConditionTrials) -> Iterator[Chart]:
@@ -94,7 +99,7 @@ def usual_report(
     charts: list[Chart] = []
     for number, (condition, group) in enumerate(groups.items()):
         of = ConditionTrials(group, names, samples, verdicts, rankings.get(condition), metric)
-        # A chart of the only condition keeps its name.
+        # If there is only one condition, its charts keep their names.
         charts += (
             replace(chart, name=f"{chart.name}-{number}", title=f"{chart.title}, {condition}") if condition else chart
             for chart in draw(of)
@@ -114,7 +119,7 @@ def usual_report(
 
 
 def usual_headline(presentation: Presentation, trials: Sequence[Trial], table: Table) -> str:
-    """Return the answer of a run in one line, as its report begins with it; ``table`` is that of its trials."""
+    """Return the headline of a run in one line; ``table`` is the table of its trials."""
     return _headline(presentation, *rank_subjects(presentation, trials, table))
 
 
@@ -125,18 +130,18 @@ def _headline(
     names: Mapping[str, str],
 ) -> str:
     if not groups:
-        return "Nothing was measured: the run has no finished trial"
+        return NOTHING_MEASURED
     sentences = []
     for condition, group in groups.items():
-        lines, ranking = presentation.answer(group, names), rankings.get(condition)
+        lines, ranking, inside = presentation.answer(group, names), rankings.get(condition), bool(condition)
         if ranking is None:
-            sentence = "\n".join(lines) or passed_headline(group, presentation.passes, names)
+            sentence = "\n".join(lines) or passed_headline(group, presentation.passes, names, after_colon=inside)
         else:
             metric = presentation.ranking_metric
-            sentence = "\n".join(lines) or ranked_headline(group, ranking, metric, names)
+            sentence = "\n".join(lines) or ranked_headline(group, ranking, metric, names, after_colon=inside)
             if lines and (left_out := not_ranked_text(group, ranking, metric, names)):
                 sentence += f". Not ranked: {left_out}"
-        sentences.append(f"{condition}: {after_colon(sentence)}" if condition else sentence)
+        sentences.append(f"{condition}: {sentence}" if condition else sentence)
     return ". ".join(sentences)
 
 
@@ -145,7 +150,7 @@ def rank_subjects(
 ) -> tuple[dict[str, list[Trial]], dict[str, Ranking], dict[str, str]]:
     """Return the trials and the ranking of each condition, and the names of subjects, ranked ones first.
 
-    There is no ranking where subjects pass or fail.
+    If subjects pass or fail, there is no ranking.
     """
     groups: dict[str, list[Trial]] = {}
     for trial in trials:

@@ -10,24 +10,25 @@ from pydantic import TypeAdapter, ValidationError
 
 from httpdyno.errors import InvalidValue, UnreadableRun
 from httpdyno.experiments.experiment import Setting
-from httpdyno.experiments.options import option_fields
-from httpdyno.model import Condition, Link, Workload
+from httpdyno.experiments.option_fields import option_fields
+from httpdyno.experiments.plan import ListedPlan, Plan, schedule, usual_repeat
+from httpdyno.model import Condition, Link, Subject, Workload
 from httpdyno.store import WebIdentity
 
 _OF_WEB: Final = frozenset({"web", "seed", "web_digest"})
 """Fields that are not settings: the manifest has the web separately."""
-_LATER: Final = frozenset({"rank_by"})
+_LATER: Final = frozenset({"rank_by", "server_cpus"})
 """Settings that runs of version 0.1.0 do not have."""
 _Kind = TypeVar("_Kind")
 
 
 def settings_of(experiment: object) -> dict[str, Setting]:
-    """Return the fields of an experiment that its manifest keeps, by name; its web stands there for itself."""
+    """Return the fields of an experiment that its manifest keeps as settings, by name; its web is stored separately."""
     return {name: getattr(experiment, name) for name in _kept(type(experiment))}
 
 
 def _kept(kind: Any) -> list[str]:  # noqa: ANN401  # any dataclass
-    """List the fields that are settings: those of a single value that the manifest does not keep elsewhere."""
+    """List the fields that are settings: those with a single value that the manifest does not keep elsewhere."""
     hints = get_type_hints(kind)
     elsewhere = {*_OF_WEB, *(one.name for one in option_fields(kind) if not one.option.stored)}
     own = [field.name for field in fields(kind) if field.name not in elsewhere]
@@ -43,7 +44,7 @@ def restored(
 ) -> _Kind:
     """Rebuild an experiment from the output of ``settings_of``, its web and its list.
 
-    Unknown settings are ignored; ``values`` has the fields with more than a single value.
+    Unknown settings are ignored; ``values`` has the fields that consist of several values.
     """
     named = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # any dataclass
     with reading_settings():
@@ -60,7 +61,8 @@ def restored(
             return TypeAdapter(kind).validate_python(values)
         except ValidationError as error:
             first = error.errors()[0]
-            raise InvalidValue(f"{first['loc'][-1]}: {first['msg']}") from error
+            place = first["loc"][-1] if first["loc"] else "options"
+            raise InvalidValue(f"{place}: {first['msg']}") from error
 
 
 class OfOneWeb:
@@ -74,6 +76,30 @@ class OfOneWeb:
     link_seed: int
     against: str | None
     memory_bytes: int | None
+    repeat: int | None
+    quick: bool
+
+    def conditions(self) -> Sequence[Condition]:
+        """Return the points of its grid."""
+        raise NotImplementedError
+
+    @staticmethod
+    def able_to(subject: Subject, condition: Condition) -> bool:
+        """Return whether a subject supports a condition; here every subject supports all."""
+        del subject, condition
+        return True
+
+    def plan(self, subjects: Sequence[Subject]) -> Plan:
+        """Interleave the trials of all subjects in blocks; subjects skip the conditions that they do not support."""
+        return self.listed_blocks(subjects)
+
+    def listed_blocks(self, subjects: Sequence[Subject]) -> ListedPlan:
+        """Return ``repeat`` blocks of trials of each condition, by default the usual number."""
+        blocks = usual_repeat(len(subjects), quick=self.quick) if self.repeat is None else self.repeat
+        plans = schedule(subjects, self.conditions(), repeat=blocks, seed=self.seed, able_to=self.able_to)
+        if subjects and not plans:
+            raise InvalidValue("no subject supports these settings; choose other subjects, or other settings")
+        return ListedPlan(plans, {"repeat": blocks})
 
     def base_condition(self, experiment: str, workload: Workload, link: str, concurrency: int | None) -> Condition:
         """Return a condition with the web, the link and the memory limit of the experiment."""

@@ -1,7 +1,7 @@
 """The cases of clients: each clause of their contract, and each claim of ``[capabilities]``."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -11,34 +11,33 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.judge.conformance import (
-    ENDS,
+    CHANGE_AFTER,
     HONEST,
     READS_ON,
+    Attempt,
     Case,
-    ClientCase,
-    Crawl,
-    Crawled,
-    Listed,
+    Claim,
+    Observation,
     Stimulus,
     claim_case,
-    listed,
+    first_few,
 )
 from httpdyno.judge.reference import WRONG_CONTENT, sample_words
 from httpdyno.model import Breach, Count, Outcome, Subject, Verdict, Workload
 from httpdyno.model.timed_calls import TimedAnswer
 
 CONTRACT_WEB: Final = "contract"
-"""Every fault once, and every honest oddity."""
+"""A web with every fault once, and every unusual but correct answer."""
 TIMEOUTS_S: Final = (2.0, 6.0, 20.0, 60.0)
-"""Request timeouts, one attempt after the other.
+"""Request timeouts, to be tried in turn.
 
-Stalls never end: a longer timeout tells the same faults apart, only later. A correct client is right as soon as its
-machine leaves it the time for the honest answers; one that is wrong is wrong with each of them.
+Stalls never end, so a longer timeout distinguishes the same faults, only later. A correct client passes as soon as its
+machine is fast enough to get the good answers within the timeout; an incorrect one fails with each timeout.
 """
 OTHER_TIMEOUTS_S: Final = (3.5, 9.5, 31.5, 95.5)
-"""Those of another crawl, so far from each of the first and from whole seconds that no constant is right with both."""
+"""Timeouts of another crawl, so different from the first ones and from whole seconds that no constant suits both."""
 DELAYS_MS: Final = (300, 2_000, 10_000)
-"""How long answers are held back, alike: so long that requests which are meant to be in flight together are."""
+"""Delays of answers, one attempt after the other: finally so long that all requests of a batch are in flight."""
 
 NO_URLS: Final = (
     "two words",
@@ -62,19 +61,12 @@ NO_DOCUMENTS: Final = (
     f"{DOCUMENT_HOST}/bytes/109",
     *(f"{DOCUMENT_HOST}/delay/150?n={number}" for number in range(3)),
 )
-"""Of the host that has the documents: pages that fail a check of their JSON."""
+"""URLs of the host with the documents: pages that fail a check of their JSON."""
 LATE: Final = tuple(f"https://late.test/bytes/{length}" for length in range(101, 107))
-"""Of one host, each handed over when the one before it has been answered."""
+"""URLs of one host, each given to the client when the one before has been answered."""
 STALL: Final = "https://stall-headers.test/"
-"""Of the contract's web: it takes the request and never answers."""
-
-
-_MOST_AT_ONCE: Final = 20
-"""As many at once as a client is measured with, if that is fewer: a browser cannot open twenty pages in a second."""
-
+"""A URL of the contract's web that accepts the request and never answers."""
 _CHECK_JSON: Final = "with CHECK=json parse the content, and print CheckFailed unless its first numbers is 123123"
-_ELSEWHERE: Final = {"invalid_url"}
-"""Causes that have a clause of their own."""
 _STRICT_ROW: Final = re.compile(
     r".*,(?:[1-5][0-9]{2}|[A-Za-z][A-Za-z0-9_.-]*),"
     r"(?P<start>[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})\.[0-9]{6,}(?:Z|[+-][0-9]{2}:[0-9]{2}),"
@@ -83,320 +75,281 @@ _STRICT_ROW: Final = re.compile(
 _CANNOT_HONOUR: Final = 127
 _SHORT_SHARE: Final = 0.9
 """A timer may fire a little early, and a clock be read a little late."""
+_DECODES: Final = "offer in Accept-Encoding what the library decodes, and decode it"
+_FILLS_SLOTS: Final = "have as many URLs in flight as CONCURRENCY says, and start the next one when one is done"
+_NAMES_NO_URL: Final = (
+    "a line that is not an absolute http or https URL is a row with an error's name, such as InvalidURL"
+)
+_FETCHES_EACH: Final = "fetch a URL as often as it is given, once each time: no cache, no further request"
 _READS_LATE: Final = "read a line when there is a slot for it, print its row at once, and flush it"
+_PRINTS_ROWS: Final = (
+    "print url,code,start_time,duration,body_length: an error's name of letters, digits and _.-, RFC 3339 with "
+    "microseconds and offset, milliseconds with decimals"
+)
+_TAKES_TIMEOUT: Final = "take the timeout from REQUEST_TIMEOUT, for all that a URL takes together"
+_ENDS_WITH_127: Final = "end with status 127 before a line is read, and one line on stderr that names the variable"
 _CHANGES: Final = {
     Verdict.WRONG_STATUS: "report the status of the last answer, ten redirects followed, from https to http too",
     Verdict.WRONG_LENGTH: "read all content whatever the status, and count its bytes after decoding",
-    Verdict.LATE: "bound the whole stretch by REQUEST_TIMEOUT: names, connection, TLS, head, content, redirects",
+    Verdict.LATE: "apply REQUEST_TIMEOUT to the whole URL: names, connection, TLS, head, content, redirects",
     Verdict.FALSE_ERROR: "the web answers this URL: find out what the library rejects",
     Verdict.MISSED_ERROR: "print an error's name: content cut short, a certificate that is not valid and an eleventh "
     "redirect are errors",
-    Verdict.WRONG_TIME: "start_time is when the URL took its slot, duration goes on to the last byte of content",
+    Verdict.WRONG_TIME: "start_time is when the URL took its slot, duration extends to the last byte of content",
 }
+"""The change that a client needs, by the verdict of its answers."""
 
 
-def contract_cases(subject: Subject) -> tuple[ClientCase, ...]:
+def contract_cases(subject: Subject) -> tuple[Case, ...]:
     """Return a case for each clause of the contract, crawl after crawl."""
-    stimuli = {stimulus.name: stimulus for stimulus in _stimuli(subject)}
-    clause = "subjects/CONTRACT.md#client"
-    return tuple(
-        Case(f"contract/{title.replace(' ', '-')}", title, clause, stimuli[name], breaches)
-        for name, clauses in _CLAUSES.items()
-        for title, breaches in clauses.items()
+    can = subject.capabilities
+    empty = Stimulus("empty", (Attempt(),), must_end=True)
+    # A client that prints nothing of an honest web gets no further crawl.
+    held_back = [_held_back(delay_ms) for delay_ms in DELAYS_MS]
+    plain = Stimulus("plain", held_back, _is_plain_settled, must_end=True, is_last=lambda seen: not seen.lines)
+    checking = replace(HONEST, check="json" if "json" in can.check else "")
+    documents = Attempt(NO_DOCUMENTS, "documents", "wrong-documents", checking, concurrency=1)
+    sequential = Stimulus("sequential", (documents,), must_end=True)
+    # On connections of its own for each, if it can.
+    alone = Attempt(LATE, workload=replace(HONEST, keepalive=False not in can.keepalive), batch=1)
+    late = Stimulus("late", (alone,), must_end=True, endless=_READS_LATE)
+    # As many at once as a client is measured with, if that is fewer: a browser cannot open twenty pages in a second.
+    at_once = min(20, subject.concurrency)
+    every_fault = [Attempt(NO_URLS, "web", CONTRACT_WEB, Workload((), time), at_once) for time in TIMEOUTS_S]
+    faults = Stimulus("faults", every_fault, must_end=True)
+    stalls = [Attempt((STALL,), web=CONTRACT_WEB, workload=Workload((), time)) for time in OTHER_TIMEOUTS_S]
+    stall = Stimulus("stall", stalls, must_end=True)
+    nonsense = Attempt(("https://a.test/plain",), environment={"HTTP_VERSION": "nonsense"})
+    unsupported = Stimulus("unsupported", (nonsense,))
+    refuses = partial(_ends_at_once, status=_CANNOT_HONOUR, given="HTTP_VERSION=nonsense", named="HTTP_VERSION")
+    case = partial(Case, "contract", "subjects/CONTRACT.md#client")
+    return (
+        case("an empty list", empty, partial(_ends_at_once, status=0, given="of an empty list"), READS_ON),
+        case("honest answers", plain, _answers, READS_ON),
+        # /gzip is never sent plain, /brotli and /zstd only in their coding to a client that offers it.
+        case("content codings", plain, partial(_not_ok, urls=CODINGS), _DECODES),
+        case("CONCURRENCY", plain, partial(_peak, bound="at most"), _FILLS_SLOTS),
+        case("USER_AGENT", plain, _user_agent, "send USER_AGENT with every request"),
+        case("blanks and line ends", plain, _blanks, "strip blanks and CR around a URL before it is fetched"),
+        case("lines that are no URL", plain, _no_urls, _NAMES_NO_URL),
+        case("a URL given twice", plain, _twice, _FETCHES_EACH),
+        case("one at a time", sequential, partial(_peak, bound="up to"), "never exceed CONCURRENCY"),
+        # Times are judged in the crawls that are repeated with more time.
+        case("documents", sequential, partial(_differences, without=Verdict.WRONG_TIME), READS_ON),
+        case("streaming", late, _streams, _READS_LATE),
+        case("faults are distinguished", faults, _answers, READS_ON),
+        case("form of the rows", faults, _rows, _PRINTS_ROWS),
+        case("REQUEST_TIMEOUT", faults, _gave_up, _TAKES_TIMEOUT),
+        case("another REQUEST_TIMEOUT", stall, _another_timeout, _TAKES_TIMEOUT),
+        case("a setting that cannot be honoured", unsupported, refuses, _ENDS_WITH_127),
     )
 
 
-def _stimuli(subject: Subject) -> Iterable[Stimulus[Crawl, Crawled]]:
-    """Return the crawls of the contract."""
-    # A client that prints nothing of an honest web gets no further crawl.
-    plain = [_plain(delay_ms) for delay_ms in DELAYS_MS]
-    yield Stimulus("empty", (Crawl(),), must_end=True)
-    yield Stimulus("plain", plain, _is_plain_settled, must_end=True, is_last=lambda crawled: not crawled.lines)
-    check = "json" if "json" in subject.capabilities.check else ""
-    documents = Crawl(NO_DOCUMENTS, Listed.DOCUMENTS, "wrong-documents", replace(HONEST, check=check), concurrency=1)
-    yield Stimulus("sequential", (documents,), must_end=True)
-    # On connections of its own for each, if it can.
-    late = Crawl(LATE, workload=replace(HONEST, keepalive=False not in subject.capabilities.keepalive), batch=1)
-    yield Stimulus("late", (late,), must_end=True, endless=_READS_LATE)
-    at_once = min(_MOST_AT_ONCE, subject.concurrency)
-    faults = [Crawl(NO_URLS, Listed.WEB, CONTRACT_WEB, Workload((), time), at_once) for time in TIMEOUTS_S]
-    yield Stimulus("faults", faults, must_end=True)
-    stall = [Crawl((STALL,), web=CONTRACT_WEB, workload=Workload((), time)) for time in OTHER_TIMEOUTS_S]
-    yield Stimulus("stall", stall, must_end=True)
-    nonsense = Crawl(("https://a.test/plain",), environment={"HTTP_VERSION": "nonsense"})
-    yield Stimulus("unsupported", (nonsense,))
-
-
-def _plain(delay_ms: int) -> Crawl:
-    """Crawl honest answers alone, some of them held back until as many as it may have are in flight together."""
+def _held_back(delay_ms: int) -> Attempt:
+    """Crawl correct answers alone, some of them held back until as many as it may have are in flight together."""
     held_back = [f"https://host{number}.test/delay/{delay_ms}" for number in range(3 * AT_ONCE)]
-    # More hosts than that come and go meanwhile: a client that bounds its connections must keep those in use.
+    # Meanwhile more hosts than that come and go: a client that limits its connections must keep those in use.
     slow = f"https://slow.test/delay/{3 * delay_ms}"
     lines = (*BLANKS, *[TWICE] * TIMES, *CODINGS, slow, *held_back, *NO_URLS)
-    return Crawl(lines, workload=replace(HONEST, user_agent=USER_AGENT), concurrency=AT_ONCE)
+    return Attempt(lines, workload=replace(HONEST, user_agent=USER_AGENT), concurrency=AT_ONCE)
 
 
-def _is_plain_settled(tried: Sequence[Crawled]) -> bool:
-    """Return whether a longer delay would change nothing; one that brought no more in flight shows that."""
-    *earlier, last = tried
-    in_vain = last.peak in [crawled.peak for crawled in earlier]
-    return not last.wants_time and (last.peak == AT_ONCE or in_vain)
+def _is_plain_settled(tried: Sequence[Observation]) -> bool:
+    """Return whether a longer delay is pointless, because it did not raise the peak of requests in flight."""
+    *earlier, peak = (seen.trial.counters.peak_concurrency for seen in tried)
+    return not tried[-1].wants_time and (peak == AT_ONCE or peak in earlier)
 
 
-def _answers(crawled: Crawled) -> Sequence[Breach]:
+def _answers(seen: Observation) -> Sequence[Breach]:
     """Return a breach for each way in which answers are wrong, with the first URLs."""
-    missing = [line for line in map(str.strip, crawled.given) if line and line not in crawled.codes]
-    if crawled.trial.outcome is Outcome.OK and missing:
-        seen = f"it was ended, since it had no row yet for {listed(missing)}"
-        return (Breach(seen, ENDS[Outcome.HUNG]), *_differences(crawled.wrong))
-    return _differences(crawled.wrong)
+    missing = [line for line in map(str.strip, seen.given) if line and line not in seen.codes]
+    if seen.trial.outcome is Outcome.OK and missing:
+        ended = Breach(f"it was ended, since it had no row yet for {first_few(missing)}", CHANGE_AFTER[Outcome.HUNG])
+        return (ended, *_differences(seen))
+    return _differences(seen)
 
 
-def _documents(crawled: Crawled) -> Sequence[Breach]:
-    # Times are judged in the crawls that are repeated with more time.
-    return _differences(row for row in crawled.wrong if row["verdict"] != Verdict.WRONG_TIME)
-
-
-def _differences(wrong: Iterable[Mapping[str, Any]]) -> Sequence[Breach]:
+def _differences(seen: Observation, *, without: Verdict | None = None) -> Sequence[Breach]:
+    """Return a breach for each kind of wrong answer, without verdicts and causes that have a case of their own."""
     found: dict[tuple[Verdict, str], list[str]] = {}
-    for row in wrong:
+    for row in seen.wrong:
         verdict, cause, words = Verdict(row["verdict"]), row["cause"], sample_words(row)
-        if cause in _ELSEWHERE or verdict is Verdict.NOT_REACHED:
+        if cause == "invalid_url" or verdict in {Verdict.NOT_REACHED, without}:
             continue
         change = _CHECK_JSON if cause == WRONG_CONTENT else _CHANGES.get(verdict, READS_ON)
         why = f" ({cause})" if cause and cause not in words else ""
         found.setdefault((verdict, change), []).append(f"[{words}] {row['url']}{why}")
-    return tuple(Breach(f"{verdict}: {listed(which)}", change) for (verdict, change), which in found.items())
+    return tuple(Breach(f"{verdict}: {first_few(which)}", change) for (verdict, change), which in found.items())
 
 
-def _timeout(crawled: Crawled) -> Sequence[Breach]:
-    # With more time a client that gives up too early is never late: this shows whose timeout is a constant.
-    timeout_s = crawled.asked.workload.timeout_s
-    durations_ns = crawled.judged.samples.filter(pl.col("url") == STALL)["duration_ns"].drop_nulls()
+def _gave_up(seen: Observation) -> str:
+    # With longer timeouts, a client that gives up too early is never late: this case detects a constant timeout.
+    timeout_s = seen.attempt.workload.timeout_s
+    durations_ns = seen.samples.filter(pl.col("url") == STALL)["duration_ns"].drop_nulls()
     took_s = min(durations_ns, default=inf) / 1e9
-    return _unless(
-        took_s >= _SHORT_SHARE * timeout_s,
-        f"gave up {STALL} after {took_s:.2f} s, with REQUEST_TIMEOUT={timeout_s:g}",
-        "take the timeout from REQUEST_TIMEOUT, for all that a URL takes together",
-    )
+    early = f"gave up {STALL} after {took_s:.2f} s, with REQUEST_TIMEOUT={timeout_s:g}"
+    return early if took_s < _SHORT_SHARE * timeout_s else ""
 
 
-def _unless(is_right: bool, seen: str, change: str) -> Sequence[Breach]:
-    return () if is_right else (Breach(seen, change),)
+def _another_timeout(seen: Observation) -> Sequence[Breach]:
+    early = _gave_up(seen)
+    return (*_answers(seen), *([Breach(early, _TAKES_TIMEOUT)] if early else []))
 
 
-def _rows(crawled: Crawled) -> Sequence[Breach]:
-    broken = [line for line in crawled.lines if not _is_strict(line)]
-    if not crawled.output.endswith("\n"):
-        broken.append(f"{crawled.output[-80:]!r}, without a line end")
-    change = (
-        "print url,code,start_time,duration,body_length: an error's name of letters, digits and _.-, RFC 3339 with "
-        "microseconds and offset, milliseconds with decimals"
-    )
-    return _unless(not broken, listed(broken), change)
+def _rows(seen: Observation) -> str:
+    broken = [line for line in seen.lines if not _is_strict(line)]
+    if not seen.output.endswith("\n"):
+        broken.append(f"{seen.output[-80:]!r}, without a line end")
+    return first_few(broken)
 
 
 def _is_strict(line: str) -> bool:
     match = _STRICT_ROW.fullmatch(line)
-    if match is None:
-        return False
     try:
-        datetime.fromisoformat(match["start"])
+        return match is not None and bool(datetime.fromisoformat(match["start"]))
     except ValueError:
         return False
-    return True
 
 
-def _blanks(crawled: Crawled) -> Sequence[Breach]:
-    if "" in crawled.lines or "" in crawled.codes:
+def _blanks(seen: Observation) -> str | Sequence[Breach]:
+    if "" in seen.lines or "" in seen.codes:
         return (Breach("an empty line has a row", "skip empty lines"),)
-    urls = [line.strip() for line in BLANKS if line.strip()]
-    return _answered(crawled, urls, "strip blanks and CR around a URL before it is fetched")
+    return _not_ok(seen, [line.strip() for line in BLANKS if line.strip()])
 
 
-def _answered(crawled: Crawled, urls: Sequence[str], change: str) -> Sequence[Breach]:
-    not_so = [f"[{crawled.codes.get(url, 'no row')}] {url}" for url in urls if crawled.codes.get(url) != "200"]
-    return _unless(not not_so, listed(not_so), change)
+def _not_ok(seen: Observation, urls: Sequence[str]) -> str:
+    """Name those of the URLs that have another code than 200."""
+    return first_few([f"[{seen.codes.get(url, 'no row')}] {url}" for url in urls if seen.codes.get(url) != "200"])
 
 
-def _at_once(crawled: Crawled) -> Sequence[Breach]:
-    seen = f"with CONCURRENCY={AT_ONCE} at most {crawled.peak} requests were in flight"
-    change = "have as many URLs in flight as CONCURRENCY says, and start the next one when one is done"
-    return _unless(crawled.peak == AT_ONCE, seen, change)
+def _peak(seen: Observation, *, bound: str) -> str:
+    given, peak = seen.attempt.concurrency, seen.trial.counters.peak_concurrency
+    return "" if peak == given else f"with CONCURRENCY={given} {bound} {peak} requests were in flight"
 
 
-def _one_at_a_time(crawled: Crawled) -> Sequence[Breach]:
-    seen = f"with CONCURRENCY=1 up to {crawled.peak} requests were in flight"
-    return _unless(crawled.peak == 1, seen, "never exceed CONCURRENCY")
-
-
-def _user_agent(crawled: Crawled) -> Sequence[Breach]:
-    counters = crawled.trial.counters
+def _user_agent(seen: Observation) -> str:
+    counters = seen.trial.counters
+    if counters.user_agents == (Count(USER_AGENT, counters.requests or 0),):
+        return ""
     sent = ", ".join(repr(count.name) for count in counters.user_agents or ()) or "none"
-    return _unless(
-        counters.user_agents == (Count(USER_AGENT, counters.requests or 0),),
-        f"asked for {USER_AGENT!r}, the origin saw {sent}",
-        "send USER_AGENT with every request",
-    )
+    return f"asked for {USER_AGENT!r}, the origin saw {sent}"
 
 
-def _no_urls(crawled: Crawled) -> Sequence[Breach]:
-    errors = {url for url, code in crawled.rows if not code.isdigit()}
+def _no_urls(seen: Observation) -> str:
+    errors = {url for url, code in seen.rows if not code.isdigit()}
     missed = [repr(line) for line in NO_URLS if line not in errors]
-    change = "a line that is not an absolute http or https URL is a row with an error's name, such as InvalidURL"
-    return _unless(not missed, f"no error for {listed(missed)}", change)
+    return f"no error for {first_few(missed)}" if missed else ""
 
 
-def _twice(crawled: Crawled) -> Sequence[Breach]:
-    rows = sum(line.startswith(f"{TWICE},") for line in crawled.lines)
-    # No honest answer redirects and none fails: each is a request, and there is no other.
-    requests, due = crawled.trial.counters.requests, sum(code.isdigit() for _, code in crawled.rows)
-    return _unless(
-        rows == TIMES and requests == due,
-        f"{TWICE} was given {TIMES} times: {rows} rows; {requests} requests where {due} are due in all",
-        "fetch a URL as often as it is given, once each time: no cache, no further request",
-    )
+def _twice(seen: Observation) -> str:
+    rows = sum(line.startswith(f"{TWICE},") for line in seen.lines)
+    # Good answers neither redirect nor fail: each URL is one request, and there are no others.
+    requests, due = seen.trial.counters.requests, sum(code.isdigit() for _, code in seen.rows)
+    if rows == TIMES and requests == due:
+        return ""
+    return f"{TWICE} was given {TIMES} times: {rows} rows; {requests} requests where {due} are due in all"
 
 
-def _streams(crawled: Crawled) -> Sequence[Breach]:
-    # Each line comes when the one before it has been answered: a client that waits for more of them waits for ever.
-    in_turn = [line.rsplit(",", 4)[0] for line in crawled.lines] == list(LATE)
-    is_right = in_turn and all(crawled.codes[url] == "200" for url in LATE)
-    return _unless(is_right, "a line that comes late was not fetched when it came", _READS_LATE)
+def _streams(seen: Observation) -> str:
+    # Each line is sent when the one before has been answered: a client that waits for more lines waits forever.
+    in_turn = [line.rsplit(",", 4)[0] for line in seen.lines] == list(LATE)
+    return "" if in_turn and not _not_ok(seen, LATE) else "a line that comes late was not fetched when it came"
 
 
-def _empty(crawled: Crawled) -> Sequence[Breach]:
-    status = crawled.trial.counters.exit_code
-    seen = f"of an empty list: status {status}, {len(crawled.lines)} rows"
-    return _unless(status == 0 and not crawled.output, seen, READS_ON)
-
-
-def _unsupported(crawled: Crawled) -> Sequence[Breach]:
-    status, reason = crawled.trial.counters.exit_code, crawled.trial.reason or ""
-    return _unless(
-        status == _CANNOT_HONOUR and not crawled.output and "HTTP_VERSION" in reason,
-        f"HTTP_VERSION=nonsense: status {status}, {len(crawled.lines)} rows",
-        "end with status 127 before a line is read, and one line on stderr that names the variable",
-    )
-
-
-_CLAUSES: Final[Mapping[str, Mapping[str, Callable[[Crawled], Sequence[Breach]]]]] = {
-    "empty": {"an empty list": _empty},
-    "plain": {
-        "honest answers": _answers,
-        # /gzip is never sent plain, /brotli and /zstd only in their coding to a client that offers it.
-        "content codings": partial(
-            _answered, urls=CODINGS, change="offer in Accept-Encoding what the library decodes, and decode it"
-        ),
-        "CONCURRENCY": _at_once,
-        "USER_AGENT": _user_agent,
-        "blanks and line ends": _blanks,
-        "lines that are no URL": _no_urls,
-        "a URL given twice": _twice,
-    },
-    "sequential": {"one at a time": _one_at_a_time, "documents": _documents},
-    "late": {"streaming": _streams},
-    "faults": {"faults are distinguished": _answers, "form of the rows": _rows, "REQUEST_TIMEOUT": _timeout},
-    "stall": {"another REQUEST_TIMEOUT": lambda crawled: (*_answers(crawled), *_timeout(crawled))},
-    "unsupported": {"a setting that cannot be honoured": _unsupported},
-}
-"""What each crawl shows, by the title of the case."""
-CONTRACT_TITLES: Final = tuple(title for clauses in _CLAUSES.values() for title in clauses)
+def _ends_at_once(seen: Observation, *, status: int, given: str, named: str = "") -> str:
+    """Compare the exit status of a client that must print no row, and name the variable in its message."""
+    found = seen.trial.counters.exit_code
+    is_right = found == status and not seen.output and named in seen.stderr
+    return "" if is_right else f"{given}: status {found}, {len(seen.lines)} rows"
 
 
 CLAIM_DEADLINE_S: Final = 30.0
-"""For each claim, of a few URLs that are answered at once."""
+"""Deadline of the crawl of a claim, with a few URLs that are answered at once."""
 _CLAIM_TIMEOUT_S: Final = 20.0
-"""For each URL: what a client can do is no matter of how quickly its runtime starts on a busy machine."""
+"""For each URL: how quickly a client's runtime starts on a busy machine does not decide what the client can do."""
 _HOST: Final = "https://probe.example"
 _LENGTHS: Final = range(101, 109)
 _SEVERAL: Final = tuple(f"{_HOST}/bytes/{length}" for length in _LENGTHS)
-"""Several URLs of one host: a client that reuses connections needs one connection for all."""
+"""Several URLs of one host: a client that reuses connections needs only one connection."""
 _OF_BOTH: Final = tuple(f"https://http2.test/bytes/{length}" for length in _LENGTHS)
-"""A host that offers HTTP/2 and HTTP/1.1: a client that is set to one of them must not use the other."""
+"""URLs of a host that offers HTTP/2 and HTTP/1.1: a client that is set to one of them must not use the other."""
 _WITHOUT_2: Final = "https://length.test/bytes/109"
-"""Of a host that does not speak HTTP/2."""
+"""URL of a host that does not speak HTTP/2."""
 _JSON: Final = f"{_HOST}/json"
 _NO_JSON: Final = f"{_HOST}/plain"
 _TIMED: Final = f"{_HOST}/bytes/110"
-
-_ASKED: Final = {
-    "http 1.1": "with HTTP_VERSION=1.1 speak that version alone",
-    "http 2": "with HTTP_VERSION=2 speak that version alone, and print an error's name for a host without it",
-    "keepalive on": "with KEEPALIVE=1 send further requests over a connection that is open",
-    "keepalive off": "with KEEPALIVE=0 give every request a connection of its own",
+_REQUIRED: Final = {
+    "http 1.1": "with HTTP_VERSION=1.1 use only that version",
+    "http 2": "with HTTP_VERSION=2 use only that version, and print an error's name for a host without it",
+    "keepalive on": "with KEEPALIVE=1 reuse open connections",
+    "keepalive off": "with KEEPALIVE=0 open a connection for every request",
     "check json": _CHECK_JSON,
-    "harness timeit": "with HARNESS=timeit time calls of its own, and print what CONTRACT.md says of them",
+    "harness timeit": "with HARNESS=timeit time its own calls, and print the line that CONTRACT.md defines",
 }
-"""What the contract asks of a client that makes a claim."""
+"""What the contract requires of a client that makes a claim."""
 
 
-def claim_cases(subject: Subject) -> tuple[ClientCase, ...]:
+def claim_cases(subject: Subject) -> tuple[Case, ...]:
     """Return a case for each capability that a client can have, claimed or not.
 
-    HTTP/3 has no case: no web of this engine speaks it.
+    HTTP/3 has no case: no web of this engine serves it.
     """
     claims = subject.capabilities
-    given: Mapping[str, tuple[bool, Sequence[str], dict[str, Any], Callable[[Crawled], bool]]] = {
-        "http 1.1": ("1.1" in claims.http, _OF_BOTH, {"http_version": "1.1"}, _only_http_1_1),
-        "http 2": ("2" in claims.http, (*_OF_BOTH, _WITHOUT_2), {"http_version": "2"}, _only_http_2),
-        "keepalive on": (True in claims.keepalive, _SEVERAL, {}, partial(_keeps_alive, alive=True)),
+    cases: Mapping[str, Claim] = {
+        "http 1.1": ("1.1" in claims.http, _claim(_OF_BOTH, http_version="1.1"), _only_http_1_1),
+        "http 2": ("2" in claims.http, _claim((*_OF_BOTH, _WITHOUT_2), http_version="2"), _only_http_2),
+        "keepalive on": (True in claims.keepalive, _claim(_SEVERAL), partial(_keeps_alive, alive=True)),
         "keepalive off": (
             False in claims.keepalive,
-            _SEVERAL,
-            {"keepalive": False},
+            _claim(_SEVERAL, keepalive=False),
             partial(_keeps_alive, alive=False),
         ),
-        "check json": ("json" in claims.check, (_JSON, _NO_JSON), {"check": "json"}, _checks_json),
-        "harness timeit": ("timeit" in claims.harness, (_TIMED,), {"harness": "timeit"}, _times_its_calls),
+        "check json": ("json" in claims.check, _claim((_JSON, _NO_JSON), check="json"), _checks_json),
+        "harness timeit": ("timeit" in claims.harness, _claim((_TIMED,), harness="timeit"), _times_its_calls),
     }
-    return tuple(
-        claim_case(title, _claim_stimulus(title, lines, settings), works, claimed=claimed, asked=_ASKED[title])
-        for title, (claimed, lines, settings, works) in given.items()
-    )
+    return tuple(claim_case(title, *claim, _REQUIRED[title]) for title, claim in cases.items())
 
 
-def _claim_stimulus(title: str, lines: Sequence[str], settings: Mapping[str, Any]) -> Stimulus[Crawl, Crawled]:
+def _claim(lines: Sequence[str], **settings: Any) -> Sequence[Attempt]:  # noqa: ANN401  # of a workload
     web = CONTRACT_WEB if "http_version" in settings else "plain"
     workload = Workload((), _CLAIM_TIMEOUT_S, **settings)
-    # One after the other: what is reused then does not depend on chance.
-    crawl = Crawl(lines, web=web, workload=workload, concurrency=1, deadline_s=CLAIM_DEADLINE_S)
-    return Stimulus(title, (crawl,), lambda _: True, is_last=lambda crawled: bool(crawled.unanswered))
+    # One after the other: then the reuse of connections does not depend on chance.
+    return [Attempt(lines, web=web, workload=workload, concurrency=1, deadline_s=CLAIM_DEADLINE_S)]
 
 
 def _all_right(codes: Mapping[str, str], urls: tuple[str, ...]) -> bool:
     return set(codes) == set(urls) and set(codes.values()) == {"200"}
 
 
-def _only_http_1_1(crawled: Crawled) -> bool:
-    return _all_right(crawled.codes, _OF_BOTH) and set(crawled.versions) == {"1.1"}
+def _only_http_1_1(seen: Observation) -> bool:
+    return _all_right(seen.codes, _OF_BOTH) and set(seen.versions) == {"1.1"}
 
 
-def _only_http_2(crawled: Crawled) -> bool:
-    """Return whether all URLs of the HTTP/2 host came by HTTP/2 alone, and the other host gave an error.
+def _only_http_2(seen: Observation) -> bool:
+    """Return whether all URLs of the HTTP/2 host came over HTTP/2, and the other host gave an error.
 
-    Some libraries see only by the answer which version was spoken: one request may reach the other host.
+    Some libraries learn the version only from the answer: one request may reach the other host.
     """
-    there = {url: code for url, code in crawled.codes.items() if url != _WITHOUT_2}
-    refused = not crawled.codes.get(_WITHOUT_2, "200").isdigit()
-    versions = crawled.versions
+    there = {url: code for url, code in seen.codes.items() if url != _WITHOUT_2}
+    refused = not seen.codes.get(_WITHOUT_2, "200").isdigit()
+    versions = seen.versions
     only = versions.pop("2", 0) == len(_OF_BOTH) and sum(versions.values()) <= 1
     return _all_right(there, _OF_BOTH) and refused and only
 
 
-def _keeps_alive(crawled: Crawled, *, alive: bool) -> bool:
-    reused = crawled.trial.counters.reused
-    return _all_right(crawled.codes, _SEVERAL) and reused is not None and (reused > 0) is alive
+def _keeps_alive(seen: Observation, *, alive: bool) -> bool:
+    reused = seen.trial.counters.reused
+    return _all_right(seen.codes, _SEVERAL) and reused is not None and (reused > 0) is alive
 
 
-def _checks_json(crawled: Crawled) -> bool:
-    return crawled.codes.get(_JSON) == "200" and crawled.codes.get(_NO_JSON) == "CheckFailed"
+def _checks_json(seen: Observation) -> bool:
+    return seen.codes.get(_JSON) == "200" and seen.codes.get(_NO_JSON) == "CheckFailed"
 
 
-def _times_its_calls(crawled: Crawled) -> bool:
+def _times_its_calls(seen: Observation) -> bool:
     """Return whether the origin saw every call as a request, with complete content."""
-    timed = crawled.timed
-    if timed is None or not timed.is_ok or timed.calls != crawled.trial.counters.requests:
+    timed = seen.timed
+    if timed is None or not timed.is_ok or timed.calls != seen.trial.counters.requests:
         return False
-    # Of a process that asks without a pause, some CPU time must be its own.
+    # A process that sends requests without a pause must use some CPU time.
     return timed.answers == (TimedAnswer("200", 110, timed.calls),) and sum(timed.cpu_per_call_ns) > 0

@@ -37,7 +37,7 @@ class Pair:
 def pair_by_blocks(
     subject: str, baseline: str, condition: str, figures: Mapping[str, Mapping[int, float]], *, level: float
 ) -> Pair:
-    """Compare two subjects of one run by the blocks in which both have a figure.
+    """Compare two subjects of one run over the blocks in which both have a figure.
 
     ``figures`` are by subject, then by block; the ratio is the subject's over the baseline's.
     """
@@ -57,8 +57,9 @@ def corrected(
 ) -> tuple[Comparison, ...]:
     """Return the comparisons of pairs, corrected for all pairs together; ``level`` is the simultaneous confidence.
 
-    Pairs that cannot be tested are not in the family. With ``figures``, by subject and then by block, the pairs must be
-    the ``itertools.combinations`` of these subjects, and the correction is that of all pairs; else it is Holm's.
+    Pairs that cannot be tested are not part of the family. With ``figures``, by subject and then by block, the pairs
+    must be the ``itertools.combinations`` of these subjects, and the correction is that for all pairs; else it is
+    Holm's.
     """
     require_direction(metric)
     adjusted = np.array([np.nan if pair.effect.p is None else pair.effect.p for pair in pairs], dtype=np.float64)
@@ -139,10 +140,10 @@ def compare_runs(
 def compare_with_baseline(
     trials: Sequence[Trial], baseline: str, metric: Metric, *, level: float = 0.95
 ) -> tuple[Comparison, ...]:
-    """Compare each subject of a run with the baseline, by the blocks that both share.
+    """Compare each subject of a run with the baseline, over the blocks that both share.
 
-    The correction is for these comparisons alone, fewer than all pairs, so that each is more powerful. They are in the
-    order of the trials, each with the ratio of the subject to the baseline. A comparison is undecided and without a
+    The correction is for these comparisons only, which are fewer than all pairs, so each is more powerful. They are in
+    the order of the trials, each with the ratio of the subject to the baseline. A comparison is undecided and has no
     ratio if one side is not valid, or both share fewer than three blocks that count.
     """
     groups = grouped(trials)
@@ -182,7 +183,7 @@ class Threshold:
         """Raise ``InvalidValue`` for a metric without a direction, or a change of -100 % or less."""
         require_direction(self.metric)
         if not self.percent > -100:
-            raise InvalidValue(f"threshold {self.text!r} is always passed: give a change above -100 %")
+            raise InvalidValue(f"threshold {self.text!r} always passes: give a change above -100 %")
 
     @property
     def text(self) -> str:
@@ -193,9 +194,9 @@ class Threshold:
     def passed_by(self, comparison: Comparison) -> bool:
         """Return whether a change is beyond the threshold with confidence.
 
-        The whole interval of the change has to lie beyond it. Where "no change" does not, the usual case, the change
-        itself must also be significant after the correction for the number of comparisons: of twenty unchanged
-        subjects, one interval excludes zero by chance. The comparison has to be by the threshold's own metric.
+        The whole interval of the change must be beyond the threshold. Usually "no change" is not beyond it; then the
+        change itself must also be significant after the correction for the number of comparisons: of twenty unchanged
+        subjects, one interval excludes zero by chance. The comparison must use the threshold's own metric.
         """
         low, high = self._changes(comparison)
         beyond = self._beyond(high if self.operator == "<" else low)
@@ -205,19 +206,19 @@ class Threshold:
         return percent < self.percent if self.operator == "<" else percent > self.percent
 
     def _changes(self, comparison: Comparison) -> tuple[float, float]:
-        """Return the bounds of the change in percent; NaN, which breaks no threshold, where unknown."""
+        """Return the bounds of the change in per cent; NaN, which breaks no threshold, if unknown."""
         if comparison.ratio is not None:
             return (comparison.ratio.low - 1) * 100, (comparison.ratio.high - 1) * 100
         if comparison.difference is Difference.UNDECIDED:
             return math.nan, math.nan
-        # All of one side is 0, which has no ratio: a change by all of it, or by any number of times.
+        # All values of one side are 0, so there is no ratio: the change is by everything, or by any factor.
         rises = (comparison.difference is Difference.BETTER) is (self.metric.better is Direction.HIGHER)
         change = math.inf if rises else -100.0
         return change, change
 
 
 def parse_threshold(text: str, metrics: Iterable[Metric]) -> Threshold:
-    """Read ``METRIC < PERCENT%`` or ``METRIC > PERCENT%``; spaces are free, and the sign of a rise may be left out."""
+    """Parse ``METRIC < PERCENT%`` or ``METRIC > PERCENT%``; spaces are optional, and so is the sign of an increase."""
     match = _FORM.fullmatch(text.strip())
     if match is None:
         raise InvalidValue(f"threshold {text[:60]!r} is not valid; {_EXAMPLES}")

@@ -1,4 +1,4 @@
-"""CPU time of a trial over time: of its start, of its warm-up and of each right answer."""
+"""CPU time over a trial: of its start, of its warm-up and of each right answer."""
 
 import math
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class CpuSeries:
     """Readings of the CPU clock of a subject's processes, each shape (n,), ascending; cumulative since exec."""
 
     started_at_ns: int
-    """Exec, since the Unix epoch."""
+    """Time of the exec, since the Unix epoch."""
     elapsed_ns: Int64Array
     """Since exec."""
     cpu_ns: Int64Array
@@ -57,51 +57,51 @@ class CpuSeries:
 
 _STEPS_AT_MOST: Final = 200
 _ANSWERS_A_STEP: Final = 5
-"""Fewer answers represent single answers, not all."""
+"""Fewest answers of a step: fewer represent single answers, not all."""
 _READINGS_A_STEP: Final = 3
 """Fewest readings of the CPU clock in a step: with fewer, a step shows the clock, not the subject."""
 _FEWEST_STEPS: Final = 20
-"""MSER-5 needs at least so many."""
+"""Fewest steps that MSER-5 needs."""
 _COLD_SHARE: Final = 0.01
 _NOTABLE: Final = 0.05
-"""Share of the cost of an answer: a smaller extra cost of the first answers may be chance."""
+"""Share of the cost of an answer up to which an extra cost of the first answers may be chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpendingStep:
-    """A stretch of a trial in which a fixed number of answers came."""
+    """A part of a trial in which a fixed number of answers arrived."""
 
     answers: int
-    """Number of answers until its end."""
+    """Number of answers up to its end."""
     cpu_ns: float
-    """CPU time of the stretch for each of its answers."""
+    """CPU time of the part per answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """Parts of the CPU time; None where unknown."""
+    """Parts of the CPU time; None if unknown."""
 
     start_ns: int
     start_cpu_ns: int
     cold_cpu_per_answer_ns: float | None = None
     warm_up_answers: int | None = None
-    """None: the trial is too short to tell."""
+    """Answers of the warm-up; None: the trial is too short to determine it."""
     warm_up_cpu_ns: float | None = None
     steady_cpu_per_answer_ns: float | None = None
     drift: float | None = None
-    """From the first to the last third of the steady state, as a share of its mean; 0 where it may be chance."""
+    """Change from the first to the last third of the steady state, as a share of its mean; 0 if it may be chance."""
     steps: tuple[SpendingStep, ...] = ()
 
 
 def spending_of(cpu: CpuSeries, moments_ns: Int64Array) -> Spending | None:
-    """Divide CPU time into the start of the program, its warm-up and its answers, by the moments of the answers.
+    """Divide CPU time into the start of the program, its warm-up and its answers, using the times of the answers.
 
-    For documents that are fetched one after another, the moment is the request: the document before is then parsed and
-    checked, and the CPU time until the first request is the start of the program. For answers that overlap, the moments
-    are their starts and ends, so that each counts as two halves. Answers are grouped in steps of equal number; MSER-5
-    finds the step from which their cost is steady.
+    For documents that are fetched one after another, the time is that of the request: by then the document before it
+    has been parsed and checked, and the CPU time until the first request is the start of the program. For answers that
+    overlap, the times are their starts and ends, so that each answer counts as two halves. Answers are grouped into
+    steps of equal number; MSER-5 finds the step from which their cost is steady.
 
-    ``moments_ns`` are times since exec, in any order. None without moments or readings.
+    ``moments_ns`` are times since exec, in any order. Returns None without times or readings.
 
     References
     ----------
@@ -144,17 +144,17 @@ def spending_of(cpu: CpuSeries, moments_ns: Int64Array) -> Spending | None:
 
 
 COARSE_NS: Final = 10_000_000
-"""Interval of the CPU clock's readings: coarser start times cannot show where the CPU time went."""
+"""Interval of the CPU time's readings: start times with a coarser precision cannot be assigned to it."""
 
 
 def with_cpu_time(
     summary: LinesSummary, samples: pl.DataFrame, cpu: CpuSeries | None, counters: Counters
 ) -> LinesSummary:
-    """Divide the CPU time of a crawl among its right answers, and add it to the summary of the crawl.
+    """Divide the CPU time of a crawl by its right answers, and add it to the summary of the crawl.
 
-    The right answers also bear the cost of the wrong ones. A URL counts with one half at its start and one at its end,
-    because URLs overlap. Without readings while the client ran, or with coarse start times, start-up is not separable.
-    None where the right answers are unknown.
+    The right answers also bear the cost of the wrong ones. A URL counts one half at its start and one half at its end,
+    because URLs overlap. Without readings during the run, or with coarse start times, start-up cannot be separated.
+    Returns None if the right answers are unknown.
     """
     timed = samples.filter(pl.col("start_ns").is_not_null() & pl.col("duration_ns").is_not_null())
     verdicts = samples["verdict"].cast(pl.String)

@@ -17,14 +17,14 @@ from httpdyno.model import ToolReport
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Distinct times, ascending, each with the number of times that are as long or shorter."""
+    """Distinct times, ascending, each with the number of times that are not longer."""
 
     times_ns: tuple[int, ...]
     counts: tuple[int, ...]
     mean_ns: float
 
     def __post_init__(self) -> None:
-        """Raise ``InvalidValue`` for values that are no distribution."""
+        """Raise ``InvalidValue`` for values that do not form a distribution."""
         for name, values in (("times", self.times_ns), ("counts", self.counts)):
             if any(later < earlier for earlier, later in pairwise(values)):
                 raise InvalidValue(f"a distribution whose {name} do not ascend")
@@ -37,9 +37,9 @@ class Distribution:
         return self.counts[-1] if self.counts else 0
 
     def quantile_ns(self, share: float) -> int:
-        """Return the shortest time that this share of all does not exceed.
+        """Return the shortest time that this share of all times does not exceed.
 
-        0 is the shortest time, 1 the longest; a share outside counts as the nearer end.
+        0 is the shortest time, 1 the longest; shares outside this range count as the nearer end.
         """
         if not self.counts:
             raise InvalidValue("an empty distribution has no quantiles")
@@ -54,7 +54,7 @@ class Distribution:
 
 
 def distribution_of(times_ns: Iterable[int]) -> Distribution:
-    """Make the distribution of some times, in any order."""
+    """Return the distribution of times in any order."""
     found = Counter(times_ns)
     times = tuple(sorted(found))
     counts = tuple(accumulate(found[time] for time in times))
@@ -69,19 +69,19 @@ class ServerRecord:
     requests: int
     answers: int
     answers_span_ns: int
-    """From the first arrival to the last answer."""
+    """Time from the first arrival to the last answer."""
     connections: int
     """Connections opened to the server."""
     arrived_in_stall: int
     service: Distribution
-    """From the end of a request's arrival to its answer."""
+    """Distribution of the times from the end of a request's arrival to its answer."""
     planned_p99_ns: int
-    """From a request's arrival to the moment at which its answer was due."""
+    """99th percentile of the time from a request's arrival to when its answer was due."""
     lateness_p50_ns: int
     lateness_p99_ns: int
-    """From the moment an answer was due to the moment it was given."""
+    """Time from when an answer was due to when it was sent: median and 99th percentile."""
     waiting_ns: int
-    """Time in which another program, or the host of a virtual machine, had its CPU."""
+    """Time in which another program, or the host of a virtual machine, used its CPU."""
 
 
 def read_server_record(text: str) -> ServerRecord:
@@ -106,14 +106,14 @@ _SECOND_NS = 1_000_000_000
 
 
 Server = Callable[[int], int]
-"""A server as a function: from a request's arrival to the moment at which its answer is due.
+"""A server as a function: maps the arrival time of a request to the time at which its answer is due.
 
-Moments are nanoseconds from the first arrival; arrivals must be passed in their order.
+Times are nanoseconds from the first arrival; arrivals must be passed in order.
 """
 
 
 def stalling_server(service_ns: int, at_ns: int = 0, length_ns: int = 0) -> Server:
-    """Serve any number of requests at once, each for the same time; answers due in the one stall come at its end."""
+    """Serve any number of requests at once, each for the same time; answers due in the stall are sent at its end."""
     end_ns = at_ns + length_ns
 
     def answer_due_ns(arrived_ns: int) -> int:
@@ -124,7 +124,7 @@ def stalling_server(service_ns: int, at_ns: int = 0, length_ns: int = 0) -> Serv
 
 
 def queueing_server(service_ns: int) -> Server:
-    """Serve one request after the other, each for the same time: the D/1 of queueing theory."""
+    """Serve one request at a time, each for the same time: the D/1 of queueing theory."""
     free_ns = 0
 
     def answer_due_ns(arrived_ns: int) -> int:
@@ -137,24 +137,24 @@ def queueing_server(service_ns: int) -> Server:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Report of a correct generator."""
+    """The report of a correct generator."""
 
     times: Distribution
-    """Service times or, on a schedule, response times of the requests that count, from the intended send."""
+    """Service times or, on a schedule, response times (from the intended send) of the requests that count."""
     expected: int | None = None
-    """Requests that it sends before the end of a schedule."""
+    """Number of requests sent before the end of a schedule."""
 
 
 def replay(
     server: Server, *, rate_per_s: float, duration_s: float, connections: int, answered: int | None = None
 ) -> Truth:
-    """Follow a schedule of constant gaps over a number of connections, one request at a time on each.
+    """Simulate a schedule of constant gaps over a number of connections, with one request at a time on each.
 
-    A request whose moment has come takes a free connection or waits for one; its response time counts from its moment
-    in either case. ``server`` is new: it gets every arrival.
+    A request that is due takes a free connection or waits for one; its response time counts from its due time in either
+    case. ``server`` must be new, because it gets every arrival.
 
-    ``answered`` is the number of answers that the generator counts, which may include requests under way at the end:
-    at least the answers due before the end, at most all of the schedule. None: the answers before the end.
+    ``answered`` is the number of answers that the generator counts, which may include requests in flight at the end: at
+    least the answers due before the end, at most the whole schedule. None: the answers before the end.
     """
     planned = math.ceil(rate_per_s * duration_s - 1e-9)
     if planned < 1 or connections < 1:
@@ -177,17 +177,17 @@ def replay(
 
 
 FIGURES: Final[Mapping[str, float]] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
-"""Percentiles to compare with the truth, where a tool has them."""
+"""Percentiles to compare with the truth, if a tool reports them."""
 RELATIVE: Final = 0.05
-"""A figure is right within this share of the truth, and ``allowed_ns``."""
+"""A figure is right within this share of the truth plus ``allowed_ns``."""
 _USUAL_NS: Final = 250_000
 _FAR_NS: Final = 1_000_000
 _FAR: Final = 0.999
-"""From this percentile on, a single interruption by the kernel decides."""
+"""Percentile from which a single interruption by the kernel decides the figure."""
 LEAST_BEYOND: Final = 10
-"""A percentile that fewer requests exceed is printed and not judged: one interruption delays as many."""
+"""A percentile that fewer requests exceed is printed but not judged: one interruption delays as many requests."""
 _LEAST_NS: Final = 1_000
-"""Least denominator of a factor, so that no factor is infinite."""
+"""Smallest denominator of a factor, so that no factor is infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,12 +210,12 @@ class Finding:
 
     @property
     def judged(self) -> bool:
-        """Whether enough requests support calling it wrong."""
+        """Whether enough requests support a verdict of wrong."""
         return self.high < math.inf
 
     @property
     def factor(self) -> float:
-        """Factor by which it is off, 1 or more."""
+        """Factor by which the figure is wrong, 1 or more."""
         least = 1 if self.name == "sent" else _LEAST_NS
         reported, truth = max(self.reported, least), max(self.truth, least)
         return max(reported / truth, truth / reported)
@@ -231,7 +231,7 @@ class Finding:
 
 
 _DIGITS_BELOW: Final = (10, 2)
-"""A factor below each of these is written with one more decimal."""
+"""Factors below each of these are written with one more decimal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,22 +242,22 @@ class Judgement:
 
     @property
     def right(self) -> bool:
-        """Whether any figure was judged, and all are right."""
+        """Whether any figure was judged, and all judged figures are right."""
         return any(finding.judged for finding in self.findings) and all(finding.right for finding in self.findings)
 
     @property
     def worst(self) -> Finding | None:
-        """The figure that is off the most; None when none is."""
+        """The figure with the largest error; None if all are right."""
         wrong = [finding for finding in self.findings if not finding.right]
         return max(wrong, key=lambda finding: finding.factor, default=None)
 
     def of(self, name: str) -> Finding | None:
-        """Find a figure by name; None when the tool does not report it."""
+        """Find a figure by name; None if the tool does not report it."""
         return next((finding for finding in self.findings if finding.name == name), None)
 
 
 def allowed_ns(name: str) -> int:
-    """Return how far a figure may be off in addition to its share: 0.25 ms, and 1 ms from p99.9 on."""
+    """Return the absolute tolerance of a figure: 0.25 ms, and 1 ms from p99.9 on."""
     return _FAR_NS if FIGURES.get(name, 0.0) >= _FAR else _USUAL_NS
 
 
@@ -266,10 +266,10 @@ def judge_report(
 ) -> Judgement:
     """Compare a report with the true figures.
 
-    Requests that were under way at the end may be in the tool's figures or not, at most one for each connection: a
-    percentile is right when it lies between the truth's at the ranks before and after by that many. One that fewer than
-    ``LEAST_BEYOND`` requests exceed is right whatever it is. ``truth`` is the distribution of the times that the tool
-    claims to measure; ``sent`` and ``expected`` are given where it claims to keep a schedule.
+    A tool's figures may or may not include requests in flight at the end, at most one for each connection. So a
+    percentile is right if it lies between the truth's values at ranks that are lower and higher by that number. A
+    percentile that fewer than ``LEAST_BEYOND`` requests exceed is always right. ``truth`` is the distribution of the
+    times that the tool claims to measure; ``sent`` and ``expected`` are given if it claims to keep a schedule.
     """
     findings = []
     if sent is not None and expected is not None:
@@ -302,26 +302,26 @@ def _finding(name: str, reported: float, truth: float, low: float, high: float) 
 
 _MOST_LATE_P50_NS: Final = 250_000
 _MOST_LATE_P99_NS: Final = 2_000_000
-"""Half of the answers, and all but one in a hundred, may be this late: those that are due at once, as after a stall,
-are given one after the other."""
+"""Tolerated lateness of half of the answers, and of all but one in a hundred: answers that are due at once, as after
+a stall, are sent one after another."""
 _MOST_LATE_P99_SHARE: Final = 0.02
-"""Or this share of the 99th percentile of what answers were to take, where that is more: after a stall of a second
-there may be a thousand to give."""
+"""Tolerated lateness as a share of the 99th percentile of the planned times, if that is more: after a stall of a
+second a thousand answers may be due."""
 _MOST_WAITING_SHARE: Final = 0.02
-"""The server may lack its CPU for this share of the time: a request that arrives meanwhile is seen late."""
+"""Largest share of time in which the server may lack its CPU: requests that arrive meanwhile are seen late."""
 _MOST_FOREIGN_SHARE: Final = 0.05
-"""Other work may have the generator's CPUs for this share of the time: it would make any generator late."""
+"""Largest share of time in which other programs may use the generator's CPUs: they would delay any generator."""
 _MOST_LOST_SHARE: Final = 0.25
-"""With more of the time lost than this part of what a percentile leaves, it is not called wrong (of a p99: 0.25 %):
-what came meanwhile was late, with what waited behind it, and that is no generator's fault."""
+"""If more time was lost than this part of the share beyond a percentile (for a p99: 0.25 %), the figure is not called
+wrong: requests of that time, and those behind them, were late through no fault of the generator."""
 _NEGLIGIBLE_SHARE: Final = 0.001
-"""Less lost time than this may be the start of the program or the kernel's own work."""
-_TAKEN: Final = "other work, or this machine's host, used"
-_REMEDY: Final = "end that work, use --cpus, or try again later"
+"""Lost time below this share may be the start of the program or the kernel's own work."""
+_TAKEN: Final = "other programs, or this machine's host, used"
+_REMEDY: Final = "stop other programs, use --cpus, or try again later"
 
 
 def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
-    """Describe why a case cannot be judged; None when it can.
+    """Describe why a case cannot be judged; None if it can.
 
     ``foreign_share`` is the share of the time, 0 to 1, in which other programs used the generator's CPUs.
     """
@@ -334,8 +334,8 @@ def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
     ):
         if late_ns > most_ns:
             return (
-                f"the server gave {share} {late_ns / 1e6:.1f} ms late or later ({most_ns / 1e6:.3g} ms are allowed);"
-                " leave it its CPU"
+                f"the server sent {share} {late_ns / 1e6:.1f} ms late or later ({most_ns / 1e6:.3g} ms are allowed);"
+                " keep its CPU free"
             )
     for whose, found, most in (
         ("the server's CPU", _waiting_share(record), _MOST_WAITING_SHARE),
@@ -347,9 +347,9 @@ def why_not_judged(record: ServerRecord, *, foreign_share: float) -> str | None:
 
 
 def why_not_usable(judgement: Judgement, record: ServerRecord, *, foreign_share: float) -> str | None:
-    """Describe why wrong figures are inconclusive; None when none is wrong, or one is conclusive.
+    """Describe why wrong figures are inconclusive; None if none is wrong, or one is conclusive.
 
-    ``foreign_share`` is as for ``why_not_judged``.
+    ``foreign_share``: see ``why_not_judged``.
     """
     lost_share = _waiting_share(record) + foreign_share
     wrong = [finding.name for finding in judgement.findings if not finding.right]
@@ -362,7 +362,7 @@ def why_not_usable(judgement: Judgement, record: ServerRecord, *, foreign_share:
 
 
 def _most_lost_share(figure: str) -> float:
-    """Return the share of lost time up to which a figure holds."""
+    """Return the share of lost time up to which a figure can be called wrong."""
     return max(_NEGLIGIBLE_SHARE, _MOST_LOST_SHARE * (1 - FIGURES.get(figure, 0.0)))
 
 

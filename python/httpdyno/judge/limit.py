@@ -7,20 +7,21 @@ from typing import Final
 
 import polars as pl
 
-from httpdyno.judge.validity import Rule, broken_rules
+from httpdyno.judge.validity import Rule, broken
 from httpdyno.judge.validity.stretch import LEAST_TURNS, SHORTEST_NS, Stretch
 from httpdyno.model import CeilingLimit, Counters, Outcome, Trial, Validity
 
 SATURATED_SHARE: Final = 0.85
-"""A client is saturated when it used this share of its CPUs until the last URL was started."""
+"""Share of its CPUs that a client must use until the last URL starts to count as saturated."""
 
 
 def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) -> bool:
-    """Return whether the client used up its CPU time while its list lasted.
+    """Return whether the client used up its CPU time before its list was exhausted.
 
-    Processor time is known of the whole trial only; it counts evenly for each URL, so that what was spent on the last
-    ``concurrency`` URLs, which end after the last start, is left out. A list no longer than that is never saturated.
-    ``starts_ns`` is Unix time and may hold nulls. Without CPU time the client is not saturated.
+    CPU time is known only for the whole trial. It is divided evenly among the URLs, so that the share of the last
+    ``concurrency`` URLs, which end after the last start, is left out. A list that is not longer than that never
+    saturates. ``starts_ns`` are Unix times and may contain nulls. Without CPU time the client does not count as
+    saturated.
     """
     started_at_ns, cpu_ns = counters.started_at_ns, counters.cpu_ns
     last_start = starts_ns.drop_nulls()
@@ -33,24 +34,24 @@ def is_saturated(starts_ns: pl.Series, counters: Counters, *, concurrency: int) 
 
 
 _AS_PLANNED: Final = 0.85
-"""A client that reaches this share of the rate that the web's delays allow is limited by them alone."""
+"""A client that reaches this share of the rate that the web's delays allow is limited by those delays only."""
 
 
 class Limit(StrEnum):
     """Limit of a client."""
 
     CONCURRENCY = "concurrency"
-    """Its requests in flight: each waits as long as the web plans; more of them would raise the rate."""
+    """Concurrency: each request waits as long as the web plans; more requests in flight would raise the rate."""
     CPU = "CPU"
     """Its own CPU time."""
     ORIGIN = "origin"
     LINK = "link"
     WEB = "web"
-    """The web: it reached the fetcher's rate on the same web."""
+    """The web: the client reached the fetcher's rate on the same web."""
 
 
 def limited_by(trial: Trial) -> Limit | None:
-    """Return the limit of the client in a trial; None if no counted resource limited it, or unknown."""
+    """Return the limit of the client in a trial; None if no counted resource limited it, or it is unknown."""
     if trial.validity is Validity.ORIGIN_LIMITED:
         return Limit.ORIGIN
     if trial.validity is Validity.LINK_LIMITED:
@@ -75,11 +76,11 @@ def own_cpu_share(trial: Trial, stretch: Stretch) -> float | None:
 
 
 _WORDS: Final = {
-    CeilingLimit.WEB: "at least: the delays of the web allowed no more at that many requests in flight",
-    CeilingLimit.FETCHER: "at least: the fetcher had no more CPU time",
-    CeilingLimit.ORIGIN: "at most: the origin had no more CPU time",
-    CeilingLimit.LINK: "at most: the link held the fetcher up",
-    CeilingLimit.INSTRUMENT: "at most: neither a CPU nor the delays of the web held the fetcher up",
+    CeilingLimit.WEB: "at least: the delays of the web limited the rate at that many requests in flight",
+    CeilingLimit.FETCHER: "at least: the fetcher had no CPU time left",
+    CeilingLimit.ORIGIN: "at most: the origin had no CPU time left",
+    CeilingLimit.LINK: "at most: the link limited the fetcher",
+    CeilingLimit.INSTRUMENT: "at most: neither a CPU nor the delays of the web limited the fetcher",
     CeilingLimit.MACHINE: "at least: other programs disturbed the fetcher",
 }
 
@@ -94,28 +95,28 @@ class Ceiling:
 
 
 def ceiling_of(trial: Trial, rules: Sequence[Rule], *, planned_per_s: float | None) -> Ceiling | None:
-    """Return the ceiling that a trial of the fetcher found; None if it failed, was wrong or was too short.
+    """Return the ceiling that a trial of the fetcher found; None if the trial failed, was wrong or was too short.
 
-    The limit is the first of these that is true: the origin's CPU time was used up; other programs took part; the link
-    was full; its own CPU time was used up; it was as fast as the delays of the web allow; the link has a distance, a
-    rate or losses, which the plan of the web does not include. When none is true, the limit is the instrument, in a way
-    that no counter shows.
+    The limit is the first of these that is true: the origin's CPU time was used up; other programs used the CPUs; the
+    link was full; the fetcher's CPU time was used up; it was as fast as the delays of the web allow; the link has a
+    distance, a rate or losses, which the plan of the web does not include. If none is true, the limit is the
+    instrument, in a way that no counter shows.
 
-    ``planned_per_s`` are the URLs a second that the delays of the web allow at the concurrency of the trial; None where
-    none is planned.
+    ``planned_per_s`` is the rate that the delays of the web allow at the concurrency of the trial; None if the web
+    plans no time.
     """
     rate = trial.summary.right_per_s if trial.summary else None
     stretch = Stretch.of(trial)
     if trial.outcome is not Outcome.OK or not rate or stretch is None or stretch.length_ns < SHORTEST_NS:
         return None
-    broken = {rule.name: rule.verdict for rule in broken_rules(trial, rules)}
-    if Validity.INCORRECT in broken.values() or Validity.UNVERIFIED in broken.values():
+    found = {one.rule.name: one.rule.verdict for one in broken(trial, rules)}
+    if Validity.INCORRECT in found.values() or Validity.UNVERIFIED in found.values():
         return None
-    return Ceiling(rate, _limit(trial, stretch, broken, rate / planned_per_s if planned_per_s else 0.0))
+    return Ceiling(rate, _limit(trial, stretch, found, rate / planned_per_s if planned_per_s else 0.0))
 
 
 def ceiling_over(trials: Iterable[Trial]) -> tuple[float | None, CeilingLimit | None]:
-    """Return the ceiling that all trials share, and its limit; None where they have several or none."""
+    """Return the ceiling that all trials share, and its limit; None if they have several or none."""
     ceilings = {(trial.ceiling_per_s, trial.ceiling_limit) for trial in trials if trial.ceiling_per_s}
     return ceilings.pop() if len(ceilings) == 1 else (None, None)
 
@@ -131,7 +132,7 @@ def ceiling_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     ceiling, limit = ceiling_over(trials)
     if ceiling is None:
         return ()
-    # Invalid trials too: the ones that the instrument limited are the nearest to the ceiling.
+    # Includes invalid trials: those that the instrument limited are the nearest to the ceiling.
     rates = [trial.summary.right_per_s or 0.0 for trial in trials if trial.summary and trial.outcome is Outcome.OK]
     fastest = f"; the fastest trial reached {100 * max(rates) / ceiling:.0f} % of it" if rates else ""
     return (f"{ceiling_words(ceiling, limit)}{fastest}",)
@@ -140,7 +141,7 @@ def ceiling_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 def _limit(trial: Trial, stretch: Stretch, broken: dict[str, Validity], of_plan: float) -> CeilingLimit:
     if "origin_cpu" in broken:
         return CeilingLimit.ORIGIN
-    # Of the origin's rules, only the use of its CPU by others remains. A drift is the fetcher's own.
+    # Of the origin's rules, only the use of its CPU by others applies. A drift is the fetcher's own.
     if any(
         verdict in {Validity.ORIGIN_LIMITED, Validity.DISTURBED, Validity.UNSTEADY}
         for name, verdict in broken.items()
@@ -149,11 +150,11 @@ def _limit(trial: Trial, stretch: Stretch, broken: dict[str, Validity], of_plan:
         return CeilingLimit.MACHINE
     if Validity.LINK_LIMITED in broken.values():
         return CeilingLimit.LINK
-    # Without counts nothing else is concluded.
+    # Without counts there is no other conclusion.
     own = own_cpu_share(trial, stretch)
     if own is None or own >= SATURATED_SHARE:
         return CeilingLimit.FETCHER
-    # The end of a short list is most of its time: one stall, not the instrument, sets the rate there.
+    # The end of a short list is most of its time: there a single stall, not the instrument, decides the rate.
     short = trial.urls_given < LEAST_TURNS * trial.concurrency
     if short or of_plan >= _AS_PLANNED:
         return CeilingLimit.WEB

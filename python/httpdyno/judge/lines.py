@@ -15,7 +15,7 @@ from httpdyno.model.timed_calls import TimedCalls
 def read_engine_csv(source: Path | BinaryIO, columns: dict[str, pl.DataType], what: str) -> pl.DataFrame:
     """Read some columns of a CSV file; an empty file has no rows."""
     try:
-        # In one chunk: selecting texts from many chunks takes twenty times as long.
+        # In one chunk: selecting text from many chunks takes twenty times as long.
         return pl.read_csv(source, columns=list(columns), schema_overrides=columns).rechunk()
     except pl.exceptions.NoDataError:
         # For an empty list the engine writes nothing, not even a header.
@@ -46,9 +46,9 @@ class Lines:
     frame: pl.DataFrame
     """One row for each line that is a result, with the columns of ``LINE_COLUMNS``, in the order printed."""
     garbage: int
-    """Lines that are no result; empty lines are not counted."""
+    """Number of lines that are not results; empty lines are not counted."""
     garbage_examples: tuple[str, ...]
-    """The first of them, cut to a readable length."""
+    """The first of them, shortened."""
 
 
 def read_lines(source: Path | BinaryIO) -> Lines:
@@ -64,13 +64,13 @@ _TIMED_CALLS: Final = TypeAdapter(TimedCalls)
 
 
 def read_harness_line(printed: str) -> TimedCalls:
-    """Read what a client printed with ``HARNESS=timeit``.
+    """Read the output of a client with ``HARNESS=timeit``.
 
-    Raises ``UnreadableReport`` unless it is the one line of the contract and does not contradict itself.
+    Raises ``UnreadableReport`` unless it is the single line of the contract without contradictions.
     """
     lines = printed.splitlines()
     if len(lines) != 1:
-        raise UnreadableReport(f"HARNESS=timeit: {len(lines)} lines printed, where there must be one")
+        raise UnreadableReport(f"HARNESS=timeit: {len(lines)} lines printed instead of one")
     try:
         return _TIMED_CALLS.validate_json(lines[0])
     except ValidationError as error:

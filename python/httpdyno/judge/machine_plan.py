@@ -1,7 +1,7 @@
-"""Machines for a load: cores, requests in flight, memory, bandwidth and sockets, from the trials of a client."""
+"""Machines for a load: cores, requests in flight, memory, bandwidth and sockets, computed from a client's trials."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, isfinite, log2
@@ -11,7 +11,7 @@ import numpy as np
 
 from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.judge.limit import Limit, limited_by
-from httpdyno.model import Interval, Trial
+from httpdyno.model import Trial
 from httpdyno.stats import FloatArray, median_interval
 
 EXPECTED_RATE: Final = "write it like 1e9/week, 100M/day or 2000/s"
@@ -29,21 +29,21 @@ _UNIT_S: Final = {
 _HIGHEST_PER_S: Final = 1e12
 
 PORTS: Final = 64_511
-"""Ports 1025 to 65535: connections from one address to one other (address and port) at the same time."""
+"""Number of ports (1025 to 65535): concurrent connections from one address to one other (address and port)."""
 OPEN_FILES: Final = 1_048_576
-"""Sockets that one process may have open on Linux unless ``fs.nr_open`` is raised."""
+"""Default limit of sockets that one process may open on Linux (``fs.nr_open``)."""
 _TIME_WAIT_S: Final = 60
-"""A port stays in use this long after its connection was closed (Linux, ``TCP_TIMEWAIT_LEN``)."""
+"""How long a port stays in use after its connection was closed (Linux, ``TCP_TIMEWAIT_LEN``)."""
 _SEGMENT_BYTES: Final = 1448
 _INITIAL_WINDOW: Final = 10
 """Segments of a new connection's first round trip (RFC 6928)."""
 _SEVERAL_SIZES: Final = 2.0
-"""Largest over smallest mean answer of a client's trials, from which on its cost is fitted over the size."""
+"""Ratio of the largest to the smallest mean answer from which the cost is fitted over the size."""
 _CHECK_SHARES: Final = (1 / 10, 1 / 20, 1 / 50, 1 / 100, 1 / 1000)
 _CHECK_BUSY: Final = 0.7
-"""Share of the measured CPUs that a check may take: a client should hold it easily."""
+"""Shares of the measured CPUs that a check may take: a client should sustain it easily."""
 _CHECK_SPARE: Final = 1.25
-"""Requests in flight that a check allows, over those that Little's law asks for."""
+"""Requests in flight that a check allows, over those by Little's law."""
 _HEAD_BYTES: Final = 190
 
 
@@ -58,38 +58,38 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AnswerFigures:
-    """Cost of a right answer in one trial."""
+    """Cost of a right answer, from one trial."""
 
     cpu_ms: float
     time_ms: float
     received_bytes: float
-    """On the wire, headers included."""
+    """Bytes on the wire, including headers."""
     requests: float
-    """Sent for one answer, redirects included."""
+    """Requests for one answer, including redirects."""
     connections: float
-    """Opened for one answer: 1 when none is used twice."""
+    """Connections opened for one answer: 1 if none is reused."""
     handshake_round_trips: float
-    """Of TLS, for one answer."""
+    """Round trips of TLS handshakes for one answer."""
     memory_bytes: float
-    """Peak of the process."""
+    """Peak memory of the process."""
     concurrency: int
     """Requests that the process may have in flight."""
     cpus: int
     """CPUs that the process may use."""
     ok_share: float | None = None
-    """Answers with a status of 2xx among all that are right."""
+    """Share of answers with a status of 2xx among all right ones."""
     rate_per_s: float | None = None
     """Right answers a second of the process."""
 
     @property
     def busy_share(self) -> float | None:
-        """Return the share of its CPUs that the process used; None where its rate is not known."""
+        """Return the share of its CPUs that the process used; None if its rate is unknown."""
         return None if self.rate_per_s is None else self.rate_per_s * self.cpu_ms / 1e3 / self.cpus
 
     def round_trips(self, answer_bytes: float) -> float:
         """Return the round trips of one answer of that size.
 
-        One for each request, one to connect, those of the TLS handshake, and on a new connection those of TCP's slow
+        One for each request, one to connect, those of the TLS handshake and, on a new connection, those of TCP's slow
         start.
 
         References
@@ -110,7 +110,7 @@ class Load:
     answer_bytes: float | None = None
     """Mean answer on the wire; None: as measured."""
     round_trip_ms: float = 0.0
-    """Distance that comes on top of the measured time of an answer."""
+    """Distance in addition to the measured time of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,33 +120,27 @@ class Machine:
     cores: int
     memory_bytes: float
     bandwidth_bits_per_s: float
-    """Towards the machine."""
+    """Bandwidth towards the machine."""
     addresses: int | None = None
-    """Server addresses; None: enough that ports do not run out."""
+    """Number of server addresses; None: enough for ports not to run out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Median over the trials of a client, with its interval; a single trial has none."""
+    """Median over the trials of a client, and both ends of its interval."""
 
     value: float
-    interval: Interval | None = None
-
-    @property
-    def low(self) -> float:
-        """Return the lower end of the interval, else the value."""
-        return self.value if self.interval is None else self.interval.low
-
-    @property
-    def high(self) -> float:
-        """Return the upper end of the interval, else the value."""
-        return self.value if self.interval is None else self.interval.high
+    low: float
+    high: float
+    level: float | None
+    """Confidence of the interval, 0 to 1; None for a single trial, whose ends are its value."""
 
     @classmethod
     def of(cls, values: Sequence[float] | FloatArray) -> "Estimate":
-        """Summarise one value a trial; at least one."""
+        """Summarise values, one per trial; at least one."""
         array = np.asarray(values, dtype=np.float64)
-        return cls(float(np.median(array)), median_interval(array))
+        value, interval = float(np.median(array)), median_interval(array)
+        return cls(value, interval.low, interval.high, interval.level) if interval else cls(value, value, value, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +155,20 @@ class MachinePlan:
     bits_per_s: Estimate
     """Received."""
     sockets: Estimate
-    """Open, or closed less than 60 s ago."""
+    """Connections that are open, or were closed less than 60 s ago."""
     connections_per_s: Estimate
     """Opened."""
     answer_ms: Estimate
-    """Time of an answer, the distance included."""
+    """Time of an answer, including the distance."""
     answer_bytes: Estimate
     round_trips: Estimate
     shares: Mapping[Resource, Estimate]
-    """Machines that each resource alone asks for, as a fraction."""
+    """Machines that each resource alone requires, as a fraction."""
+    machines: int
+    """Machines that the scarcest resource requires."""
+    machines_low: int
+    machines_high: int
+    """The same for the lower and the upper ends of the intervals."""
     trials: int
 
     @property
@@ -178,23 +177,8 @@ class MachinePlan:
         return max(self.shares, key=lambda resource: self.shares[resource].value)
 
     @property
-    def machines(self) -> int:
-        """Return the machines that the scarcest resource asks for."""
-        return _whole(share.value for share in self.shares.values())
-
-    @property
-    def machines_low(self) -> int:
-        """Return them for the lower ends of the intervals."""
-        return _whole(share.low for share in self.shares.values())
-
-    @property
-    def machines_high(self) -> int:
-        """Return them for the upper ends of the intervals."""
-        return _whole(share.high for share in self.shares.values())
-
-    @property
     def used_share(self) -> float:
-        """Return the share of the limiting resource that is used, all machines together."""
+        """Return the used share of the limiting resource, over all machines."""
         return self.shares[self.limit].value / self.machines
 
 
@@ -203,7 +187,7 @@ class Check:
     """A point of the capacity experiment that a client must hold if its plan is right."""
 
     share: float
-    """Of the load of one machine."""
+    """Share of the load of one machine."""
     rate_per_s: float
     size_bytes: int
     """Content of an answer."""
@@ -232,7 +216,7 @@ def parse_load_rate(text: str) -> float:
 
 
 def answer_figures(trial: Trial) -> AnswerFigures | None:
-    """Return the cost of a right answer in a trial; None where CPU time, memory, bytes or times were not measured."""
+    """Return the cost of a right answer in a trial; None if CPU time, memory, bytes or times were not measured."""
     summary, tally, counters = trial.summary, trial.tally, trial.counters
     if summary is None or tally is None or not tally.right:
         return None
@@ -267,15 +251,15 @@ def covers_several_sizes(trials: Sequence[AnswerFigures]) -> bool:
 def plan_machines(trials: Sequence[AnswerFigures], load: Load, machine: Machine) -> MachinePlan:
     """Plan a load for one client.
 
-    Each quantity is computed for each trial alone; its estimate is their median, its interval that of the median.
-    Cores are rate x CPU time of an answer (the utilisation law), requests in flight rate x time of an answer (Little's
-    law). Memory is that of as many processes as take these cores and these requests at the concurrency that was
-    measured: nothing is extrapolated to fuller processes.
+    Each quantity is computed for each trial separately; its estimate is the median, with the interval of the median.
+    Cores are the rate times the CPU time of an answer (the utilisation law), requests in flight the rate times the time
+    of an answer (Little's law). Memory is that of as many processes as these cores and these requests need at the
+    measured concurrency: nothing is extrapolated to processes with a higher load.
 
     Parameters
     ----------
     trials : at least one
-        Those of one client. Where their answers differ in size by a factor of two, CPU time and time of an answer are
+        Trials of one client. If their answers differ in size by a factor of two, CPU time and time of an answer are
         moved along their least-squares line over the size to ``load.answer_bytes``.
 
     Raises
@@ -305,21 +289,25 @@ def plan_machines(trials: Sequence[AnswerFigures], load: Load, machine: Machine)
     answer_ms = time_ms + round_trips * load.round_trip_ms
     cores = rate * cpu_ms / 1e3
     in_flight = rate * answer_ms / 1e3
-    processes = np.maximum(
-        np.ceil(_less_dust(cores / [trial.cpus for trial in trials])),
-        np.ceil(_less_dust(in_flight / [trial.concurrency for trial in trials])),
-    )
+    # Rounded, so that 3.0000000000000004 processes are three.
+    by_cpu, by_flight = cores / [trial.cpus for trial in trials], in_flight / [trial.concurrency for trial in trials]
+    processes = np.ceil(np.round(np.maximum(by_cpu, by_flight), 9))
     memory_bytes = processes * [trial.memory_bytes for trial in trials]
     bits_per_s = rate * 8 * sizes
     connections_per_s = rate * np.array([trial.connections for trial in trials])
     sockets = in_flight + connections_per_s * _TIME_WAIT_S
-    shares = {
+    of_machine = {
         Resource.CPU: cores / machine.cores,
         Resource.MEMORY: memory_bytes / machine.memory_bytes,
         Resource.BANDWIDTH: bits_per_s / machine.bandwidth_bits_per_s,
         Resource.SOCKETS: in_flight / OPEN_FILES
         if machine.addresses is None
         else np.maximum(in_flight / OPEN_FILES, sockets / (PORTS * machine.addresses)),
+    }
+    shares = {resource: Estimate.of(values) for resource, values in of_machine.items()}
+    ends = {
+        name: max(1, ceil(round(max(getattr(share, end) for share in shares.values()), 9)))
+        for name, end in (("machines", "value"), ("machines_low", "low"), ("machines_high", "high"))
     }
     return MachinePlan(
         cores=Estimate.of(cores),
@@ -332,13 +320,14 @@ def plan_machines(trials: Sequence[AnswerFigures], load: Load, machine: Machine)
         answer_ms=Estimate.of(answer_ms),
         answer_bytes=Estimate.of(sizes),
         round_trips=Estimate.of(round_trips),
-        shares={resource: Estimate.of(values) for resource, values in shares.items()},
+        shares=shares,
+        **ends,
         trials=len(trials),
     )
 
 
 def check_of(plan: MachinePlan, load: Load, cpus: int) -> Check:
-    """Return a point at a tenth of the load of one machine, or less where a tenth takes more than ``cpus`` CPUs."""
+    """Return a point at a tenth of the load of one machine, or less if a tenth takes more than ``cpus`` CPUs."""
     of_one = 1 / plan.machines
     fitting = (share for share in _CHECK_SHARES if plan.cores.high * of_one * share <= _CHECK_BUSY * cpus)
     share = next(fitting, _CHECK_SHARES[-1])
@@ -356,10 +345,10 @@ def check_of(plan: MachinePlan, load: Load, cpus: int) -> Check:
 
 
 def _answer_ns(trial: Trial) -> float | None:
-    """Return the time of an answer when the client keeps up: the measured one where it did.
+    """Return the time of an answer for a client that keeps up: the measured time if it did.
 
-    Where another limit than the web's delays held it up, most of the measured time is waiting for a CPU, and depends
-    only on the concurrency. The time of an answer is then the time that the web plans plus its own CPU time.
+    If something other than the web's delays limited the client, most of the measured time is waiting for a CPU, and
+    depends only on the concurrency. The time of an answer is then the time that the web plans plus its CPU time.
     """
     summary = trial.summary
     if summary is None or summary.mean_ns is None:
@@ -372,19 +361,9 @@ def _answer_ns(trial: Trial) -> float | None:
 
 
 def _project(values: FloatArray, sizes: FloatArray, to: float) -> FloatArray:
-    """Move each value along the least-squares line over the size; a falling line counts as flat."""
+    """Move each value along the least-squares line over the size; a decreasing line counts as flat."""
     spread = sizes - sizes.mean()
     slope = max(0.0, float(spread @ values) / float(spread @ spread))
     least = float(values.min()) * 1e-3
     moved: FloatArray = np.maximum(values + slope * (to - sizes), least)
     return moved
-
-
-def _whole(shares: Iterable[float]) -> int:
-    return max(1, ceil(float(_less_dust(np.array(max(shares))))))
-
-
-def _less_dust(values: FloatArray) -> FloatArray:
-    """Round off floating-point noise, so that 3.0000000000000004 machines are three."""
-    rounded: FloatArray = np.round(values, 9)
-    return rounded

@@ -1,17 +1,16 @@
 """Notes on trials and tables: failures, validity, versions of HTTP, and uncertain ranks."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import islice
 from statistics import median
 from typing import Final
 
 from httpdyno.judge.rankable import crowded, disturbed
-from httpdyno.judge.validity import ALSO
+from httpdyno.judge.validity import broken_names
 from httpdyno.judge.validity.readings import busy_programs
 from httpdyno.judge.validity.rules import origin_waiting
 from httpdyno.model import (
-    INSTALL_WITH,
     OPEN_MARK,
     PROVISIONAL_MARK,
     Interval,
@@ -28,14 +27,14 @@ from httpdyno.model import (
 from httpdyno.stats import FEWEST_BLOCKS
 
 _APART: Final = 0.05
-"""Shares of HTTP/2 that differ by no more count as equal: hosts offer all clients the same."""
+"""Difference up to which shares of HTTP/2 count as equal: hosts offer all clients the same."""
 _ERRORS_DUE: Final = {"2": ": a host without it must be reported as an error"}
 
 
 def http_2_share(trial: Trial) -> float | None:
-    """Return the share of a trial's requests that came by HTTP/2, 0 to 1, as the origin counted; None: not counted.
+    """Return the share of a trial's requests that used HTTP/2, 0 to 1, counted by the origin; None: not counted.
 
-    None also where no request came.
+    It is also None without any request.
     """
     counts = {count.name: count.count for count in trial.counters.http_versions or ()}
     requests = sum(counts.values())
@@ -43,15 +42,15 @@ def http_2_share(trial: Trial) -> float | None:
 
 
 def asked_version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe the version of HTTP that the clients of a table were set to; empty if each used its default."""
+    """Describe the version of HTTP that was set for the clients of a table; empty if each used its default."""
     asked = sorted({trial.http_version for trial in trials if trial.http_version})
     return tuple(f"clients were set to HTTP/{version}{_ERRORS_DUE.get(version, '')}" for version in asked)
 
 
 def version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe which subjects spoke which version of HTTP, where they differ.
+    """Describe which subjects used which version of HTTP, if they differ.
 
-    Trials that failed, or of which no requests were counted, are left out.
+    Trials that failed, or whose requests were not counted, are left out.
     """
     shares: dict[str, list[float]] = {}
     names: dict[str, str] = {}
@@ -69,7 +68,7 @@ def version_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
         return ()
     groups = _alike(medians)
     said = "; ".join(f"{_words(group, medians)} of {', '.join(group)}" for group in groups)
-    return (f"HTTP versions differ, and with them the work of a client: the origin saw {said}",)
+    return (f"HTTP versions differ, and so does the work of a client: the origin saw {said}",)
 
 
 def _alike(shares: dict[str, float]) -> list[list[str]]:
@@ -91,34 +90,34 @@ def _words(group: Sequence[str], shares: dict[str, float]) -> str:
     return f"HTTP/2 in {span} of the requests"
 
 
-_NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)*")
-
-
 def trial_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Describe why trials of a subject failed, are invalid, or have explained wrong answers: one line each.
 
-    The same reason in several trials is one line, also where its numbers, or what else was found, differ from trial to
-    trial: then the line has those of the first. Trials that went well have none. ``unverified_notes`` has
-    one note for a whole table on answers that could not be checked.
+    Trials that ended in the same way, or break the same rule of validity first, are one line: that of the first.
+    Trials that went well have none. ``unverified_notes`` has one note for a whole table on answers that could not be
+    checked.
     """
     return tuple(text for _, text in labelled_notes(trials))
 
 
 def labelled_notes(trials: Sequence[Trial]) -> tuple[tuple[str, str], ...]:
     """Return the lines of ``trial_notes``, each with its outcome, its validity or its known failure."""
-    reasons: dict[tuple[str, str], list[str]] = {}
+    reasons: dict[tuple[object, ...], list[str]] = {}
     for trial in trials:
-        for label, reason in ((trial.outcome, trial.reason), (trial.validity, trial.validity_reason)):
-            # The reason of a refused trial is also the reason of its validity.
-            if reason and label not in {Validity.UNVERIFIED, Outcome.REFUSED}:
-                same = _NUMBER.sub("0", reason.partition(ALSO)[0])
-                reasons.setdefault((str(label), same), []).append(f"{label}: {reason}")
+        # The reason of a refused trial is also the reason of its validity.
+        if trial.reason and trial.outcome is not Outcome.REFUSED:
+            counters = trial.counters
+            ending = (str(trial.outcome), counters.exit_code, counters.signal, counters.out_of_memory)
+            reasons.setdefault(ending, []).append(f"{trial.outcome}: {trial.reason}")
+        if trial.validity_reason and trial.validity is not Validity.UNVERIFIED:
+            first = next(iter(broken_names(trial)), None)
+            reasons.setdefault((str(trial.validity), first), []).append(f"{trial.validity}: {trial.validity_reason}")
     notes = list[tuple[str, str]]()
-    for (name, _), texts in reasons.items():
+    for (name, *_), texts in reasons.items():
         similar = "" if len(set(texts)) == 1 else ", or similar"
         count = "" if len(trials) == 1 else f"{similar} ({len(texts)} of {len(trials)} trials)"
-        notes.append((name, f"{texts[0]}{count}"))
-    # Each known failure, with the most that it explains in one trial.
+        notes.append((str(name), f"{texts[0]}{count}"))
+    # Each known failure, with the largest number of answers that it explains in one trial.
     explained: dict[str, tuple[str, int]] = {}
     for case in [case for trial in trials if trial.tally for case in trial.tally.explained_cases]:
         reason = f"{case.reason} ({case.issue})" if case.issue else case.reason
@@ -131,43 +130,35 @@ def labelled_notes(trials: Sequence[Trial]) -> tuple[tuple[str, str], ...]:
 
 
 def unverified_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """List the reasons why answers of trials could not be checked, one line for each."""
-    reasons = [trial.validity_reason for trial in trials if trial.validity is Validity.UNVERIFIED]
-    return tuple(f"{Validity.UNVERIFIED}: {reason}; no client is ranked" for reason in dict.fromkeys(reasons))
+    """Describe why answers of trials could not be checked; empty where all could be."""
+    reasons = (t.validity_reason for t in trials if t.validity is Validity.UNVERIFIED and broken_names(t))
+    return tuple(f"{Validity.UNVERIFIED}: {reason}; no client is ranked" for reason in islice(reasons, 1))
 
 
 def missing_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Describe how to install the missing packages of several subjects; each row names its own."""
-    lacking = {
-        trial.subject
-        for trial in trials
-        if trial.outcome is Outcome.UNAVAILABLE and INSTALL_WITH in (trial.reason or "")
-    }
+    lacking = {trial.subject for trial in trials if trial.install_command or trial.install_by_hand}
     if len(lacking) < 2:
         return ()
     return (f"{len(lacking)} lack packages; to install them first, add --install",)
 
 
 def unlimited_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe why the requested memory limit of trials did not apply: one line for each reason.
-
-    Reasons that differ only in their numbers are one, in the words of the first.
-    """
+    """Describe why the requested memory limit of trials did not apply: one line for each size, with one reason."""
     asked = [trial.counters for trial in trials if trial.counters.memory_limit_bytes is not None]
-    reasons: dict[tuple[str, str], list[str]] = {}
+    reasons: dict[int, list[str]] = {}
     for counters in asked:
         if counters.memory_limit_bytes is not None and counters.memory_limit_reason:
-            reason, size = counters.memory_limit_reason, format_size(counters.memory_limit_bytes)
-            reasons.setdefault((size, _NUMBER.sub("0", reason)), []).append(reason)
+            reasons.setdefault(counters.memory_limit_bytes, []).append(counters.memory_limit_reason)
     notes = []
-    for (size, _), texts in reasons.items():
+    for size, texts in reasons.items():
         share = "" if len(texts) == len(asked) else f" in {len(texts)} of {len(asked)} trials"
-        notes.append(f"memory was not limited to {size}{share}: {texts[0]}; see: httpdyno doctor")
+        notes.append(f"memory was not limited to {format_size(size)}{share}: {texts[0]}; see: httpdyno doctor")
     return tuple(notes)
 
 
 def rank_notes(rankings: Iterable[Ranking]) -> tuple[str, ...]:
-    """Describe where too few blocks leave every rank open, and the remedy."""
+    """Describe which ranks are open because there are too few blocks, and the remedy."""
     comparisons = [comparison for ranking in rankings for comparison in ranking.comparisons]
     if not comparisons or max(comparison.blocks for comparison in comparisons) >= FEWEST_BLOCKS:
         return ()
@@ -198,7 +189,7 @@ def crowded_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     waited = f" ({min(shares):.0f} to {max(shares):.0f} % of the time)" if shares else ""
     return (
         f"one CPU for client and origin: in {len(those)} of {counted(len(trials), 'trial')} one waited for the other"
-        f"{waited}: a rate is what both can together, CPU time is the client's own; with two CPUs each has its own",
+        f"{waited}: the rate is that of both together, CPU time is the client's; two CPUs separate them",
     )
 
 
@@ -217,13 +208,11 @@ def disturbed_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
 
 
 def level_notes(metric: Metric, intervals: Iterable[Interval], *, level: float) -> tuple[Note, ...]:
-    """Describe the level of intervals of medians that miss the usual level."""
+    """Describe the level of intervals of medians that is below the usual level."""
     attained = sorted({interval.level for interval in intervals if interval.level < level}, reverse=True)
     if not attained:
         return ()
     shares = " or ".join(f"{100 * value:.4g} %" for value in attained)
     bounds = (f"{metric.name}_low", f"{metric.name}_high")
-    text = (
-        f"the lowest and the highest of so few trials hold the median with {shares} confidence, not {100 * level:g} %"
-    )
+    text = f"the lowest and highest of so few trials contain the median with {shares} confidence, not {100 * level:g} %"
     return (Note(f"{', '.join(bounds)}: {text}", columns=bounds),)

@@ -31,18 +31,18 @@ class Ending:
     """The engine's reason."""
     exit_code: int | None = None
     signal: int | None = None
-    """One of them, when the subject ran."""
+    """Exit code or signal, if the subject ran."""
     started_at_ns: int | None = None
     ended_at_ns: int | None = None
-    """Since the Unix epoch."""
+    """Start, since the Unix epoch."""
     out_of_memory: bool = False
-    """Whether the kernel killed it for its memory."""
+    """Whether the kernel killed it because memory ran out."""
     stderr: str = ""
-    """The end of what the subject wrote to its standard error."""
+    """The end of the subject's standard error."""
     withheld: str | None = None
-    """Why it did not get the whole list, where requests per host are limited and it owed answers."""
+    """Why the subject did not get the whole list, if requests per host are limited and it owed answers."""
     owed: int | None = None
-    """URLs that it got and did not answer, where requests per host are limited."""
+    """URLs that it got and did not answer, if requests per host are limited."""
 
     @property
     def cut_short(self) -> bool:
@@ -56,12 +56,12 @@ class Ending:
 
     @property
     def killed(self) -> bool:
-        """Whether its last line may be cut off."""
+        """Whether its last line may be incomplete."""
         return self.kind != "exited"
 
 
 def ending_from_report(report: Mapping[str, Any], stderr: str = "") -> Ending:
-    """Read how a process ended from the engine's report, version 1."""
+    """Read from the engine's report, version 1, how a process ended."""
     subject, fed = report.get("subject") or {}, report.get("fed") or {}
     return Ending(
         str(report.get("outcome")),
@@ -74,15 +74,15 @@ def ending_from_report(report: Mapping[str, Any], stderr: str = "") -> Ending:
 
 
 def outcome_of(ending: Ending, lines: Lines, judged: Judged, *, timeout_ns: int) -> tuple[Outcome, str | None]:
-    """Return the outcome of a trial and its reason in one line; None when it is ``ok``.
+    """Return the outcome of a trial and its reason in one line; None if it is ``ok``.
 
     The first that applies: ``interrupted``, ``crashed``, ``hung``, ``garbage``, ``foreign``, ``duplicate``,
-    ``missing``. A deadline alone is not a failure: a client that was still at work when it came has URLs that were
-    ``not_reached``. It hung when it had printed nothing for two timeouts, nothing at all, or everything and did not
-    exit; not when it owed no answer and waited for the limit of a host. URLs withheld from it are ``missing``.
+    ``missing``. A deadline alone is not a failure: if a client was still working then, its remaining URLs are
+    ``not_reached``. It hung if it had printed nothing for two timeouts, or nothing at all, or everything without
+    exiting; but not if it owed no answer and waited for the limit of a host. URLs withheld from it are ``missing``.
     """
     if ending.kind == "interrupted":
-        return Outcome.INTERRUPTED, ending.reason or "stopped before it was done"
+        return Outcome.INTERRUPTED, ending.reason or "stopped before it ended"
     if ending.kind == "deadline":
         silence = _hung(ending, judged, timeout_ns=timeout_ns)
         waited = ending.owed == 0 and judged.missing > 0
@@ -92,12 +92,12 @@ def outcome_of(ending: Ending, lines: Lines, judged: Judged, *, timeout_ns: int)
         return Outcome.CRASHED, _crash(ending)
     faults = [
         (Outcome.GARBAGE, lines.garbage, "line", "that cannot be read", lines.garbage_examples),
-        (Outcome.FOREIGN, judged.foreign, "line", "of a URL that was not given", judged.foreign_examples),
-        (Outcome.DUPLICATE, judged.duplicates, "line", "more than the URL was given", judged.duplicate_examples),
+        (Outcome.FOREIGN, judged.foreign, "line", "for a URL that is not in the list", judged.foreign_examples),
+        (Outcome.DUPLICATE, judged.duplicates, "line", "more than the URL is in the list", judged.duplicate_examples),
     ]
-    # A client does not forget URLs that it never got, or not in time.
+    # URLs that a client never got, or not in time, are not forgotten.
     if not ending.withheld and not ending.cut_short:
-        forgotten = "forgotten, though it exited with 0"
+        forgotten = "forgotten, although it exited with 0"
         faults.append((Outcome.MISSING, judged.missing, "URL", forgotten, judged.missing_examples))
     for outcome, count, noun, what, examples in faults:
         if count:
@@ -107,7 +107,7 @@ def outcome_of(ending: Ending, lines: Lines, judged: Judged, *, timeout_ns: int)
 
 def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
     if ending.started_at_ns is None or ending.ended_at_ns is None:
-        return "the deadline came before it started"
+        return "the deadline passed before it started"
     if judged.missing == 0:
         return "printed every URL, but did not exit before the deadline"
     unanswered = f"{counted(judged.missing, 'URL')} missing: {_name_unanswered(judged.samples)}"
@@ -123,7 +123,7 @@ def _hung(ending: Ending, judged: Judged, *, timeout_ns: int) -> str | None:
 
 
 def _name_unanswered(samples: pl.DataFrame) -> str:
-    """Name URLs without a line and their faults in the web; faulty ones come first."""
+    """Name URLs without a line, with their faults in the web; faulty ones come first."""
     missing = samples.filter(pl.col("line").is_null()).sort(pl.col("cause").is_null(), maintain_order=True)
     urls = [f"{url} ({cause})" if cause else url for url, cause in missing.select("url", "cause").head(_NAMED).rows()]
     rest = len(missing) - len(urls)
@@ -135,12 +135,12 @@ def _crash(ending: Ending) -> str:
     if ending.kind == "failed_to_start":
         return f"could not be started: {ending.reason or 'no reason given'}"
     what = process_end("exited", ending.exit_code, ending.signal, out_of_memory=ending.out_of_memory)
-    what = what or ending.reason or "ended for a reason the engine does not give"
+    what = what or ending.reason or "ended for an unknown reason"
     return what + last_lines(ending.stderr, _STDERR_LINES, _STDERR_LENGTH)
 
 
 def process_end(ended: str, exit_code: int | None, signal: int | None, *, out_of_memory: bool) -> str | None:
-    """Describe the end of a process; ``ended`` is the verb before its exit code. None if its end is unknown."""
+    """Describe the end of a process; ``ended`` is the verb before its exit code. None if it is unknown."""
     if out_of_memory:
         return "killed by the kernel: out of memory"
     if signal is None:
@@ -152,7 +152,7 @@ def process_end(ended: str, exit_code: int | None, signal: int | None, *, out_of
 
 
 def last_lines(stderr: str, count: int, length: int) -> str:
-    """Return the last lines of a text after a colon, ``length`` characters at most; empty if there are none."""
+    """Return the last lines of a text after a colon, at most ``length`` characters; empty if there are none."""
     last = [line.strip() for line in stderr.splitlines() if line.strip()][-count:]
     return f": {' / '.join(last)[-length:]}" if last else ""
 
@@ -165,18 +165,18 @@ class ToolArtifacts:
     """Output and report of a trial of a load tool."""
 
     report: Mapping[str, Any]
-    """The engine's, version 1, parsed from JSON."""
+    """The engine's report, version 1, parsed from JSON."""
     text: str
     """The tool's standard output: its report."""
     stderr: str
     arrivals: pl.DataFrame
-    """As ``read_arrivals`` gives them."""
+    """Arrivals at the origin, in the form of ``read_arrivals``."""
 
 
 def tool_ending(plan: TrialPlan, ending: Ending, text: str) -> tuple[Outcome, str | None, ToolReport | None]:
-    """Return the outcome of a tool's trial, its reason unless it is ``ok``, and its report if it is."""
+    """Return the outcome of a tool's trial, its reason unless the outcome is ``ok``, and the tool's report if it is."""
     if ending.kind == "interrupted":
-        return Outcome.INTERRUPTED, ending.reason or "stopped before it was done", None
+        return Outcome.INTERRUPTED, ending.reason or "stopped before it ended", None
     if ending.kind == "deadline":
         return Outcome.HUNG, "did not end before the deadline", None
     if ending.kind != "exited":

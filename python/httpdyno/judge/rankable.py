@@ -1,10 +1,10 @@
-"""Trials of a subject that count for a figure, that are only shown, and that were disturbed."""
+"""Selects the trials of a subject that count for a figure, and those that were disturbed."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from httpdyno.judge.validity import RULES, broken_rules, spoiled_aspects
+from httpdyno.judge.validity import broken_names, spoiled_aspects
 from httpdyno.model import Aspect, Metric, Outcome, Trial, Validity
 
 _ON_THE_CPU: Final = frozenset({"origin_waiting"})
@@ -12,15 +12,15 @@ _ON_THE_CPU: Final = frozenset({"origin_waiting"})
 _BY_OTHERS: Final = frozenset({"throttling", "steal", "foreign_cpu", "memory_pressure", "io_pressure"})
 """Rules about other programs on the machine."""
 _CAUSES: Final = {"steal": "the hypervisor", "throttling": "a CPU quota"}
-"""Causes other than programs, by the rule that a trial breaks."""
+"""Causes other than programs, by the broken rule."""
 _DISTURBED: Final = frozenset({Validity.DISTURBED, Validity.UNSTEADY, Validity.ORIGIN_LIMITED})
-"""Validities of such a trial; the last two are those of version 0.1."""
+"""Validities of disturbed trials; the last two are those of version 0.1."""
 _FOLLOWS: Final = frozenset({"origin_cpu_busy", "origin_lateness", "drift"})
-"""Validities that both can cause, as can other reasons."""
+"""Validities that both kinds of rules can cause, but other reasons as well."""
 
 
 def disturbed(trial: Trial) -> bool:
-    """Return whether a trial went well and is invalid only because of other programs."""
+    """Return whether a trial was successful, and is invalid only because of other programs."""
     broken = _broken(trial)
     by_others = _BY_OTHERS if _shares_a_cpu(trial) else _BY_OTHERS | _ON_THE_CPU
     return bool(broken & by_others) and broken <= _BY_OTHERS | _ON_THE_CPU | _FOLLOWS
@@ -33,15 +33,15 @@ def disturbing_causes(trial: Trial) -> tuple[str, ...]:
 
 
 def crowded(trial: Trial) -> bool:
-    """Return whether a trial went well and is invalid only because client and origin shared a CPU."""
+    """Return whether a trial was successful, and is invalid only because client and origin shared a CPU."""
     return _shares_a_cpu(trial) and bool(broken := _broken(trial)) and broken <= _ON_THE_CPU | _FOLLOWS
 
 
 def _broken(trial: Trial) -> frozenset[str]:
-    """Return the broken rules of a trial; none where it failed, or another validity is worse."""
+    """Return the broken rules of a trial; empty if it failed, or has a validity that is worse."""
     if trial.outcome is not Outcome.OK or trial.validity not in _DISTURBED:
         return frozenset()
-    return frozenset(rule.name for rule in broken_rules(trial, RULES))
+    return frozenset(broken_names(trial))
 
 
 def _shares_a_cpu(trial: Trial) -> bool:
@@ -51,14 +51,14 @@ def _shares_a_cpu(trial: Trial) -> bool:
 _NOT_ITS_FAULT: Final = frozenset({Outcome.OK, Outcome.INTERRUPTED, Outcome.REFUSED})
 """Outcomes of a trial that are not its subject's fault."""
 _AGAINST_ALL: Final = frozenset({Validity.INCORRECT, Validity.UNVERIFIED})
-"""Validities of one trial that hold for all trials of the subject: wrong or unverifiable answers."""
+"""Validities of one trial that apply to all trials of the subject: wrong or unverifiable answers."""
 
 
 def rankable_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tuple[Trial, ...]:
     """Return the trials that count for an aspect: successful ones, without a broken rule that affects it.
 
-    A trial that was disturbed is repeated in its block: of several trials of one block and condition the last that
-    counts is returned.
+    A disturbed trial is repeated in its block; if several trials of one block and condition count, the last one is
+    returned.
     """
     return _last_of_blocks(t for t in trials if t.outcome is Outcome.OK and aspect not in spoiled_aspects(t))
 
@@ -66,8 +66,8 @@ def rankable_trials(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> tu
 def rankable(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> bool:
     """Return whether enough trials of a subject count for it to be ranked.
 
-    One failed or incorrect trial excludes the subject: without it, the figures would be too good. Trials that the
-    machine spoiled (a busy origin, a drift, an interruption) do not, as long as more than half of its blocks have a
+    One failed or incorrect trial excludes the subject, because the figures would otherwise be too good. Trials that the
+    machine spoiled (a busy origin, a drift, an interruption) do not exclude it, if more than half of its blocks have a
     trial that counts. ``trials`` are all trials of the subject under one condition.
     """
     return _blameless(trials) and _in_most_blocks(rankable_trials(trials, aspect), trials)
@@ -76,11 +76,11 @@ def rankable(trials: Sequence[Trial], aspect: Aspect = Aspect.PACE) -> bool:
 def placing_trials(
     trials: Sequence[Trial], aspect: Aspect = Aspect.PACE, *, provisional: bool = True
 ) -> tuple[Trial, ...]:
-    """Return the trials that place a subject in an order; empty where it has no place.
+    """Return the trials that determine a subject's place in the ranking; empty if it has no place.
 
-    These are the trials that count if it may be ranked by them. ``provisional``: if too few count only because other
-    programs disturbed them, or because the origin shared its CPU, these are added in blocks without a trial that
-    counts.
+    These are the trials that count, if the subject may be ranked by them. ``provisional``: if too few trials count only
+    because other programs disturbed them, or because the origin shared its CPU, these are added in blocks without a
+    trial that counts.
     """
     count = rankable_trials(trials, aspect)
     if rankable(trials, aspect):
@@ -96,9 +96,9 @@ def placing_trials(
 def counting_trials(
     trials: Sequence[Trial], aspect: Aspect = Aspect.PACE, *, disturbed: bool = False
 ) -> Sequence[Trial]:
-    """Return the trials that the figures of a subject come from: those that count, else all that went well.
+    """Return the trials from which the figures of a subject are computed: those that count, else all successful ones.
 
-    ``disturbed``: where too few count, also those that other programs disturbed (``placing_trials``).
+    ``disturbed``: if too few count, also those that other programs disturbed (``placing_trials``).
     """
     placing = placing_trials(trials, aspect, provisional=disturbed)
     return placing or [trial for trial in trials if trial.outcome is Outcome.OK]
@@ -107,7 +107,7 @@ def counting_trials(
 def verdict_of(trials: Sequence[Trial], *, disturbed: bool = False) -> str:
     """Return the failure of a subject's trials in one word, else the worst validity of its rates.
 
-    Empty if there are none. ``disturbed``: as for ``counting_trials``.
+    It is empty if there are none. ``disturbed``: see ``counting_trials``.
     """
     failed = [(trial.validity or trial.outcome).value for trial in trials if trial.outcome is not Outcome.OK]
     if failed and not rankable(trials):
@@ -116,7 +116,7 @@ def verdict_of(trials: Sequence[Trial], *, disturbed: bool = False) -> str:
 
 
 def worst_validity(trials: Iterable[Trial]) -> Validity | None:
-    """Return the worst validity of trials; None if none has any. ``Validity`` lists them from good to bad."""
+    """Return the worst validity of trials; None if there is none. ``Validity`` lists them from good to bad."""
     order = list(Validity)
     found = [trial.validity for trial in trials if trial.validity]
     return max(found, key=order.index) if found else None
@@ -148,11 +148,11 @@ def grouped(trials: Iterable[Trial]) -> dict[Group, list[Trial]]:
 
 
 def figures_by_block(trials: Sequence[Trial], metric: Metric, *, disturbed: bool = False) -> dict[int, float]:
-    """Return the figure of each trial that counts, by its block; none when the subject may not be ranked.
+    """Return the figure of each trial that counts, by its block; empty if the subject may not be ranked.
 
-    ``trials`` are all of one subject under one condition; those without the figure are left out, except where that
-    means that it was beyond any (``Metric.endless``): then there are none.
-    ``disturbed``: where too few trials count, also those that other programs disturbed (``judge.placing_trials``).
+    ``trials`` are all trials of one subject under one condition. Trials without the figure are left out, unless that
+    means that the figure was infinite (``Metric.endless``): then the result is empty. ``disturbed``: if too few trials
+    count, also those that other programs disturbed (``judge.placing_trials``).
     """
     placing = placing_trials(trials, metric.aspect, provisional=disturbed)
     figures = {trial.block: metric.figure(trial) for trial in placing}

@@ -1,4 +1,4 @@
-"""Ranks of subjects by a metric, certain differences, and lower bounds where the origin set the pace."""
+"""Ranks of subjects by a metric, certain differences, and lower bounds if the origin limited the rate."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -28,9 +28,9 @@ _HELD_UP: Final = frozenset({Validity.VALID, Validity.ORIGIN_LIMITED})
 
 
 def lower_bounds(trials: Iterable[Trial], metric: Metric) -> dict[tuple[str, str], float]:
-    """Return by condition and subject the least figure of those that are unranked only because of the origin.
+    """Return, by condition and subject, a lower bound for subjects that are unranked only because of the origin.
 
-    Only a rate is such a bound: a figure of pace that is better when it is higher.
+    Only a rate is such a bound: a figure of pace for which higher is better.
     """
     if metric.better is not Direction.HIGHER or metric.aspect is not Aspect.PACE:
         return {}
@@ -46,15 +46,15 @@ def lower_bounds(trials: Iterable[Trial], metric: Metric) -> dict[tuple[str, str
 def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, disturbed: bool = False) -> Ranking:
     """Rank subjects by the medians of a metric, with the comparisons of all pairs.
 
-    The order is that of the medians. Each pair is compared once, the better median first, by the blocks that both have
-    a figure in; with fewer than three such blocks it is undecided. All pairs are adjusted together by
-    ``stats.compare_all_pairs``. A subject's first possible rank is one more than the number of those that are certainly
-    better, its last one leaves room for those that are certainly worse; its own rank is among those that are possible.
-    A rank is open unless the subject above is certainly better.
+    Subjects are in the order of their medians. Each pair is compared once, the better median first, over the blocks in
+    which both have a figure; with fewer than three such blocks it is undecided. ``stats.compare_all_pairs`` adjusts all
+    pairs together. The first possible rank of a subject is one more than the number of subjects that are certainly
+    better; its last one leaves room for those that are certainly worse. A rank is open unless the subject above is
+    certainly better.
 
-    ``trials`` are of one condition; subjects that ``judge.rankable`` rejects have no part. ``disturbed``: a subject
-    with too few trials that other programs left alone is ranked by the others too. Its place is provisional, and so is
-    that of a subject that shares fewer than three blocks with most of the others.
+    ``trials`` are of one condition; subjects that ``judge.rankable`` rejects are left out. ``disturbed``: a subject
+    with too few undisturbed trials is also ranked by its disturbed ones. Its place is provisional, and so is that of a
+    subject that shares fewer than three blocks with most of the others.
     """
     require_direction(metric)
     conditions = {trial.condition for trial in trials}
@@ -101,7 +101,7 @@ def rank(trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, distur
 def rank_conditions(
     trials: Sequence[Trial], metric: Metric, *, level: float = 0.95, disturbed: bool = False
 ) -> dict[str, Ranking]:
-    """Rank the subjects under each condition, in order of appearance; ``level`` and ``disturbed`` as for ``rank``."""
+    """Rank the subjects under each condition, in order of appearance; ``level`` and ``disturbed``: see ``rank``."""
     conditions: dict[str, list[Trial]] = {}
     for trial in trials:
         conditions.setdefault(trial.condition, []).append(trial)
@@ -109,7 +109,7 @@ def rank_conditions(
 
 
 def _lacking_blocks(comparisons: Sequence[Comparison]) -> set[str]:
-    """Find the subjects that share too few blocks with most of the others, where others share enough."""
+    """Find the subjects that share too few blocks with most of the others, if those share enough with each other."""
     if max((pair.blocks for pair in comparisons), default=0) < FEWEST_BLOCKS:
         return set()
     pairs = Counter(subject for pair in comparisons for subject in (pair.subject, pair.baseline))

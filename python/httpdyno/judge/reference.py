@@ -1,4 +1,4 @@
-"""Reference for the claims of a client: the answer due for each URL, and the arrivals at the origin."""
+"""The truth with which the claims of a client are compared: the right answer of each URL, and the arrivals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from httpdyno.model import Verdict
 from httpdyno.stats import Int64Array
 
 WRONG_CONTENT: Final = "check_failed"
-"""Cause of an honest answer whose content fails the check that the client makes."""
+"""Cause of a correctly served answer whose content fails the client's check."""
 CHECK_FAILED: Final = "CheckFailed"
-"""The error that it then has to report (``subjects/CONTRACT.md``): the only name of an error that is judged."""
+"""The error that the client must then report (``subjects/CONTRACT.md``): the only error whose name is judged."""
 _STATUS_DIGITS: Final = 3
 _OF_TIME: Final = {
     Verdict.LATE: "past its timeout",
@@ -36,9 +36,9 @@ class Served:
 
 
 def wrong_words(code: str, length: int | None, served: Served) -> str | None:
-    """Describe a wrong answer and what was served: ``200, 16383 B; served 16384``.
+    """Describe a wrong answer and what the web served: ``200, 16383 B; served 16384``.
 
-    None when its code and its length are right, as the judge sees them; when it came is not looked at.
+    None if its code and length are right; its time is not considered.
     """
     if served.outcome is None:
         return None
@@ -46,9 +46,9 @@ def wrong_words(code: str, length: int | None, served: Served) -> str | None:
         unread = served.cause == WRONG_CONTENT and code != CHECK_FAILED
         if served.outcome != "status" and not unread:
             return None
-        return f"{code}; served {served.status}" if served.status else f"{code}; due {CHECK_FAILED}"
+        return f"{code}; served {served.status}" if served.status else f"{code}; expected {CHECK_FAILED}"
     if served.outcome == "error":
-        return f"{code}; due an error, for {served.cause}"
+        return f"{code}; expected an error: {served.cause}"
     if int(code) != served.status:
         return f"{code}; served {served.status}"
     if served.length is None or length == served.length:
@@ -64,7 +64,7 @@ def sample_words(sample: Mapping[str, Any]) -> str:
     if verdict is Verdict.MISSED_ERROR:
         served = Served("error", cause=sample["cause"])
     elif sample["served_status"] is None and sample["cause"] != WRONG_CONTENT:
-        return code  # in a run that is older than the column
+        return code  # in a run from before this column existed
     else:
         served = Served("status", sample["served_status"], sample["served_body_length"], sample["cause"])
     return wrong_words(code, sample["body_length"], served) or code
@@ -77,14 +77,14 @@ HashArray = npt.NDArray[np.uint64]
 class TextIndex:
     """Index of the rows of a text column.
 
-    The hashes of the texts are sorted, each with the number of its row in place of its lower bits. A table says where
-    those begin that share their upper bits: as many beginnings as texts or more, so that a search looks at one or two
-    places. That is ten times as fast as a join of texts. None of the texts may be null.
+    The hashes of the texts are sorted, and each has the number of its row in its lower bits. A table gives the start of
+    those with the same upper bits. It has at least as many entries as there are texts, so a search looks at one or two
+    places. That is ten times as fast as a join of texts. No text may be null.
 
     Attributes
     ----------
     distinct : bool
-        True when no two of the texts are the same; False when two may be.
+        True if no two texts are equal; False if two may be.
     """
 
     def __init__(self, texts: pl.Series) -> None:
@@ -94,7 +94,7 @@ class TextIndex:
         self._shift: Final = np.uint64(_HASH_BITS - bits)
         self._places: Final = np.sort(self._hashes(self._texts) | np.arange(len(texts), dtype=np.uint64))
         counts = np.bincount((self._places >> self._shift).astype(np.int64), minlength=2**bits)
-        # After the last place there is no hash: all hashes are then smaller than the one sought.
+        # There is no hash after the last place: all hashes are then smaller than the wanted one.
         begins = np.minimum(np.cumsum(counts) - counts, max(len(texts) - 1, 0))
         self._begins: Final = begins.astype(np.uint32)
         self.distinct: Final = self._are_distinct()
@@ -104,9 +104,9 @@ class TextIndex:
         return len(self._texts)
 
     def find(self, texts: pl.Series) -> Int64Array:
-        """Return the row of each text, from 0; -1 where there is none.
+        """Return the row of each text, from 0; -1 if there is none.
 
-        None of them may be null. Shape (m,), for m texts.
+        No text may be null. Shape (m,), for m texts.
         """
         found = np.full(len(texts), -1, dtype=np.int64)
         if len(self) == 0:
@@ -135,7 +135,7 @@ class TextIndex:
         twice = np.flatnonzero(hashes[1:] == hashes[:-1])
         rows = (self._places & self._row).astype(np.uint32)
         same = self._texts.gather(rows[twice]) == self._texts.gather(rows[twice + 1])
-        # Of three texts with one hash, the first may be the same as the third.
+        # If three texts have the same hash, the first may equal the third.
         return not same.any() and not (np.diff(twice) == 1).any()
 
 
@@ -156,19 +156,19 @@ class Expectations:
 
     distinct: pl.DataFrame
     """One row for each URL, in the order of the list: ``url``, ``outcome`` (status, error or either), ``status``,
-    ``length``, ``cause``; all but ``url`` null where unknown."""
+    ``length``, ``cause``; all except ``url`` are null if unknown."""
     given: Int64Array
-    """How often each is in the list; shape (rows of ``distinct``,)."""
+    """Number of occurrences of each in the list; shape (rows of ``distinct``,)."""
     urls: TextIndex
     """Finds the row of a URL."""
     request: Int64Array
-    """For each row the number of the request that must reach the origin, from 0; -1 where none must."""
+    """For each row, the number of the request that must reach the origin, from 0; -1 if none must."""
     requests: TextIndex
-    """Finds the number of a request by its URL as the origin logs it."""
+    """Finds the number of a request by its URL in the origin's log."""
 
     @classmethod
     def of(cls, rows: pl.DataFrame) -> "Expectations":
-        """Prepare the expectations of a list: one row for each of its URLs, duplicates kept, columns ``EXPECTED``."""
+        """Prepare the expectations of a list: one row for each URL, including duplicates, columns ``EXPECTED``."""
         urls = TextIndex(rows["url"])
         given = np.ones(len(rows), dtype=np.int64)
         distinct = rows
@@ -190,12 +190,12 @@ class Expectations:
     def first(self, count: int) -> "Expectations":
         """Return the expectations of the first URLs of the list.
 
-        A longer one must have each URL once: its first URLs are otherwise not the first rows.
+        Each URL of the whole list must be unique: otherwise its first URLs are not the first rows.
         """
         if count >= len(self):
             return self
         if len(self.distinct) != len(self):
-            raise ValueError("a list with a URL in it more than once cannot be cut")
+            raise ValueError("a list with duplicate URLs cannot be shortened")
         distinct = self.distinct.head(count)
         return Expectations(
             distinct, self.given[:count], TextIndex(distinct["url"]), self.request[:count], self.requests
@@ -214,13 +214,13 @@ class Expectations:
 
 def read_expectations(source: Path | BinaryIO) -> Expectations:
     """Read the CSV of ``engine expect``."""
-    # Clients print a URL without the spaces around it, and lines are read so; the two must meet.
+    # Clients print a URL without surrounding spaces, and lines are read without them; both must match.
     read = read_engine_csv(source, EXPECTED, "expectations").with_columns(pl.col("url").str.strip_chars())
     return Expectations.of(read.filter(pl.col("url") != ""))
 
 
 def expectations_unknown(urls: pl.Series) -> Expectations:
-    """Make expectations for a web that cannot be verified: the URLs, all else null."""
+    """Return expectations for a web that cannot be verified: the URLs, with null for everything else."""
     return Expectations.of(
         pl.DataFrame({"url": urls.cast(pl.String)}).with_columns(
             pl.lit(None, dtype=type_).alias(name) for name, type_ in EXPECTED.items() if name != "url"
@@ -233,22 +233,22 @@ _ARRIVED: Final[dict[str, pl.DataType]] = {"at_ns": pl.Int64(), "done_ns": pl.In
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The truth that the claims of a client are compared with."""
+    """The truth with which the claims of a client are compared."""
 
     expectations: Expectations
-    """What each URL must answer; the same for all trials of a condition."""
+    """The right answer of each URL; the same for all trials of a condition."""
     arrivals: pl.DataFrame | None = None
-    """As ``read_arrivals`` gives them; None where nothing was logged."""
+    """Arrivals, in the form of ``read_arrivals``; None if they were not logged."""
     clock_bound_ns: int = 0
-    """By how much the stamps of arrivals may be off: those of another machine are moved to the clock of this one."""
+    """Error bound of the times of arrivals: those of another machine are translated to the clock of this one."""
     planned_mean_ns: float | None = None
-    """Mean time that the web plans for a URL; None where it plans none."""
+    """Mean time that the web plans for a URL; None if it plans none."""
 
 
 def read_arrivals(source: Path | BinaryIO) -> pl.DataFrame:
     """Read the log of arrivals at the origin.
 
-    One row for each request: ``at_ns`` when its head was complete, ``done_ns`` when the call began that handed the last
+    One row for each request: ``at_ns`` when its head was complete, ``done_ns`` when the call began that passed the last
     byte of the answer to the kernel (null if never), ``url``.
     """
     return read_engine_csv(source, _ARRIVED, "arrivals")

@@ -2,100 +2,95 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from httpdyno.judge.conformance import Answer, Answered, Ask, Requests, ServerCase, Stimulus, claim_case
+from httpdyno.judge.conformance import Answer, Attempt, Case, Claim, Observation, Request, claim_case
 from httpdyno.model import Subject
 
 DOCUMENT_SHA256: Final = "39ca2b12b99ac2e85a72d106c60efa8d8d1a13becb570b0807248625a9de9b0c"
-"""Of the document that every web, and every server's folder, has."""
+"""Document that every web, and every server's folder, contains."""
 SCALES: Final = (1, 8, 40)
-"""How many times as long the waits are, one attempt after the other, until a claim holds.
+"""Factors by which waits are lengthened, one attempt after another, until a claim is confirmed.
 
-An answer that comes before the sum of its waits shows that they were parallel, however busy the machine; one that comes
-later may be a busy machine's. No longer waits bring the answer of waits in sequence before their sum.
+An answer before the sum of its waits proves that the waits were parallel, however busy the machine is; a later answer
+may be due to a busy machine. A server that waits one after the other can never answer before the sum.
 """
 _LONGEST_MS: Final = 250
-"""Of the waits, three of them."""
+"""Longest of the three waits."""
 _BEYOND_MS: Final = 3000
 """A wait beyond the timeout."""
 _TIMEOUT_MS: Final = 200
 _TEXT: Final = 'Grüße, "Καλημέρα" \\ 👋'
-_ASKED: Final = {
+_REQUIRED: Final = {
     "endpoint plain": "answer GET /plain with 200, text/plain and the 13 bytes Hello, World!",
     "endpoint json": "answer GET /json with 200, application/json and the bytes of the servers' document.json",
     "endpoint workloads": "wait all of WORKLOADS_MS at once, once for each of count, then answer with the texts; "
-    "refuse content that is none with 400",
-    "endpoint timeout": "with TIMEOUT_MS answer 503 when that time is over, not before and not when the waits end",
+    "refuse invalid content with 400",
+    "endpoint timeout": "with TIMEOUT_MS answer 503 when that time is over, not before and not after the waits",
     "threads one": "serve with THREADS=1",
     "threads any": "serve with any THREADS, such as 3",
     "workers one": "serve with WORKERS=1",
     "workers any": "serve with any WORKERS, such as 3",
 }
-"""What the contract asks of a server that makes a claim."""
+"""What the contract requires of a server that makes a claim."""
 
 
-def server_cases(subject: Subject) -> tuple[ServerCase, ...]:
+def server_cases(subject: Subject) -> tuple[Case, ...]:
     """Return a case for each capability that a server can have, claimed or not."""
-    claims = subject.capabilities
-    plain = (Ask("/plain"),)
-    asked = (_workloads(1), Ask("/", "GET", _workloads(2).content), _workloads(0), Ask("/", "POST", b'{"text": "cut'))
-    # Waits whose sum is six times the longest: the time of the answer tells them from waits one after the other.
-    waits = [Requests({"WORKLOADS_MS": ",".join([str(_LONGEST_MS * scale)] * 3)}, asked) for scale in SCALES]
-    late = [
-        Requests({"WORKLOADS_MS": f"10,{_BEYOND_MS * scale}", "TIMEOUT_MS": str(_TIMEOUT_MS)}, asked[:1])
-        for scale in SCALES
-    ]
-    cases = [
-        _case("endpoint plain", "plain" in claims.endpoints, [Requests({}, plain)], _is_plain),
-        _case("endpoint json", "json" in claims.endpoints, [Requests({}, (Ask("/json"),))], _is_document),
-        _case("endpoint workloads", "workloads" in claims.endpoints, waits, _waits_in_parallel),
-        _case("endpoint timeout", "timeout" in claims.endpoints, late, _gives_up),
-    ]
+    claims, plain = subject.capabilities, (Request("/plain"),)
+    works = (
+        _workloads(1),
+        Request("/", "GET", _workloads(2).content),
+        _workloads(0),
+        Request("/", "POST", b'{"text": "cut'),
+    )
+    # The sum of the waits is six times the longest: the time of the answer shows whether they ran in parallel.
+    waits = [{"WORKLOADS_MS": ",".join([str(_LONGEST_MS * scale)] * 3)} for scale in SCALES]
+    late = [{"WORKLOADS_MS": f"10,{_BEYOND_MS * scale}", "TIMEOUT_MS": str(_TIMEOUT_MS)} for scale in SCALES]
+    cases: dict[str, Claim] = {
+        "endpoint plain": ("plain" in claims.endpoints, _attempts(plain), _is_plain),
+        "endpoint json": ("json" in claims.endpoints, _attempts((Request("/json"),)), _is_document),
+        "endpoint workloads": ("workloads" in claims.endpoints, _attempts(works, *waits), _waits_in_parallel),
+        "endpoint timeout": ("timeout" in claims.endpoints, _attempts(works[:1], *late), _gives_up),
+    }
     for name, claim in (("THREADS", claims.threads), ("WORKERS", claims.workers)):
         for which, number in (("one", "1"), ("any", "3")):
-            title, claimed = f"{name.lower()} {which}", claim in {which, "any"}
-            cases.append(_case(title, claimed, [Requests({name: number}, plain)], _is_plain))
-    return tuple(cases)
+            cases[f"{name.lower()} {which}"] = (claim in {which, "any"}, _attempts(plain, {name: number}), _is_plain)
+    return tuple(claim_case(title, *claim, _REQUIRED[title]) for title, claim in cases.items())
 
 
-def _case(
-    title: str, claimed: bool, attempts: Sequence[Requests], works: Callable[[Sequence[Answer], float], bool]
-) -> ServerCase:
-    """Return the case of a claim; ``works`` gets an answer for each request, and the longest wait in seconds."""
-
-    def holds(seen: Answered) -> bool:
-        longest_ms = max(map(int, seen.asked.settings.get("WORKLOADS_MS", "0").split(",")))
-        return seen.answers is not None and works(seen.answers, longest_ms / 1000)
-
-    # Longer waits are only for a claim that shorter ones did not show.
-    stimulus: Stimulus[Requests, Answered]
-    stimulus = Stimulus(title, attempts, lambda tried: not claimed or holds(tried[-1]))
-    return claim_case(title, stimulus, holds, claimed=claimed, asked=_ASKED[title])
+def _attempts(requests: Sequence[Request], *settings: Mapping[str, str]) -> Sequence[Attempt]:
+    return [Attempt(requests=requests, environment=environment) for environment in settings or ({},)]
 
 
-def _workloads(count: int) -> Ask:
-    return Ask("/", "POST", json.dumps({"text": _TEXT, "count": count}).encode())
+def _workloads(count: int) -> Request:
+    return Request("/", "POST", json.dumps({"text": _TEXT, "count": count}).encode())
+
+
+def _longest_s(seen: Observation) -> float:
+    return max(map(int, seen.attempt.environment["WORKLOADS_MS"].split(","))) / 1000
 
 
 def _media_type(answer: Answer) -> str:
     return answer.content_type.partition(";")[0].strip().lower()
 
 
-def _is_plain(answers: Sequence[Answer], _: float) -> bool:
-    (answer,) = answers
-    return (answer.status, _media_type(answer), answer.content) == (200, "text/plain", b"Hello, World!")
+def _is_plain(seen: Observation) -> bool:
+    shown = [(answer.status, _media_type(answer), answer.content) for answer in seen.answers]
+    return shown == [(200, "text/plain", b"Hello, World!")]
 
 
-def _is_document(answers: Sequence[Answer], _: float) -> bool:
-    (answer,) = answers
-    digest = hashlib.sha256(answer.content).hexdigest()
-    return (answer.status, _media_type(answer), digest) == (200, "application/json", DOCUMENT_SHA256)
+def _is_document(seen: Observation) -> bool:
+    shown = [(one.status, _media_type(one), hashlib.sha256(one.content).hexdigest()) for one in seen.answers]
+    return shown == [(200, "application/json", DOCUMENT_SHA256)]
 
 
-def _waits_in_parallel(answers: Sequence[Answer], longest_s: float) -> bool:
-    once, twice, none, malformed = answers
+def _waits_in_parallel(seen: Observation) -> bool:
+    if not seen.answers:
+        return False
+    once, twice, none, malformed = seen.answers
+    longest_s = _longest_s(seen)
     return (
         _texts(once) == [_TEXT] * 3
         and _texts(twice) == [_TEXT] * 6
@@ -104,9 +99,9 @@ def _waits_in_parallel(answers: Sequence[Answer], longest_s: float) -> bool:
     )
 
 
-def _gives_up(answers: Sequence[Answer], beyond_s: float) -> bool:
-    (answer,) = answers
-    return answer.status == 503 and _TIMEOUT_MS / 1000 <= answer.took_s < beyond_s
+def _gives_up(seen: Observation) -> bool:
+    beyond_s = _longest_s(seen)
+    return [one.status for one in seen.answers if _TIMEOUT_MS / 1000 <= one.took_s < beyond_s] == [503]
 
 
 def _texts(answer: Answer) -> object:

@@ -35,7 +35,7 @@ from httpdyno.model import (
 from httpdyno.stats import median, median_interval
 
 Word = Callable[[Trial], str | None]
-"""Function that describes a trial in a word."""
+"""Function that describes a trial in one word."""
 
 MAY_BE_CHANCE: Final = "may be chance"
 PROVISIONAL: Final = "provisional"
@@ -52,14 +52,14 @@ class _Row:
 
     trials: Sequence[Trial]
     standing: Standing | None = None
-    """None: it is not ranked."""
+    """None: the subject is not ranked."""
     alone: bool = False
-    """Whether it is the only ranked subject, so that a rank has no meaning."""
+    """Whether it is the only ranked subject, which makes a rank meaningless."""
     disturbed: bool = False
-    """Whether its figures may come from trials that other programs disturbed, where too few others count."""
+    """Whether its figures may include disturbed trials, if too few others count."""
 
     def counting(self, aspect: Aspect) -> Sequence[Trial]:
-        """Return the trials behind its figures of an aspect."""
+        """Return the trials from which its figures of an aspect are computed."""
         return counting_trials(self.trials, aspect, disturbed=self.disturbed)
 
     def figures(self, metric: Metric) -> list[float]:
@@ -84,7 +84,7 @@ def _column(
 
 
 def rank_note(standing: Standing) -> str | None:
-    """Return the doubt about a rank: it may be chance, or it is provisional; None when certain."""
+    """Return the doubt about a rank: it may be chance, or it is provisional; None if it is certain."""
     return PROVISIONAL if standing.provisional else MAY_BE_CHANCE if standing.open else None
 
 
@@ -92,7 +92,7 @@ def _of_standing(read: Callable[[Standing], Cell]) -> Callable[[_Row], Cell]:
     return lambda row: None if row.standing is None or row.alone else read(row.standing)
 
 
-_RANK_MEANS: Final = "place by the median of the metric that ranks"
+_RANK_MEANS: Final = "place by the median of the ranking metric"
 _RANK_NOTE_MEANS: Final = (
     f"{MAY_BE_CHANCE}: the difference from the row above is not certain; {PROVISIONAL}: disturbed trials, or too few "
     "blocks in common with others"
@@ -144,17 +144,16 @@ def trial_table(
 ) -> Table:
     """Put trials into one row for each subject and condition.
 
-    Ranked rows come first, the best of them at the top; then those that cannot be ranked; then those without any trial
-    that went well, by name. None is left out. Each figure is the median over the trials that count for it
-    (``rankable_trials``), else over those that went well; ``wrong`` is that of the worst of those that went well;
-    ``verdict`` is how a trial failed if one did, else the worst validity of those that the ranking figure comes from.
-    What was not measured is None.
+    Ranked rows come first, the best at the top; then unranked ones; then those without a successful trial, by name. No
+    subject is left out. Each figure is the median over the trials that count for it (``rankable_trials``), else over
+    the successful ones. ``wrong`` is that of the worst successful trial. ``verdict`` is how a trial failed if one did,
+    else the worst validity of the trials behind the ranking figure. Unmeasured figures are None.
 
-    The rank, empty for rows that are not ranked and for one that is alone, stands before the metric that ranks. After
-    that metric, and after those of ``intervals``, stand the ends of the interval of the median, under the metric's name
-    with ``_low`` and ``_high``. Each column of ``identity`` is named like the field of a trial that it shows. The most
-    frequent word of each of ``words`` stands after the figures. ``disturbed``: a subject with too few trials that
-    other programs left alone is ranked by the others too, provisionally.
+    The rank, empty for unranked rows and for a single one, precedes the ranking metric. After that metric, and after
+    those of ``intervals``, come the ends of the interval of the median, named like the metric with ``_low`` and
+    ``_high``. Each column of ``identity`` has the name of the field of a trial that it shows. The most frequent word of
+    each of ``words`` comes after the figures. ``disturbed``: a subject with too few undisturbed trials is also ranked
+    by its disturbed ones, provisionally.
     """
     ranking_metric = find_metric(metrics, ranked_by)
     rankings = rank_conditions(trials, ranking_metric, level=_LEVEL, disturbed=disturbed)
@@ -183,7 +182,7 @@ def trial_table(
 
 
 def answers_right(trial: Trial) -> bool | None:
-    """Return whether a subject ended well without wrong answers; None: the trial does not show it."""
+    """Return whether a subject ended normally without wrong answers; None: the trial does not show it."""
     if trial.outcome is not Outcome.OK:
         return None if trial.outcome in _NOT_TRIED else False
     if trial.tally is None or trial.tally.unverified:
@@ -216,7 +215,7 @@ def pass_table(
 
 
 def _table(rows: Sequence[_Row], shown: Sequence[_Shown], doubts: Iterable[Note] = ()) -> Table:
-    """Return the table of these columns and those of ``_JUDGED``; notes on the trials of a row come before doubts."""
+    """Return the table of these columns and those of ``_JUDGED``; notes on trials come before notes on doubts."""
     columns, readers = zip(*shown, *_JUDGED, strict=True)
     cells = tuple(tuple(read(row) for read in readers) for row in rows)
     explained = [Note(text, index) for index, row in enumerate(rows) for text in notes.trial_notes(row.trials)]
@@ -267,7 +266,7 @@ def _median(metric: Metric) -> _Shown:
 
 
 def _bounds(metric: Metric) -> Iterator[_Shown]:
-    """Return the columns of the ends of the interval of a median; only ranked rows have one."""
+    """Return the columns for the ends of the interval of a median; only ranked rows have one."""
 
     def bound(end: str, row: _Row) -> Cell:
         interval = median_interval(np.array(row.figures(metric)), level=_LEVEL) if row.standing else None

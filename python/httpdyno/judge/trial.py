@@ -43,14 +43,13 @@ def summarise_crawl(
 ) -> LinesSummary:
     """Summarise the samples of a crawl; ``deadline_s`` counts from exec.
 
-    ``time_ns`` is from exec to the end of the last line (start plus duration, at most the end of the process); to the
-    end of the process where start times are coarser than 10 ms. The share and the rate of 2xx, and the mean length of
-    their content, are the seeds': over all lines, for each second of ``time_ns``, over 2xx.
+    ``time_ns`` is from exec to the end of the last line (start plus duration, at most the end of the process), or to
+    the end of the process if start times are coarser than 10 ms. The share and the rate of 2xx, and the mean length of
+    their content, are defined as in the original benchmark: over all lines, per second of ``time_ns``, over 2xx.
 
-    ``right_per_s`` counts the right answers that had ended when the last URL was started, for each second from exec to
-    that moment, or when the deadline came: one 5 s stall at the end then does not decide a 9 s trial. It is None where
-    the list is shorter than four times the concurrency, so that its end is most of the trial, and where the right
-    answers are unknown.
+    ``right_per_s`` counts the right answers that had ended when the last URL was started or at the deadline, per second
+    from exec to that moment. So one 5 s stall at the end does not decide a 9 s trial. It is None if the list is shorter
+    than four times the concurrency, because its end would be most of the trial, and if the right answers are unknown.
     """
     printed = samples.select(_FIGURES).filter(samples["line"].is_not_null())
     if printed.is_empty():
@@ -84,7 +83,7 @@ def summarise_crawl(
 
 
 def _time_ns(printed: pl.DataFrame, ending: Ending) -> int | None:
-    """From exec to the client's last line."""
+    """Return the time from exec to the client's last line."""
     if ending.started_at_ns is None or ending.ended_at_ns is None:
         return None
     wall_ns = ending.ended_at_ns - ending.started_at_ns
@@ -97,14 +96,14 @@ def _time_ns(printed: pl.DataFrame, ending: Ending) -> int | None:
 def _right_rate(
     samples: pl.DataFrame, ending: Ending, time_ns: int | None, *, long: bool, deadline_s: float | None
 ) -> tuple[int | None, float | None]:
-    """When the list was exhausted, and right answers a second until then or until the deadline."""
+    """Return when the list was exhausted, and the right answers a second until then or until the deadline."""
     right = samples["verdict"] == Verdict.RIGHT.value
     started_at_ns = ending.started_at_ns
     if started_at_ns is None or not time_ns:
         return None, None
     rated = long and not (samples["verdict"] == Verdict.UNVERIFIED.value).any()
     if ending.cut_short and samples["line"].null_count():
-        # A client without further answers until the deadline is that slow.
+        # If there was no further answer until the deadline, the client is that slow.
         wall_ns = (ending.ended_at_ns or started_at_ns) - started_at_ns
         lasted_ns = max(time_ns, min(wall_ns, round((deadline_s or 0) * 1e9)))
         return None, int(right.sum()) * 1e9 / lasted_ns if rated else None
@@ -137,34 +136,34 @@ class TrialArtifacts:
     lines: Lines
     """The client's lines."""
     stderr: str = ""
-    """The end of what the client wrote to its standard error."""
+    """The end of the client's standard error."""
     round_trip_ns: int | None = None
-    """Of a packet between client and peer and back, as measured in such a room; None: not measured."""
+    """Round trip of a packet between client and peer, measured in such a room; None: not measured."""
     output: BinaryIO = field(default_factory=BytesIO)
-    """The same bytes as ``lines``, for a client that times itself, which prints something else."""
+    """The output behind ``lines``, for a client that times itself, which prints something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """Facts about a trial that are not among its artifacts; they are recorded, and the rules of validity read them."""
+    """Facts about a trial that its artifacts do not contain; they are recorded, and the rules of validity read them."""
 
     version: str | None = None
     """Version of the subject."""
     cool_down_ns: int | None = None
-    """Duration of the cool-down before it."""
+    """Duration of the cool-down before the trial."""
     cool_down_reason: str | None = None
     """Reason for the cool-down."""
     other_programs: tuple[ProgramUse, ...] | None = None
-    """Other programs that used the CPU meanwhile; None: not recorded."""
+    """Other programs that used the CPU during the trial; None: not recorded."""
     ceiling: Ceiling | None = None
-    """Highest rate that the fetcher got from the same web; None: not measured."""
+    """Highest rate of the fetcher on the same web; None: not measured."""
 
 
 NO_CIRCUMSTANCES: Final = Circumstances()
 
 
 Judge = Callable[[TrialPlan, TrialArtifacts, Reference, Sequence[Rule], Circumstances], JudgedTrial]
-"""Judge of a client's trial, its validity by these rules: from its artifacts to its record."""
+"""Judge of a client's trial, with the given rules of validity: from its artifacts to its record."""
 
 
 def judge_crawl(
@@ -216,11 +215,11 @@ def judge_crawl(
 
 
 def trial_refused(plan: TrialPlan, report: Mapping[str, Any], circumstances: Circumstances = NO_CIRCUMSTANCES) -> Trial:
-    """Make the record of a trial whose instrument failed: its link missed the settings, or its peer was lost."""
+    """Return the record of a trial whose instrument failed: its link missed the settings, or its peer was lost."""
     link = report.get("link") or {}
     reason = str(link.get("reason") or report.get("reason") or "the link missed its settings")
     trial = trial_not_run(plan, Outcome.REFUSED, reason, circumstances)
-    # Nothing was counted for a subject that was not started: a 0 would be a count.
+    # If the subject was not started, nothing was counted: a 0 would be a count.
     counters = counters_from_report({**report, "subject": None})
     lost = report.get("outcome") in {"origin_lost", "peer_failed"}
     validity = Validity.ORIGIN_LIMITED if lost else Validity.LINK_LIMITED
@@ -235,7 +234,7 @@ def trial_not_run(
     *,
     urls_given: int = 0,
 ) -> Trial:
-    """Make the record of a trial without results, when the subject is not available."""
+    """Return the record of a trial without results, because the subject is not available."""
     condition, ceiling = plan.condition, circumstances.ceiling
     return Trial(
         trial=plan.number,
@@ -293,8 +292,8 @@ def _tally(samples: pl.DataFrame, known_failures: Sequence[KnownFailure], *, our
 def _surely_wrong(samples: pl.DataFrame) -> int:
     """Count wrong answers that load on the machine cannot cause: it changes no status and no length.
 
-    A status where an error was due is one of them, but where the answer is due too late: a busy client may see it
-    before it sees its clock.
+    A status instead of an expected error is one of them, unless the answer arrives too late: a busy client may see the
+    answer before it sees its clock.
     """
     verdict = samples["verdict"]
     served = verdict.is_in(_SAID_WRONG.implode())

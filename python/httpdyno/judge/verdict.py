@@ -1,4 +1,4 @@
-"""A verdict for every sample: the client's line, compared with the answer served and the requests that arrived."""
+"""A verdict for every sample: compares the client's line with the served answer and the requests that arrived."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,60 +13,61 @@ from httpdyno.stats import BoolArray, Int64Array
 
 TIMED_OUT_OVER_LINK: Final = KnownFailure(
     case="timeout_over_link",
-    reason="the link may take longer than what the web's answers leave of the timeout; try a longer --timeout",
+    reason="the link may take longer than the time that the web's answers leave of the timeout; try a longer --timeout",
     issue="",
 )
-"""Explains honest answers that a client gave up at its timeout, over a link for which that may be right."""
+"""Explains good answers that a client abandoned at its timeout, over a link for which that may be right."""
 
 _LEFT: Final = 0.4
-"""Share of the timeout that is left for a client and the way to it: honest answers are planned to end before."""
+"""Share of the timeout that remains for the client and its path: good answers are planned to end earlier."""
 _ROUND_TRIPS: Final = 24
-"""A chain of three hosts (name, connection, handshake, request: five each), and slow start up to a megabyte."""
+"""Round trips of a chain of three hosts (five each for name, connection, handshake, request), and of slow start."""
 
 
 def outlasts_plan(link: Link, *, timeout_ns: int) -> bool:
-    """Return whether an honest answer may take longer over a link than the client's timeout.
+    """Return whether a good answer may take longer over a link than the client's timeout.
 
-    Distance alone can be counted in round trips. How long packets wait for a rate that others use too, or for one that
-    was lost to be sent again, cannot be foreseen: there it always may.
+    Distance can be counted in round trips. But the time that packets wait for a rate that they share, or for a
+    retransmission, cannot be predicted: over such links an answer may always take longer.
     """
     unforeseen = any(path.rate_bits_per_s is not None or path.loss > 0 for path in (link.up, link.down))
     return unforeseen or _ROUND_TRIPS * link.round_trip_ns > _LEFT * timeout_ns
 
 
 CLOCK_SLACK_NS: Final = 2_000_000
-"""Clock readings and durations in whole milliseconds: 2 ms at either end, plus the precision of the start time."""
+"""Tolerance for clock readings and durations in whole milliseconds: 2 ms at either end, plus the precision of the
+start."""
 DONE_SLACK_NS: Final = 100_000_000
-"""The last bytes may only be framing, which a decoder that has found its end mark does not wait for."""
+"""Tolerance for the last bytes: they may be only framing, for which a decoder does not wait."""
 
 
 def seen_within(claims: pl.DataFrame, requests: pl.DataFrame) -> BoolArray:
-    """Return for each claimed stretch whether one request of its group lies within it: shape (n,).
+    """Return for each claimed period whether one request of its group lies within it: shape (n,).
 
-    A request lies within when it arrived no earlier than ``begin_ns`` and no later than ``end_ns``, and was answered no
+    A request lies within if it arrived no earlier than ``begin_ns`` and no later than ``end_ns``, and was answered no
     later than ``DONE_SLACK_NS`` after ``end_ns``.
 
     Parameters
     ----------
     claims : n rows
-        ``group``, ``begin_ns`` and ``end_ns``. A group is a number from 0 that stands for a URL; -1 stands for none,
-        and is never seen. Groups are numbered without great gaps.
+        ``group``, ``begin_ns`` and ``end_ns``. A group is the number of a URL, from 0; -1 means no URL, which is never
+        seen. Groups are numbered without large gaps.
     requests
-        ``group``, ``at_ns`` and ``done_ns``, which is ``at_ns`` where an answer was never finished.
+        ``group``, ``at_ns`` and ``done_ns``, which equals ``at_ns`` if the answer was never completed.
     """
     claimed, begin_ns, end_ns = (claims[name].to_numpy() for name in ("group", "begin_ns", "end_ns"))
     requested, at_ns, done_ns = (requests[name].to_numpy() for name in ("group", "at_ns", "done_ns"))
     if len(requested) == 0:
         return np.zeros(len(claims), dtype=np.bool_)
-    # The earliest moment that a stretch may end at which the request lies within.
+    # The earliest end of a period within which the request lies.
     last_ns = np.maximum(at_ns, done_ns - DONE_SLACK_NS)
-    # One number more than there are groups: -1 looks at the last, which no request has.
+    # One entry more than there are groups: -1 refers to the last, which no request has.
     groups = max(int(requested.max()), int(claimed.max(initial=-1))) + 2
     logged = np.bincount(requested, minlength=groups)
     place = np.zeros(groups, dtype=np.int64)
     place[requested] = np.arange(len(requested))
     request = place[claimed]
-    # Nearly every URL is requested once: then one comparison is enough.
+    # Nearly every URL is requested once; then one comparison suffices.
     seen: BoolArray = (begin_ns <= at_ns[request]) & (last_ns[request] <= end_ns) & (logged[claimed] == 1)
     often = np.flatnonzero(logged[claimed] > 1)
     if len(often):
@@ -92,20 +93,20 @@ _EXAMPLES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The samples of a trial with their verdicts, and what of the output belongs to no sample."""
+    """The samples of a trial with their verdicts, and the lines that belong to no sample."""
 
     samples: pl.DataFrame
-    """The columns of ``model.Sample`` but for ``trial``, and ``precision_ns``; in the order printed."""
+    """The columns of ``model.Sample`` except ``trial``, and ``precision_ns``; in the order printed."""
     foreign: int = 0
-    """Lines of a URL that was never given."""
+    """Lines for URLs that are not in the list."""
     duplicates: int = 0
-    """Lines of a URL beyond the number of times that it was given."""
+    """Lines for a URL beyond its occurrences in the list."""
     missing: int = 0
-    """URLs given that have no line."""
+    """URLs of the list without a line."""
     foreign_examples: tuple[str, ...] = ()
     duplicate_examples: tuple[str, ...] = ()
     missing_examples: tuple[str, ...] = ()
-    """The first URLs of each."""
+    """The first URLs of each kind."""
 
 
 def judge_samples(
@@ -123,21 +124,21 @@ def judge_samples(
     The first that applies is the verdict; the content of an answer comes before its time:
 
     1. ``unverified``: what the web serves is unknown.
-    2. ``missed_error``: a status was reported where an error was due.
-    3. ``false_error``: an error was reported where a status was due, or another one than ``CheckFailed`` where only the
-       content was wrong: nothing stood in the way of reading it.
-    4. ``wrong_status``, then ``wrong_length``: the answer is another than the web serves.
+    2. ``missed_error``: a status was reported instead of an expected error.
+    3. ``false_error``: an error was reported instead of an expected status, or another error than ``CheckFailed`` if
+    only the content was wrong, since nothing prevented reading it.
+    4. ``wrong_status``, then ``wrong_length``: the answer differs from what the web serves.
     5. ``late``: the duration is more than the timeout, 10 % and 100 ms.
     6. ``wrong_time``: a status was reported for a URL whose request must reach the origin, but no request of that URL
-       lies within the claimed stretch of time. The start time counts with its precision: 1 s when it has no fraction.
+    lies within the claimed period. The precision of the start time counts: 1 s if it has no fraction.
     7. ``right``.
 
-    An expectation of ``either`` accepts an error as well as the status and length that it names.
+    An expectation of ``either`` accepts both an error and the status and length that it has.
 
-    Without arrivals no sample is ``wrong_time``. ``cut_short``: the deadline, or the user, ended the trial, so that
-    URLs without a line become samples, ``not_reached``. ``saturated``, ``over_link``: the client was out of processor
-    time, or the link may take longer than the timeout leaves; its own timeouts on honest answers then have that cause.
-    A wrong sample whose cause is among ``known_cases`` is ``explained``.
+    Without arrivals no sample is ``wrong_time``. ``cut_short``: the deadline, or the user, ended the trial, so URLs
+    without a line become samples that are ``not_reached``. ``saturated``, ``over_link``: the client had no CPU time
+    left, or the link may take longer than the timeout allows; timeouts on good answers then have that cause. A wrong
+    sample whose cause is among ``known_cases`` is ``explained``.
     """
     expectations = reference.expectations
     given = expectations.given
@@ -172,7 +173,7 @@ def judge_samples(
 
 
 def _match(lines: pl.DataFrame, urls: TextIndex) -> tuple[pl.DataFrame, Int64Array, pl.DataFrame]:
-    """Return the lines of URLs that were given, the rows of these URLs, and the lines of others."""
+    """Return the lines of URLs in the list, the rows of these URLs, and the lines of other URLs."""
     ids = urls.find(lines["url"])
     if (ids >= 0).all():
         return lines, ids, lines.clear()
@@ -185,9 +186,9 @@ def _match(lines: pl.DataFrame, urls: TextIndex) -> tuple[pl.DataFrame, Int64Arr
 
 
 def _with_commas_in_error(foreign: pl.DataFrame, urls: TextIndex) -> pl.DataFrame:
-    """Lines of an error whose text contains commas: the URL ends at an earlier comma than the last but four.
+    """Find lines of an error whose text contains commas: the URL ends before the fourth comma from the end.
 
-    The longest URL that was given wins; an error text with more commas than are tried stays foreign.
+    The longest URL of the list wins; an error with more commas than are tried remains foreign.
     """
     found = [foreign.clear()]
     rest = foreign.filter(pl.col("status").is_null())
@@ -205,7 +206,7 @@ def _with_commas_in_error(foreign: pl.DataFrame, urls: TextIndex) -> pl.DataFram
 
 
 def _surplus(ids: Int64Array, given: Int64Array) -> BoolArray:
-    """Return which lines exceed the number of times that their URL was given: the later ones."""
+    """Return which lines exceed the occurrences of their URL in the list: the later ones."""
     surplus = np.zeros(len(ids), dtype=np.bool_)
     printed = np.bincount(ids, minlength=len(given))
     suspects = np.flatnonzero(printed[ids] > given[ids]) if len(ids) else ids
@@ -249,7 +250,7 @@ def _with_verdicts(matched: pl.DataFrame, ids: Int64Array, reference: Reference,
 
 
 def _unseen(matched: pl.DataFrame, ids: Int64Array, reference: Reference) -> pl.Series:
-    """Whether a request must have reached the origin, but none did within the claimed stretch."""
+    """Return whether a request must have reached the origin, but none did within the claimed period."""
     if reference.arrivals is None:
         return pl.repeat(False, len(matched), eager=True)
     request = pl.Series(reference.expectations.request[ids])
@@ -259,7 +260,7 @@ def _unseen(matched: pl.DataFrame, ids: Int64Array, reference: Reference) -> pl.
         begin_ns=pl.col("start_ns") - tolerance,
         end_ns=pl.col("start_ns") + pl.col("duration_ns") + tolerance,
     )
-    # Of the arrivals, those of requests that must arrive.
+    # Only the arrivals of requests that must arrive.
     known = reference.arrivals.filter(pl.col("url").is_not_null())
     requests = known.select(
         "at_ns",
@@ -270,12 +271,12 @@ def _unseen(matched: pl.DataFrame, ids: Int64Array, reference: Reference) -> pl.
 
 
 TIMED_OUT_SATURATED: Final = "timeout_when_saturated"
-"""Cause of an honest answer that a saturated client gave up at its timeout; a ``known_failure`` may name it."""
+"""Cause of a good answer that a saturated client abandoned at its timeout; a ``known_failure`` may name it."""
 _OWN_TIMEOUT_SHARE: Final = 0.98
 
 
 def name_timeouts(samples: pl.DataFrame, cause: str, *, timeout_ns: int) -> pl.DataFrame:
-    """Name the cause of false errors that lasted as long as the client's timeout."""
+    """Name the cause of false errors that took as long as the client's timeout."""
     own_timeout = (pl.col("verdict").cast(pl.String) == Verdict.FALSE_ERROR.value) & (
         pl.col("duration_ns") >= round(_OWN_TIMEOUT_SHARE * timeout_ns)
     )

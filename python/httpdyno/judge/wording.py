@@ -6,10 +6,10 @@ from typing import Final
 from httpdyno.model import Comparison, Difference, Direction, Interval, Metric
 
 NAMED_AT_MOST: Final = 3
-"""More names than these a sentence does not list."""
+"""Most names that a sentence lists."""
 
 NO_DIFFERENCE: Final = "no difference shown"
-"""Not "equal": that is something no measurement shows."""
+"""Not "equal", because no measurement can show equality."""
 _RATES: Final = ("1/s", "MB/s")
 _TIMES: Final = ("s", "ms", "us", "ns")
 _WORDS: Final = {
@@ -31,7 +31,7 @@ def change_text(ratio: Interval) -> str:
 
 
 def difference_text(comparison: Comparison, metric: Metric) -> str:
-    """Describe how the subject differs from the baseline, in the words that fit the metric's unit.
+    """Describe how the subject differs from the baseline, in words that fit the metric's unit.
 
     A rate is faster or slower, a time longer or shorter, a size more or less, anything else higher or lower.
     """
@@ -66,7 +66,7 @@ def comparison_text(
 
 
 def listed(words: Sequence[str]) -> str:
-    """Join words as a sentence does: ``A, B and C``."""
+    """Join words as in a sentence: ``A, B and C``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
@@ -81,5 +81,5 @@ def _percent(ratio: float) -> str:
     percent = (ratio - 1) * 100
     if abs(percent) >= _WHOLE_FROM:
         return f"{percent:+,.0f} %"
-    # Adding zero takes the sign off what is rounded to nothing.
+    # Adding zero removes the sign of values that round to zero.
     return f"{round(percent, 1) + 0.0:+.1f} %"

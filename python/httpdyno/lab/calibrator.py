@@ -1,4 +1,4 @@
-"""A server with known behaviour, as a process of its own."""
+"""A server with known behaviour, as a separate process."""
 
 import select
 import subprocess
@@ -21,11 +21,11 @@ _START_S: Final = 20.0
 _END_S: Final = 20.0
 _ROUND_TRIPS: Final = 500
 _REQUEST: Final = b"GET / HTTP/1.1\r\nHost: calibrator\r\n\r\n"
-_AGAIN: Final = "try again when this machine has less to do"
+_AGAIN: Final = "try again when this machine is less busy"
 
 
 class Calibrator:
-    """The engine's ``calibrator``; it ends with the block, and with this process even if that is killed."""
+    """The engine's ``calibrator``. It ends with the block, and with this process even if that is killed."""
 
     def __init__(self, engine: Path, behaviour: Sequence[str], cpus: Collection[int]) -> None:
         with ExitStack() as opened:
@@ -71,7 +71,7 @@ class Calibrator:
 
 
 def measure_overhead_ns(engine: Path, *, server_cpus: Collection[int], client_cpus: Collection[int]) -> int:
-    """Measure the part of a round trip that is not the server's own time: the median, of one request at a time."""
+    """Measure the part of a round trip that is not the server's own time: the median with one request at a time."""
     with (
         Calibrator(engine, ("law", "--constant", "0"), server_cpus) as calibrator,
         kept_awake(client_cpus),

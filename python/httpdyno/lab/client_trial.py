@@ -1,4 +1,4 @@
-"""Trials of a client in a room: executed, and judged by the lines that the client printed."""
+"""Trials of a client in a room: execution, and judgement of the lines that the client printed."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -40,7 +40,7 @@ def _execute_client(executor: LocalExecutor, plan: TrialPlan, build: Build, peer
         if executor.observer:
             executor.observer.expected(answers.expectations)
         round_trip_ns = executor.round_trip_ns(condition) if condition.times_wire else None
-        # A client that times its own calls prints at its end only.
+        # A client that times its own calls prints only at its end.
         files = executor.room(spec, lines, answers_lines=not condition.workload.harness)
     files.answers, files.round_trip_ns = answers, round_trip_ns
     with ExitStack() as on_error:
@@ -56,7 +56,7 @@ def add_lines(files: TrialFiles, engine: Engine) -> None:
 
 
 def client_trials(judge: Judge) -> TrialKind:
-    """Return the trials of clients for an experiment with a judge of its own."""
+    """Return the trials of clients for an experiment with its own judge."""
     return TrialKind(_execute_client, partial(_judge_client, judge=judge))
 
 
@@ -64,7 +64,7 @@ def _judge_client(
     plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, rules: Sequence[Rule], *, judge: Judge
 ) -> JudgedTrial:
     """Judge one trial of a client by its lines, the truth of its web, and the arrivals at our origin."""
-    assert files.answers is not None, "a client is given a list"
+    assert files.answers is not None, "a trial of a client has a list"
     # Only our origin logs arrivals.
     is_logged = plan.condition.peer is None and not plan.condition.live
     reference = Reference(

@@ -9,11 +9,11 @@ from httpdyno.lab.machine_use import MachineUse, Snapshot, use_between
 
 _Key = TypeVar("_Key", int, str)
 WINDOW_S: Final = 0.25
-"""Time to watch whether the machine is quiet: 25 ticks of the kernel's clock."""
+"""Time to observe whether the machine is quiet: 25 ticks of the kernel's clock."""
 LONGEST_S: Final = 5.0
-"""A longer disturbance is not an effect of the last trial."""
+"""Longest wait: a longer disturbance is not an effect of the last trial."""
 SHORTEST_WINDOW_S: Final = 0.1
-"""Between short trials; with fewer than ten ticks, one more or less would be a disturbance."""
+"""Observation between short trials; with fewer than ten ticks, a single one would look like a disturbance."""
 _BUSY: Final = 0.20
 _STALLED: Final = 0.20
 
@@ -23,17 +23,18 @@ class Pause:
     """Wait before a trial."""
 
     waited_ns: int
-    """Including the time to watch."""
+    """Duration, including the observation."""
     reason: str | None = None
-    """Last disturbance; None if the machine was quiet at once."""
+    """Last disturbance; None if the machine was quiet immediately."""
 
 
 def disturbance(use: MachineUse, usual: MachineUse) -> str | None:
-    """Describe the unusual work on the machine; None when it is quiet.
+    """Describe the unusual work on the machine; None if it is quiet.
 
-    A machine is quiet if each CPU is busy, and each resource is waited for, at most 20 % of the time more than usual,
-    without more sockets that have no process. Sockets in TIME_WAIT do not count: they end with the namespaces of the
-    room. ``usual`` is the load of other programs, which no wait would end.
+    A machine is quiet if three conditions are met. No CPU is busy for more than 20 % of the time beyond its usual
+    share; processes wait for no resource for more than 20 % beyond the usual; and there are no additional sockets
+    without a process. Sockets in TIME_WAIT do not count: they end with the namespaces of the room. ``usual`` is the
+    load of other programs, which does not end while the run waits.
     """
     for cpu, share in sorted(use.busy.items()):
         if share > usual.busy.get(cpu, 0.0) + _BUSY:
@@ -46,7 +47,7 @@ def disturbance(use: MachineUse, usual: MachineUse) -> str | None:
 
 
 def quieter(one: MachineUse, other: MachineUse) -> MachineUse:
-    """Return the lower values of two uses of the machine; a value that only one of them has is kept."""
+    """Return the lower values of two uses of the machine; values that only one of them has are kept."""
     orphans = (use.orphans for use in (one, other) if use.orphans is not None)
     return MachineUse(_lower(one.busy, other.busy), _lower(one.stalled, other.stalled), min(orphans, default=None))
 
@@ -62,17 +63,17 @@ class CoolDown:
     read: Callable[[], Snapshot]
     _: KW_ONLY
     longest_s: float = LONGEST_S
-    """Longest wait: a trial of a second has fewer effects than one of minutes, and is worth a shorter wait."""
+    """Longest wait: a trial of a second has fewer effects than one of minutes, and justifies only a shorter wait."""
     pause: Callable[[float], None] = time.sleep
     stop: Callable[[], bool] = lambda: False
-    """Whether to end the wait."""
+    """Returns whether to end the wait."""
     tell: Callable[[str], None] = lambda _: None
-    """Gets the disturbance after each window."""
+    """Receives the disturbance after each observation."""
     _usual: MachineUse | None = None
     _left: bool = False
 
     def before_trial(self) -> Pause | None:
-        """Wait until the machine is as quiet as usual, or for the longest time; the first call learns what is usual."""
+        """Wait until the machine is as quiet as usual, or time is up; the first call learns the usual load."""
         if self._usual is None:
             self._usual = self._watch(self.read())[1]
         if not self._left:
@@ -88,14 +89,14 @@ class CoolDown:
             reason = disturbed
             if last.at_ns - first.at_ns >= self.longest_s * 1e9:
                 reason = f"{disturbed}, still"
-                # Other programs have come to stay: the next wait ignores them.
+                # The disturbance lasts: the next wait ignores these programs.
                 self._usual = use
                 break
             self.tell(disturbed)
         return Pause(last.at_ns - first.at_ns, reason)
 
     def after_trial(self, *, ran: bool) -> None:
-        """Note whether the trial ran: otherwise it has no effects."""
+        """Note whether the trial ran: otherwise it has no effects to wait for."""
         self._left = ran
 
     def _watch(self, before: Snapshot) -> tuple[Snapshot, MachineUse]:

@@ -1,4 +1,4 @@
-"""CPUs during a measurement: pin processes to them, and keep them awake."""
+"""CPUs during a measurement: pins processes to them, and keeps them awake."""
 
 import os
 import subprocess
@@ -22,11 +22,11 @@ def pinned(cpus: Collection[int]) -> Iterator[None]:
 
 @contextmanager
 def kept_awake(cpus: Collection[int]) -> Iterator[None]:
-    """Keep these CPUs from sleeping within the block; other programs on them lose nothing.
+    """Keep these CPUs from sleeping within the block, without taking time from other programs on them.
 
-    The host of a virtual machine may take milliseconds to run a processor that slept, without any counter of it. That
-    delay would count as time of the measured program. Each CPU gets a process of the kernel's idle class, which ends
-    with the block: its CPU time is part of that of this process's children.
+    The host of a virtual machine may take milliseconds to run a sleeping processor, which no counter shows. That delay
+    would count as time of the measured program. Each CPU gets a process of the kernel's idle class, which ends with the
+    block; its CPU time is part of that of this process's children.
     """
     with ExitStack() as processes:
         for cpu in cpus:

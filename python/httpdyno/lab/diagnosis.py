@@ -1,4 +1,4 @@
-"""Facts of this machine: of its kernel from the engine, and of its programs and folders."""
+"""Facts of this machine: about its kernel (from the engine), its programs and its folders."""
 
 import os
 import shutil
@@ -29,10 +29,10 @@ class Toolchain(Fact):
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """Effect of all facts on measurements."""
+    """Conclusion from all facts about measurements."""
 
     can_measure: bool
-    """False when no room can be made."""
+    """False if no room can be created."""
     line: str
     """``ready: ...``, ``limited: ...`` or ``cannot measure: ...``."""
 
@@ -48,7 +48,7 @@ def conclude(facts: Sequence[Fact]) -> Conclusion:
     if missing:
         names = ", ".join(fact.name for fact in missing)
         cures = "; ".join(dict.fromkeys(fact.cure for fact in missing if fact.cure))
-        return Conclusion(False, f"cannot measure: no room can be made here ({names}); to cure it: {cures}")
+        return Conclusion(False, f"cannot measure: no room can be created here ({names}); to fix it: {cures}")
     imperfect = [fact for fact in facts if fact.ok is not Fitness.YES]
     toolchains = [fact for fact in imperfect if isinstance(fact, Toolchain)]
     limits = ", ".join(fact.name for fact in imperfect if fact not in toolchains)
@@ -71,10 +71,10 @@ def _engine_facts() -> list[Fact]:
 def _toolchains() -> list[Fact]:
     missing_by_program: dict[str, list[str]] = {}
     for subject in read_catalogue().subjects.values():
-        misses = {miss.need.program for miss in check_needs(subject)}
+        unmet = check_needs(subject)
         for need in subject.needs:
             subjects = missing_by_program.setdefault(need.program, [])
-            if need.program in misses:
+            if need.program in unmet:
                 subjects.append(subject.id)
     facts: list[Fact] = []
     for program, subjects in sorted(missing_by_program.items()):
@@ -106,6 +106,6 @@ def _unfinished_builds() -> list[Fact]:
     unfinished = ", ".join(path.name for path in folders if not (path / "complete.json").is_file())
     if not unfinished:
         return []
-    consequence = "they take space; they are started anew when their subject is needed"
-    cure = f"if no run is under way: remove them from {builds}"
+    consequence = "they use disk space; they start again when their subject is needed"
+    cure = f"if no run is in progress: remove them from {builds}"
     return [Fact("unfinished builds", unfinished, Fitness.LIMITED, consequence, cure)]

@@ -1,15 +1,16 @@
-"""Questions to the engine apart from trials: expectations, URLs, facts of this machine."""
+"""Queries to the engine outside of trials: expectations, URLs, facts of this machine."""
 
 import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, Final, TypeVar
 
 from httpdyno.errors import EngineFailed, InvalidValue
 from httpdyno.installation import RENEW_ENGINE
@@ -19,13 +20,15 @@ from httpdyno.store import EngineIdentity, WebIdentity
 from httpdyno.subjects.engine_program import ENGINE_NAME
 
 _Answer = TypeVar("_Answer")
+_ARGUMENT: Final = re.compile(r"(URL|--[a-z-]+(?: [^:]+)?): ")
+"""The argument that the engine refuses, at the beginning of its line."""
 
 
 def engine_refusal(stderr: str, status: int) -> str:
-    """Return the one line in which the engine says why it refuses."""
+    """Return the line in which the engine states why it refuses."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     own = [line for line in lines if line.startswith(f"{ENGINE_NAME}:")]
-    # A killed engine cannot give a reason: its earlier lines are about something else.
+    # A killed engine cannot give a reason: its earlier lines are about other matters.
     if own and status >= 0:
         return own[-1].removeprefix(f"{ENGINE_NAME}:").strip()
     last = [line for line in lines if line not in own][-1:] or ["it printed nothing"]
@@ -53,7 +56,7 @@ class Reached:
     seed: int
     digest: str
     rtt_min_ns: int
-    """Shortest of several round trips."""
+    """The shortest of several round trips."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,8 @@ class Engine:
     def expect(self, condition: Condition, urls: Path, into: IO[bytes]) -> None:
         """Write the expected answer of each URL as CSV: one row for each line that is not empty.
 
-        An answer that fails the check of the condition's workload is an error, and so are a host without the only
-        version of HTTP that it allows, and a URL that leads away from the origin on another machine.
+        An error is expected for content that fails the check of the condition's workload, for a host without the only
+        version of HTTP that the workload allows, and for a URL that leads away from another machine's origin.
         """
         workload = condition.workload
         asked = ["expect", *_named(condition.web, condition.seed), "--timeout", format_exact(workload.timeout_s)]
@@ -83,7 +86,7 @@ class Engine:
     def write_lines(self, printed: Path, into: IO[bytes], *, killed: bool) -> None:
         """Write the rows that a client printed as CSV, for ``read_lines``.
 
-        If it was ``killed``, a last line without its line feed is left out: it may have lost digits.
+        If the client was ``killed``, a last line without its line feed is left out: it may have lost digits.
         """
         asked = ["lines", *(["--cut-short"] if killed else [])]
         with printed.open("rb") as output:
@@ -97,7 +100,7 @@ class Engine:
             self._check(process.returncode, said)
 
     def web(self, web: str, *, seed: int | None) -> WebIdentity:
-        """Identify a web; without a ``seed``, with the web's own."""
+        """Identify a web; without a ``seed``, with the web's default."""
         asked = ["web", *_named(web, seed)]
         return self._parse(asked, lambda there: WebIdentity(there["name"], int(there["seed"]), there["digest"]))
 
@@ -116,7 +119,7 @@ class Engine:
         self._copy(["urls", *_named(web, seed), *limited], into)
 
     def doctor(self) -> list[Fact]:
-        """Query the capabilities of this machine's kernel."""
+        """Return the capabilities of this machine's kernel."""
 
         def read(facts: Any) -> list[Fact]:  # noqa: ANN401
             if not isinstance(facts, list):
@@ -155,7 +158,7 @@ class Engine:
             with storage_errors("temporary files: cannot write"):
                 shutil.copyfileobj(process.stdout, into)
                 into.flush()
-            # Read after the output: it is one line, which no pipe is too small for.
+            # Read after the output: it is one line, which fits into any pipe.
             said = process.stderr.read()
         self._check(process.returncode, said)
 
@@ -172,4 +175,6 @@ class Engine:
 
     def _check(self, status: int, said: bytes) -> None:
         if status != 0:
-            raise InvalidValue(engine_refusal(said.decode(errors="replace"), status))
+            line = engine_refusal(said.decode(errors="replace"), status)
+            named = _ARGUMENT.match(line)
+            raise InvalidValue(line[named.end() :], option=named[1]) if named else InvalidValue(line)

@@ -29,7 +29,7 @@ from httpdyno.subjects.build import Build, BuildOutcome
 
 _TIMES: Final = 300
 _ENOUGH_S: Final = 5.0
-"""Fewer connects suffice over a long distance."""
+"""Time after which fewer connects suffice, over a long distance."""
 _DEADLINE_S: Final = 20.0
 _HERE: Final = "http://wire.example:80"
 _PROBE: Final = f"""
@@ -47,13 +47,13 @@ print(json.dumps(sorted(times)[len(times) // 2]))
 """Prints the median time of TCP connects, which the peer's kernel answers: a round trip and a system call."""
 
 Execute = Callable[["LocalExecutor", TrialPlan, Build, Command | None], TrialFiles | NotRun]
-"""Runs one fresh process of a subject; the command starts the server that plays the peer, None: our origin does.
+"""Runs one fresh process of a subject; the command starts the server that is the peer, None: our origin is.
 
-The caller closes the files. Raises ``InvalidValue`` if the subject cannot do what is requested, ``Interrupted`` if the
+The caller closes the files. Raises ``InvalidValue`` if the subject does not support the request, ``Interrupted`` if the
 trial was stopped: its measurements are lost.
 """
 JudgeFiles = Callable[[TrialPlan, TrialFiles, Circumstances, Sequence[Rule]], JudgedTrial]
-"""Makes the record of a trial from its files, by the rules of validity; starts and writes nothing."""
+"""Builds the record of a trial from its files, by the rules of validity; starts no program and writes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +72,14 @@ def judge_trial(
     *,
     rules: Sequence[Rule],
 ) -> JudgedTrial:
-    """Make the record of a trial from its files, or from the reason why it has none.
+    """Build the record of a trial from its files, or from the reason why it has none.
 
-    A trial that measures a ceiling has no samples: its record has the rate, and a million samples only fill the disk.
+    A trial that measures a ceiling has no samples: its record has the rate, and a million samples would fill the disk.
     """
     circumstances = replace(circumstances or Circumstances(), version=left.version)
     if isinstance(left, NotRun):
         trial = trial_not_run(plan, Outcome.UNAVAILABLE, left.reason, circumstances)
+        trial = replace(trial, install_command=left.install_command, install_by_hand=left.install_by_hand)
         return JudgedTrial(trial, pl.DataFrame())
     judged = kind.judge(plan, left, circumstances, rules)
     return replace(judged, samples=judged.samples.clear()) if plan.purpose is Purpose.CEILING else judged
@@ -91,44 +92,44 @@ class LocalExecutor:
     engine: Engine
     pinning: Pinning
     interruption: Interruption
-    """Checked ten times a second."""
+    """Polled ten times a second."""
     observer: Observer | None = None
-    """Gets the progress, and on demand the output."""
+    """Receives the progress, and the output if it wants to."""
     builds: Mapping[str, BuildOutcome] = field(default_factory=dict)
-    """Builds of the subjects that are measured, by their ids."""
+    """Builds of the measured subjects, by id."""
     companions: Mapping[str, BuildOutcome] = field(default_factory=dict)
-    """Builds of programs that take part without being measured: servers that play the peer, load generators."""
+    """Builds of programs that take part without being measured: peer servers, load generators."""
     urls: ScratchFile | None = None
-    """The list for conditions that have none of their own; None if each has one."""
+    """The list for conditions without their own; None if each condition has its own."""
     keep_stopped: bool = False
-    """Whether a trial that a signal stops leaves its files; otherwise it raises ``Interrupted``."""
+    """Whether a trial that a signal stops keeps its files; otherwise it raises ``Interrupted``."""
     keep_truth: Callable[[Path], str | None] = lambda _: None
-    """Keeps the file with the truth of a list, for judging again; returns its name."""
+    """Stores the file with the truth of a list, so that trials can be judged again; returns its name."""
     web: WebAnswers = field(init=False)
     _round_trips_ns: dict[str, int | None] = field(default_factory=dict)
     """By link."""
 
     def __post_init__(self) -> None:
-        """Begin without answers of any web."""
+        """Start without answers of any web."""
         self.web = WebAnswers(self.engine, self.interruption, self.keep_truth)
 
     def execute(self, plan: TrialPlan, kind: TrialKind) -> TrialFiles | NotRun:
-        """Execute one trial; a subject or a peer without a build gives the reason why there is none."""
+        """Execute one trial; if a subject or a peer has no build, return the reason."""
         outcome = self.builds[plan.subject.id]
         if outcome.build is None:
-            return NotRun(outcome.error.line if outcome.error else "it was not built")
+            return NotRun.of(outcome)
         command = None
         if plan.condition.peer is not None:
             peer = self.companions[plan.condition.peer]
             if peer.build is None:
-                return NotRun(f"its peer: {peer.error.line if peer.error else f'{peer.subject.id}: it was not built'}")
+                return NotRun.of(peer, "its peer")
             command = Command.of(peer.build)
         left = kind.execute(self, plan, outcome.build, command)
         left.version = outcome.build.version
         return left
 
     def run(self, plan: TrialPlan, kind: TrialKind, rules: Sequence[Rule]) -> JudgedTrial:
-        """Execute one trial that no run keeps, and judge it."""
+        """Execute one trial that is not stored, and judge it."""
         left = self.execute(plan, kind)
         with nullcontext() if isinstance(left, NotRun) else left:
             return judge_trial(plan, left, kind, rules=rules)
@@ -142,7 +143,7 @@ class LocalExecutor:
         )
 
     def planned_time(self, condition: Condition) -> PlannedTime | None:
-        """Return how long the web plans to take for the list; None of the real internet, which plans nothing."""
+        """Return the time that the web plans for the list; None for the real internet, which has no plan."""
         if condition.live:
             return None
         with self.lines(condition.workload) as lines:
@@ -151,13 +152,13 @@ class LocalExecutor:
     def round_trip_ns(self, condition: Condition) -> int | None:
         """Return the round trip of a packet: the median of some hundred TCP connects; None if they fail.
 
-        It is measured once for each link: the same CPUs and kernel carry all packets of a run.
+        It is measured once for each link, because the same CPUs and kernel carry all packets of a run.
         """
         if condition.link_name in self._round_trips_ns:
             return self._round_trips_ns[condition.link_name]
         there = urlsplit(condition.against or _HERE)
         argv = (sys.executable, "-I", "-c", _PROBE, there.hostname or "", str(there.port or 80))
-        # The network is the same for every peer, and our origin starts at once. A remote origin serves its own web.
+        # The network is the same for every peer, and our origin starts immediately. A remote origin serves its own web.
         wire = replace(
             condition,
             web="plain" if condition.against is None else condition.web,

@@ -1,4 +1,4 @@
-"""Interruption by the user or the system: noticed between steps, or at once during a wait."""
+"""Interruption by the user or the system: noticed between steps, or immediately during a wait."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 from httpdyno.errors import Interrupted
 
-TYPE_CHECKING = False  # `typing` takes longer to import than all that is done here
+TYPE_CHECKING = False  # importing `typing` takes longer than everything else here
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TICK_S = 0.2
-"""Delay of a signal that comes between Python's check for signals and a blocking call."""
+"""Longest delay of a signal that arrives between Python's check for signals and a blocking call."""
 _came: signal.Signals | None = None
 """First signal during the latest block: a process has one exit code."""
 
@@ -27,8 +27,8 @@ def interrupted_exit_code() -> int:
 class Interruption:
     """Note SIGINT, SIGTERM and SIGHUP within the block, instead of ending the process.
 
-    A running trial is then ended, finished trials are kept, and the room is taken down.
-    Must be entered in the main thread; may be entered again within the block.
+    A running trial is then ended, finished trials are kept, and the room is removed. Must be entered in the main
+    thread; may be entered again within the block.
     """
 
     def __init__(self) -> None:
@@ -38,12 +38,12 @@ class Interruption:
 
     @property
     def requested(self) -> bool:
-        """Whether a signal came."""
+        """Whether a signal arrived."""
         return self._count > 0
 
     @property
     def urgent(self) -> bool:
-        """Whether a second signal came: then nothing waits for a clean end."""
+        """Whether a second signal arrived: then nothing waits for a clean end."""
         return self._count > 1
 
     def request(self) -> None:
@@ -52,14 +52,14 @@ class Interruption:
 
     @contextmanager
     def at_once(self, doing: str) -> Iterator[None]:
-        """Let a signal end the block at once: for a blocking call, such as a read of standard input.
+        """Let a signal end the block immediately: for a blocking call, such as a read of standard input.
 
-        Raises ``Interrupted``, also at an earlier signal; ``doing`` completes "interrupted while ...".
+        Raises ``Interrupted``, also for an earlier signal; ``doing`` completes "interrupted while ...".
         """
         self._doing = doing
         before = signal.signal(signal.SIGALRM, lambda *_: None)
         try:
-            # Each tick interrupts a blocking call, and Python then handles all signals.
+            # Each tick interrupts a blocking call, and Python then handles all pending signals.
             signal.setitimer(signal.ITIMER_REAL, _TICK_S, _TICK_S)
             self._raise()
             yield
@@ -69,7 +69,7 @@ class Interruption:
             signal.signal(signal.SIGALRM, before)
 
     def __enter__(self) -> Self:
-        # A signal that was ignored from outside (nohup) stays ignored.
+        # A signal that the parent process ignores (nohup) stays ignored.
         global _came
         if not self._before:
             _came = None
@@ -85,7 +85,7 @@ class Interruption:
         global _came
         _came = _came or signal.Signals(number)
         self.request()
-        # Raised from the handler: Python would otherwise start an interrupted read again.
+        # Raised from the handler, because Python would otherwise restart an interrupted read.
         self._raise()
 
     def _raise(self) -> None:

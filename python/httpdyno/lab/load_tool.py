@@ -1,4 +1,4 @@
-"""Run of a load generator to its end, on CPUs of its own."""
+"""Runs a load generator to its end, on dedicated CPUs."""
 
 import resource
 import subprocess
@@ -24,7 +24,7 @@ class LoadToolRun:
     """Result of a load generator."""
 
     text: str
-    """All of standard output, at any exit status."""
+    """All of standard output, whatever the exit status."""
     foreign_share: float
     """Share of the time of its CPUs, 0 to 1, that other programs used."""
 
@@ -41,7 +41,7 @@ def run_load_tool(
     """Run a command under a supervisor that ends all its processes when this process ends; keep its CPUs awake.
 
     Raises ``Interrupted`` at a signal: the command is killed at once. Raises ``NothingMeasured`` if it does not end in
-    time, or fails without standard output; otherwise the output of a failed command counts.
+    time, or fails without standard output; if a failed command printed something, its output counts.
     """
     with ScratchFile() as printed, ScratchFile() as messages:
         begun, idle_before_s, own_before_s = time.monotonic(), without_program_s(cpus), _children_cpu_s()
@@ -71,7 +71,7 @@ def _wait(process: "subprocess.Popen[bytes]", program: str, deadline_s: float, i
         if time.monotonic() > end:
             raise NothingMeasured(
                 f"{program} did not end within {deadline_s:.0f} s, and was killed;"
-                " leave it out, or try again when this machine has less to do"
+                " leave it out, or try again when this machine is less busy"
             )
         time.sleep(_PAUSE_S)
 

@@ -1,4 +1,4 @@
-"""Use of this machine, by the counters of the kernel, and the other programs that use it."""
+"""Use of this machine, from the counters of the kernel, and the other programs that use it."""
 
 import os
 import re
@@ -13,42 +13,43 @@ from httpdyno.model import ProgramUse
 
 _PROC: Final = Path("/proc")
 _STALLING: Final = ("io", "memory")
-"""Without the pressure of the CPU, which is of the whole machine: the CPUs of a trial are read one by one."""
+"""Resources with pressure counters, without the CPU: its pressure is of the whole machine, while trials read their
+CPUs."""
 _CPU_LINE: Final = re.compile(r"^cpu([0-9]+) ([0-9 ]+)$", re.MULTILINE)
 _STALL_LINE: Final = re.compile(r"some .*total=([0-9]+)")
 _ORPHANS: Final = re.compile(r"^TCP: .*\borphan ([0-9]+)", re.MULTILINE)
 _IDLE_FIELDS: Final = (3, 4)
-"""Places of idle and iowait among the fields of ``/proc/stat``."""
+"""Indices of idle and iowait among the fields of ``/proc/stat``."""
 _NO_PROGRAM_FIELDS: Final = (3, 4, 5, 6)
-"""Places of idle, iowait, irq and softirq.
+"""Indices of idle, iowait, irq and softirq.
 
-The kernel measures the idle time, and only samples the others: a program that wakes up with each tick of the clock
-seems to run all the time, and one that sleeps at each tick never.
+The kernel measures only the idle time, and samples the others: a program that wakes up with each clock tick seems to
+run all the time, and one that sleeps at each tick never.
 """
 _GUEST_FIELD: Final = 8
-"""First of the fields that are part of user and nice."""
+"""Index of the first field that is part of user and nice."""
 _TICK_NS: Final = 10**9 // os.sysconf("SC_CLK_TCK")
 _KERNEL: Final = 2
-"""Parent of the kernel's own threads, which also carry the packets of a trial."""
+"""PID of the parent of the kernel's own threads, which also carry the packets of a trial."""
 _PARENT: Final = 1
 _TIMES: Final = slice(11, 15)
-"""User and system time, of its own and of its children that have ended."""
+"""User and system time of the process, and of its ended children."""
 _STARTED: Final = 19
-"""Places of these among the fields behind the name."""
+"""Indices of these among the fields after the name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Counters that only grow, and the number of sockets that have lost their process."""
+    """Counters that only increase, and the number of sockets without a process."""
 
     at_ns: int
-    """Of a clock that never jumps."""
+    """Time of a monotonic clock."""
     ticks: Mapping[int, tuple[int, int]]
-    """For each CPU: ticks that it was busy, and all of them."""
+    """For each CPU: busy ticks, and all ticks."""
     stalled_us: Mapping[str, int] = field(default_factory=dict)
-    """For memory and disk: time in which a program waited for it; empty on a kernel without pressure counters."""
+    """For memory and disk: time in which a program waited for it; empty if the kernel has no pressure counters."""
     orphans: int | None = None
-    """TCP sockets of all namespaces that are still open although their process is gone."""
+    """TCP sockets of all namespaces that are open although their process has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class MachineUse:
 def use_between(before: Snapshot, after: Snapshot) -> MachineUse:
     """Return the use of the machine between two snapshots.
 
-    A CPU whose counters did not move within the window counts as idle: that is what a kernel without ticks shows.
+    A CPU whose counters did not change counts as idle: a kernel without ticks shows that.
     """
     window_us = max((after.at_ns - before.at_ns) / 1000, 1)
     busy = {}
@@ -84,7 +85,7 @@ def use_between(before: Snapshot, after: Snapshot) -> MachineUse:
 def take_snapshot(
     cpus: Collection[int], *, proc: Path = _PROC, clock_ns: Callable[[], int] = time.monotonic_ns
 ) -> Snapshot:
-    """Read the counters of some CPUs and of the whole machine; what cannot be read is absent."""
+    """Read the counters of some CPUs and of the whole machine; unreadable ones are absent."""
     stalls = {name: _STALL_LINE.search(_text(proc / "pressure" / name)) for name in _STALLING}
     orphans = _ORPHANS.search(_text(proc / "net" / "sockstat"))
     fields = _cpu_fields(proc, cpus)
@@ -104,7 +105,7 @@ def without_program_s(cpus: Collection[int], *, proc: Path = _PROC, ticks_per_s:
 
 
 def _cpu_fields(proc: Path, cpus: Collection[int]) -> dict[int, list[int]]:
-    """Read the ticks of each CPU by kind, guest time left out."""
+    """Read the ticks of each CPU by kind, without guest time."""
     lines = _CPU_LINE.findall(_text(proc / "stat"))
     return {int(cpu): [int(part) for part in line.split()][:_GUEST_FIELD] for cpu, line in lines if int(cpu) in cpus}
 
@@ -123,13 +124,13 @@ class Process:
     name: str
     parent: int
     ticks: int
-    """CPU time of its own and of those of its children that have ended."""
+    """CPU time of the process, and of its ended children."""
     started: int
-    """Tells it apart from one that has got its number since."""
+    """Start time, which distinguishes it from a later process with the same number."""
 
 
 def read_processes(proc: Path = _PROC) -> dict[int, Process]:
-    """Read all visible processes, by their number."""
+    """Read all visible processes, by number."""
     processes = {}
     for folder in proc.iterdir():
         if not folder.name.isdigit():
@@ -137,8 +138,8 @@ def read_processes(proc: Path = _PROC) -> dict[int, Process]:
         try:
             text = (folder / "stat").read_text(encoding="utf-8", errors="replace")
         except OSError:
-            continue  # it has ended since
-        # A name may hold spaces and brackets.
+            continue  # it has ended meanwhile
+        # A name may contain spaces and brackets.
         head, _, tail = text.rpartition(")")
         fields = tail.split()
         ticks = sum(map(int, fields[_TIMES]))
@@ -152,7 +153,7 @@ def busiest(
 ) -> tuple[ProgramUse, ...]:
     """Return the programs that used most CPU time in between, by name, without ``own`` and its descendants.
 
-    The earlier CPU time of a child that has ended since, and whose parent has its account, is not counted.
+    If a child has ended, and its parent counts its CPU time, its earlier CPU time is not counted again.
     """
     used: Counter[int] = Counter()
     for number, process in after.items():
@@ -161,7 +162,7 @@ def busiest(
     for number, process in before.items():
         there = after.get(number)
         if there is None or there.started != process.started:
-            # Its parent has its account, or the nearest ancestor that runs.
+            # Its CPU time is counted for its parent, or for the nearest ancestor that runs.
             heir = process.parent
             while heir not in after and heir in before:
                 heir = before[heir].parent

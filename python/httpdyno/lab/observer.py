@@ -1,7 +1,7 @@
-"""Observers of a running trial: its progress, a silent client, its output."""
+"""Observer of a running trial: its progress, a silent client, its output."""
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -17,14 +17,14 @@ _PIECE: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a trial, seen by the origin."""
+    """Progress of a trial, as counted by the origin."""
 
     phase: str
     """``preparing``, ``running`` or ``done``."""
     elapsed_ns: int
-    """Since the exec of the subject."""
+    """Time since the exec of the subject."""
     requests: int
-    """Requests that have reached the origin, redirects included."""
+    """Requests that have reached the origin, including redirects."""
     requests_expected: int | None
     """Requests that a correct client sends in all; None if unknown."""
     sent_bytes: int
@@ -36,7 +36,7 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """Seconds until the expected requests are done at the rate so far; None if unknown."""
+        """Seconds until the expected requests are done at the current mean rate; None if unknown."""
         rate = self.requests_per_s
         if not rate or self.requests_expected is None:
             return None
@@ -47,7 +47,7 @@ _PROGRESS: Final = TypeAdapter(Progress)
 
 
 class ProgressReader:
-    """Reader of progress that joins the pieces of a pipe to lines; any other line is skipped, and stops no trial."""
+    """Reader of progress that joins the pieces from a pipe into lines; it skips any other line."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -65,7 +65,7 @@ class ProgressReader:
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Silence of a client that prints nothing."""
+    """Silence of a client, which prints nothing."""
 
     silent_s: float
     printed: int
@@ -78,7 +78,7 @@ class Silence:
 
 @dataclass(slots=True)
 class SilenceWatch:
-    """Watch of the file that a client prints into, for silences."""
+    """Detects silences of a client in the file that it prints into."""
 
     output: Path
     urls: Path
@@ -90,7 +90,7 @@ class SilenceWatch:
     _reported: bool = False
 
     def look(self, now_s: float) -> Silence | None:
-        """Return a silence of half a minute, once, until a line breaks it."""
+        """Return a silence of half a minute, once, until a line ends it."""
         size = self.output.stat().st_size
         if self._started_s is None:
             self._started_s = self._since_s = now_s
@@ -114,7 +114,7 @@ class Observer(Protocol):
 
     @property
     def wants_output(self) -> bool:
-        """Whether it gets the subject's output during the trial."""
+        """Whether it receives the subject's output during the trial."""
 
     def expected(self, expectations: Expectations) -> None:
         """Handle the expected answers of a client, before it starts."""
@@ -127,25 +127,3 @@ class Observer(Protocol):
 
     def silent(self, silence: Silence) -> None:
         """Handle the silence of a client."""
-
-
-@dataclass(slots=True)
-class KeptOutput:
-    """Observer that keeps the output of the subject, and ignores everything else."""
-
-    printed: bytearray = field(default_factory=bytearray)
-    wants_output: bool = True
-
-    @property
-    def text(self) -> str:
-        """The output; bytes that are no UTF-8 are replaced."""
-        return self.printed.decode(errors="replace")
-
-    def output(self, piece: bytes) -> None:
-        """Keep the piece."""
-        self.printed += piece
-
-    def _ignore(self, _: object) -> None:
-        """Do nothing."""
-
-    expected = progress = silent = _ignore

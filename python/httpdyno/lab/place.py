@@ -15,7 +15,7 @@ class Place:
     pinning: Pinning
     cache: Path
     runs: Path | None
-    """Folder of runs; None: the run is not kept."""
+    """Folder of runs; None: the run is not stored."""
     command: tuple[str, ...]
     """The command line, for the manifest."""
     artifacts: str = "all"

@@ -1,4 +1,4 @@
-"""Time that a web plans for a list of URLs, and time of a trial with that list."""
+"""Time that a web plans for a list of URLs, and duration of a trial with that list."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,15 +12,15 @@ from httpdyno.model import SubjectKind, TrialPlan
 from httpdyno.stats import FloatArray
 
 OVERHEAD_S: Final = 1.0
-"""Time of a trial besides its subject's own: the room is made, answers are judged, the machine cools down."""
+"""Duration of a trial in addition to its subject's own: creating the room, judging answers, cooling down."""
 START_S: Final = 0.5
-"""Time of a program until its first request: an interpreter takes half of it, a browser or a busy JVM more."""
+"""Time until a program's first request: an interpreter takes half of it, a browser or a busy JVM more."""
 _REQUEST_S: Final = 0.001
-"""CPU time of a request in an unknown library, one of the slow ones: they take 0.05 ms to 1.5 ms."""
+"""Assumed CPU time of a request in an unknown library, as in a slow one: they take 0.05 ms to 1.5 ms."""
 _CHECKED_S: Final = 0.0025
-"""With a document of 16 KB that is parsed: 0.4 ms to 3.5 ms."""
+"""The same for a 16 KB document that is parsed: 0.4 ms to 3.5 ms."""
 _TOOL_S: Final = 0.0005
-"""A load tool parses nothing."""
+"""The same for a load tool, which does not parse."""
 _SERVFAIL: Final = "servfail"
 
 
@@ -29,16 +29,18 @@ class PlannedTime:
     """Times that a web plans for one pass through a list of URLs, without the client's own time."""
 
     total_s: float
-    """Of all exchanges, one after the other; one that never ends counts with the client's timeout."""
+    """Sum of all exchanges; one that never ends counts with the client's timeout."""
     longest_s: float
-    """Of the longest exchange."""
+    """Duration of the longest exchange."""
     urls: int = 0
     """Number of exchanges."""
     late: tuple[tuple[float, float], ...] = ()
-    """Exchanges that may end last, because none after them is longer: the time of all before each, and its own. If
-    empty, the order of the list is unknown, and the longest exchange may be its last."""
+    """Exchanges that may end last, because no later one is longer: the total time before each, and its own. If empty,
+    the
+    order of the list is unknown, and the longest exchange may be the last."""
     slow: tuple[int, ...] = ()
-    """Places of the slowest URLs in the list, from 0: first those that only the client's timeout ends, then those whose
+    """Indices of the slowest URLs in the list, from 0: first those that only the client's timeout ends, then those
+    whose
     name server fails. That takes 2 s in ``top-sites``, and most clients query it twice."""
 
     @property
@@ -47,13 +49,13 @@ class PlannedTime:
         return self.total_s / self.urls * 1e9 if self.total_s else None
 
     def per_s(self, in_flight: int) -> float | None:
-        """Return the URLs per second that the plan allows with so many in flight; None if it plans no time."""
+        """Return the URLs per second that the plan allows with this many in flight; None if it has no time."""
         return self.urls * in_flight / self.total_s if self.total_s else None
 
     def end_s(self, busy_s: float) -> float:
-        """Return the latest end of a list that keeps all slots busy for ``busy_s``, and is read in its order.
+        """Return the latest end of a list that keeps all slots busy for ``busy_s``, and is read in order.
 
-        An exchange begins when its share of the list has been begun, at the latest.
+        An exchange begins at the latest when its share of the list has been started.
 
         References
         ----------
@@ -67,9 +69,9 @@ class PlannedTime:
 
 
 def guess_s(plan: TrialPlan, planned: PlannedTime) -> float:
-    """Estimate the seconds of a trial from the times that its web plans and the time that its subject needs.
+    """Estimate the duration of a trial from the times that its web plans and the time that its subject needs.
 
-    The subject's own time for requests is serial, since it has a processor to itself, but passes while others wait.
+    The subject's own time for requests is serial, because it has one processor, but passes while other requests wait.
     """
     waited_s = planned.total_s + planned.urls * plan.condition.link.round_trip_ns / 1e9
     request_s = _CHECKED_S if plan.condition.workload.check else _REQUEST_S
@@ -94,7 +96,7 @@ def planned_time(planned_s: FloatArray) -> PlannedTime:
 
 
 def read_planned_time(expectations: Path, *, timeout_s: float) -> PlannedTime:
-    """Add up the exchanges of a list, from what ``engine expect`` wrote; each takes the client's timeout at most.
+    """Add up the exchanges of a list from the output of ``engine expect``; each takes at most the client's timeout.
 
     Raises ``EngineFailed`` if the file cannot be read.
     """

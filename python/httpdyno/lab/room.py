@@ -12,7 +12,7 @@ from httpdyno.subjects.build import Build
 from httpdyno.subjects.cache import program_path
 
 PEER_PORT: Final = 8080
-"""Port of a server that plays the peer."""
+"""Port of a peer server."""
 _READY_S: Final = 30
 """Time within which a server must listen."""
 
@@ -41,7 +41,7 @@ class Pinning:
     engine_cpus: str | None = None
 
     def cpus(self, available: Collection[int]) -> frozenset[int]:
-        """Return the CPUs on which something else would disturb a trial; all when the engine chooses some of them."""
+        """Return the CPUs on which other programs would disturb a trial; all CPUs if the engine chooses."""
         if self.subject_cpus is None or self.engine_cpus is None:
             return frozenset(available)
         return frozenset(parse_cpus(self.subject_cpus) | parse_cpus(self.engine_cpus))
@@ -49,39 +49,41 @@ class Pinning:
     def with_subject_on(self, count: int | None, available: Collection[int]) -> "Pinning":
         """Reserve the last ``count`` CPUs for the subject, and the first one for the engine.
 
-        None: nothing is changed. A subject that gets all ``available`` CPUs shares the first one with the engine.
+        None: nothing changes. A subject that gets all ``available`` CPUs shares the first one with the engine.
         """
         if count is None:
             return self
         numbers = sorted(available)
         if not 1 <= count <= len(numbers):
-            raise InvalidValue(f"{count} CPUs for the subject: 1 to {len(numbers)} are available here; take so many")
+            raise InvalidValue(
+                f"{count} CPUs for the subject: 1 to {len(numbers)} are available here; choose one of these numbers"
+            )
         return replace(self, subject_cpus=format_cpus(numbers[-count:]), engine_cpus=str(numbers[0]))
 
 
 RoomFile = Literal["stdin", "stdout", "stderr", "report", "arrivals", "driver-output", "peer-output"]
 """A file of a room, by the engine's option for it.
 
-The driver's output has that of the generator that it starts. The last line of the output of a server that plays the
-peer is the reason if it does not start.
+The driver's output includes that of the generator that it starts. If a peer server does not start, the last line of its
+output is the reason.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class RoomSpec:
-    """Specification of a room; the engine reports what it cannot provide in one line."""
+    """Specification of a room; if the engine cannot provide it, it reports that in one line."""
 
     command: Command
     """The subject."""
     condition: Condition
     pinning: Pinning = field(default_factory=Pinning)
     peer: Command | None = None
-    """Server that plays the peer; None: the web of the condition, or the real internet."""
+    """Peer server; None: the web of the condition, or the real internet."""
     driver: tuple[str, ...] = ()
-    """Command that proves a server and sends requests to it: the subject serves. Empty: the subject is a client."""
+    """Command that checks a server and sends requests to it: the subject serves. Empty: the subject is a client."""
 
     def argv(self, engine: Path, files: Mapping[RoomFile, Path], progress: int) -> list[str]:
-        """Return the command line of ``httpdyno-engine room`` that makes the room and fills the files.
+        """Return the command line of ``httpdyno-engine room`` that creates the room and writes the files.
 
         ``progress`` is the descriptor to which the engine writes its progress.
         """

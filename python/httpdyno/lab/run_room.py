@@ -1,4 +1,4 @@
-"""Run of one room: start the engine with its files, wait for its end, read its report."""
+"""Runs one room: starts the engine with its files, waits for its end, reads its report."""
 
 import contextlib
 import json
@@ -23,13 +23,13 @@ from httpdyno.model import format_exact
 
 _TICK_MS: Final = 100
 _PREPARING_S: Final = 300.0
-"""Time of the engine until the subject starts: it makes the room, and draws the hosts of the list."""
+"""Limit for the engine to start the subject: it creates the room, and computes the hosts of the list."""
 _PREPARING_S_PER_MIB: Final = 60.0
-"""Additional time for each MiB of the list, some 40,000 URLs: 20 times the time of a slow machine."""
+"""Additional time for each MiB of the list, some 40,000 URLs: 20 times what a slow machine takes."""
 _GRACE_S: Final = 30.0
-"""Time of the engine after the deadline of the subject, to clear the room."""
+"""Limit for the engine to remove the room after the deadline of the subject."""
 _STOP_S: Final = 10.0
-"""Time of the engine to end the subject and clear the room after the signal to stop."""
+"""Limit for the engine to end the subject and remove the room after the signal to stop."""
 _PIPE_PIECE: Final = 65536
 
 
@@ -46,9 +46,9 @@ def run_room(
     """Run one fresh process of a subject in a fresh room.
 
     Must be called in the main thread: the engine dies with the thread that started it. ``lines`` are the subject's
-    standard input; ``answers_lines``: it prints a line for each, so that its silences are reported. The caller closes
-    the result; its report says how the subject ended, which is not an error. Raises ``Interrupted`` when the user stops
-    it; with ``keep_stopped`` only if it left no report. Raises ``EngineFailed`` without a report.
+    standard input; ``answers_lines``: it prints a line for each, so that silences are reported. The caller closes the
+    result, whose report says how the subject ended; that is not an error. Raises ``Interrupted`` if the user stops the
+    trial; with ``keep_stopped`` only if it left no report. Raises ``EngineFailed`` without a report.
     """
     with contextlib.ExitStack() as kept, contextlib.ExitStack() as dropped:
         stdout, stderr, arrivals, driver = (kept.enter_context(ScratchFile()) for _ in range(4))
@@ -64,7 +64,7 @@ def run_room(
                 stdout=own.file,
                 stderr=own.file,
                 pass_fds=[*(file.descriptor for file in files.values()), writing],
-                # Ctrl-C in a terminal reaches this process only, which then ends the trial in order.
+                # Ctrl-C in a terminal reaches only this process, which then ends the trial cleanly.
                 process_group=0,
             )
         finally:
@@ -81,7 +81,7 @@ def run_room(
         if overdue:
             raise EngineFailed(
                 f"the engine {overdue} and was killed;"
-                " try again when this machine has less to do, and look at: httpdyno doctor"
+                " try again when this machine is less busy, and see: httpdyno doctor"
             )
         values = _read_report(report, own, process.returncode)
         output = TrialFiles(values, stdout, stderr, arrivals, driver, said=own.last_words())
@@ -90,7 +90,7 @@ def run_room(
 
 
 def _read_report(report: ScratchFile, own: ScratchFile, status: int) -> dict[str, Any]:
-    """Return the engine's report; its exit status alone is no sign of a failure, since it is that of the subject."""
+    """Return the engine's report; its exit status does not indicate a failure, because it is that of the subject."""
     try:
         values = json.loads(report.read_text())
     except ValueError as error:
@@ -102,11 +102,11 @@ def _read_report(report: ScratchFile, own: ScratchFile, status: int) -> dict[str
 
 @dataclass(slots=True)
 class _EngineWatch:
-    """Waits for the engine, which leads a process group, and passes on its progress and the subject's output."""
+    """Waits for the engine, which leads a process group, and forwards its progress and the subject's output."""
 
     process: "subprocess.Popen[bytes]"
     reading: int
-    """Descriptor of its progress, which stays the caller's."""
+    """Descriptor of its progress, which the caller closes."""
     output: IO[bytes] | None
     """Output of the subject; None: it is not observed."""
     observer: Observer | None
@@ -116,7 +116,7 @@ class _EngineWatch:
     reader: ProgressReader = field(default_factory=ProgressReader)
 
     def until_end(self, interruption: Interruption, preparing_s: float, running_s: float) -> str | None:
-        """Wait until the engine has ended, or kill it; return the step that timed out, None if it ended itself."""
+        """Wait until the engine has ended, or kill it; return the step that timed out, None if it ended by itself."""
         poll, exit_descriptor = select.poll(), os.pidfd_open(self.process.pid)
         for descriptor in (self.reading, exit_descriptor):
             poll.register(descriptor, select.POLLIN)
@@ -158,7 +158,7 @@ class _EngineWatch:
         return bool(piece)
 
     def _pass_output(self) -> None:
-        """Pass on the subject's new output, or its silence."""
+        """Forward the subject's new output, or its silence."""
         if self.observer and self.output and (piece := self.output.read()):
             self.observer.output(piece)
         if self.observer and self.silence and self.started and (silence := self.silence.look(time.monotonic())):

@@ -1,6 +1,6 @@
-"""Files of a trial without a name: the kernel frees them when the last process that holds them is gone.
+"""Files of a trial without a name: the kernel frees them when the last process that has them open ends.
 
-Neither a crash nor SIGKILL can leave one behind, which no clean-up of our own could promise.
+So neither a crash nor SIGKILL can leave one behind, which no clean-up of our own could guarantee.
 
 Imports little: every command that runs the engine imports it.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import IO, Self
 
 _LAST_WORDS_BYTES = 8192
-"""Bytes read of a program's messages: the reason of a failure stands at their end."""
+"""Bytes to read of a program's messages: the reason of a failure is at their end."""
 
 
 class ScratchFile:
@@ -33,7 +33,7 @@ class ScratchFile:
         except OSError as error:
             import tempfile
 
-            place = tempfile.tempdir or "any of the usual folders"
+            place = tempfile.tempdir or "any of the default folders"
             kind = StorageFull if error.errno in (errno.ENOSPC, errno.EDQUOT) else StorageFailed
             raise kind(
                 f"cannot create a temporary file in {place}: {error.strerror}; free some space or set TMPDIR"
@@ -94,7 +94,7 @@ class ScratchFile:
 
 
 def _nameless() -> IO[bytes]:
-    """Open a nameless file in the usual place; if that fails, with ``tempfile``, which takes long to load."""
+    """Open a nameless file in the default folder; if that fails, with ``tempfile``, which is slow to import."""
     if "tempfile" not in sys.modules:
         place = os.environ.get("TMPDIR") or "/tmp"
         with suppress(OSError):

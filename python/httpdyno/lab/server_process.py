@@ -1,4 +1,4 @@
-"""Server of the contract as a process on this machine's loopback, and requests to it."""
+"""A server subject as a process on this machine's loopback, and requests to it."""
 
 import contextlib
 import os
@@ -7,12 +7,13 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
-from typing import Final, Self
+from typing import Final
 
 from httpdyno.errors import Interrupted
-from httpdyno.judge.conformance import Answer, Ask
+from httpdyno.judge.conformance import Answer, Request
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.subjects.build import Build
@@ -21,56 +22,25 @@ from httpdyno.subjects.cache import program_path
 _HOST: Final = "127.0.0.1"
 _LONGEST_START_S: Final = 120.0
 _PATIENCE_S: Final = 2.0
-"""Between SIGTERM and SIGKILL, as in a room."""
+"""Time between SIGTERM and SIGKILL, as in a room."""
 _PAUSE_S: Final = 0.02
 _LEASH: Final = ("setpriv", "--pdeathsig", "TERM") if shutil.which("setpriv") else ()
 """Ends the server when this process is killed."""
 
 
+@dataclass(frozen=True, slots=True)
 class ServerProcess:
-    """A server in a session of its own, which ends with the ``with`` block.
+    """A running server."""
 
-    ``settings`` are variables of the contract; the default of ``PORT`` is a free port.
-    """
-
-    def __init__(self, build: Build, settings: Mapping[str, str]) -> None:
-        self._build = build
-        self._settings = settings
-        self._opened = contextlib.ExitStack()
-
-    def __enter__(self) -> Self:
-        """Start it."""
-        with contextlib.ExitStack() as opened:
-            # Bound without listening: no other program gets the port. The server shares it, as all set SO_REUSEADDR.
-            place = opened.enter_context(socket.socket())
-            place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            place.bind((_HOST, 0))
-            given = {"HOST": _HOST, "PORT": str(place.getsockname()[1]), **self._settings}
-            self._host, self.port = given["HOST"], given["PORT"]
-            self._printed = opened.enter_context(ScratchFile())
-            self.process = subprocess.Popen(
-                [*_LEASH, *self._build.argv],
-                cwd=self._build.folder,
-                env={"PATH": program_path(), **self._build.environment, **given},
-                stdin=subprocess.DEVNULL,
-                stdout=self._printed.file,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            self._opened = opened.pop_all()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """End it, and every process that it started."""
-        with self._opened:
-            self.end()
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+    process: subprocess.Popen[bytes]
+    host: str
+    port: str
+    printed: ScratchFile
 
     @property
-    def said(self) -> str:
-        """The text that it has printed."""
-        return self._printed.read_text()
+    def output(self) -> str:
+        """Its output so far."""
+        return self.printed.read_text()
 
     def ready(self, interruption: Interruption) -> bool:
         """Wait until it answers; return False if it ends, or does not answer within two minutes."""
@@ -78,17 +48,17 @@ class ServerProcess:
         while self.process.poll() is None and time.monotonic() < deadline:
             if interruption.requested:
                 raise Interrupted("interrupted while a server was starting")
-            if self.ask(Ask("/plain")) is not None:
+            if self.send(Request("/plain")) is not None:
                 return True
             time.sleep(_PAUSE_S)
         return False
 
-    def ask(self, ask: Ask, *, timeout_s: float = 60.0) -> Answer | None:
-        """Send a request on a connection of its own; return None without an answer."""
-        connection = HTTPConnection(self._host, int(self.port), timeout=timeout_s)
+    def send(self, request: Request, *, timeout_s: float = 60.0) -> Answer | None:
+        """Send a request on a new connection; return None without an answer."""
+        connection = HTTPConnection(self.host, int(self.port), timeout=timeout_s)
         start = time.monotonic()
         try:
-            connection.request(ask.method, ask.path, body=ask.content)
+            connection.request(request.method, request.path, body=request.content)
             response = connection.getresponse()
             content = response.read()
         except (OSError, HTTPException):
@@ -109,3 +79,32 @@ class ServerProcess:
         except subprocess.TimeoutExpired:
             self.process.kill()
             return self.process.wait()
+
+
+@contextlib.contextmanager
+def start_server(build: Build, settings: Mapping[str, str]) -> Iterator[ServerProcess]:
+    """Start a server in a session of its own; end it, and every process that it started, with the ``with`` block.
+
+    ``settings`` are variables of the contract; the default of ``PORT`` is a free port.
+    """
+    with socket.socket() as place, ScratchFile() as printed:
+        # Bound without listening: no other program gets the port. The server shares it, as all set SO_REUSEADDR.
+        place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        place.bind((_HOST, 0))
+        given = {"HOST": _HOST, "PORT": str(place.getsockname()[1]), **settings}
+        process = subprocess.Popen(
+            [*_LEASH, *build.argv],
+            cwd=build.folder,
+            env={"PATH": program_path(), **build.environment, **given},
+            stdin=subprocess.DEVNULL,
+            stdout=printed.file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        server = ServerProcess(process, given["HOST"], given["PORT"], printed)
+        try:
+            yield server
+        finally:
+            server.end()
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)

@@ -22,7 +22,7 @@ Fill = Callable[[Subject, Load], tuple[str, ...]]
 
 
 JudgeTool = Callable[[TrialPlan, ToolArtifacts, Sequence[Rule], Circumstances], Trial]
-"""Judge of a tool's trial, its validity by these rules: from its artifacts to its record."""
+"""Judge of a tool's trial, with the given rules of validity: from its artifacts to its record."""
 
 
 def tool_trials(fill: Fill, judge: JudgeTool) -> TrialKind:

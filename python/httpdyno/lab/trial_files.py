@@ -1,4 +1,4 @@
-"""Files that a trial left: what the engine and the subject wrote, before anything is judged."""
+"""Files that a trial left: the output of the engine and the subject, before anything is judged."""
 
 import os
 import re
@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Self
 
+from httpdyno.errors import SubjectUnavailable
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.web_answers import Answers
 from httpdyno.storage import storage_errors
+from httpdyno.subjects.build import BuildOutcome
 
 _PREFIX: Final = "httpdyno-trial-"
 _NAME: Final = re.compile(rf"{_PREFIX}([0-9]+)-.+")
@@ -25,6 +27,16 @@ class NotRun:
     reason: str
     version: str | None = None
     """Version of the subject, if it was built."""
+    install_command: str | None = None
+    install_by_hand: str | None = None
+    """What installs a program that is missing."""
+
+    @classmethod
+    def of(cls, outcome: BuildOutcome, role: str = "") -> Self:
+        """Return the reason why there is no build; ``role`` is that of a program that is not the subject."""
+        error = outcome.error or SubjectUnavailable("it was not built", option=outcome.subject.id)
+        reason = f"{role}: {error.line}" if role else error.reason
+        return cls(reason, install_command=error.install_command, install_by_hand=error.install_by_hand)
 
 
 @dataclass(slots=True)
@@ -46,11 +58,11 @@ class TrialFiles:
     more: dict[str, ScratchFile] = field(default_factory=dict)
     """Files that only some kinds of subjects leave, by name."""
     answers: Answers | None = None
-    """The truth: what the web answers to the list; None for servers and load tools, which get no list."""
+    """The truth: the web's answers to the list; None for servers and load tools, which get no list."""
     version: str | None = None
     """Version of the subject."""
     parser: str | None = None
-    """Parser of the report in ``driver_output``, where another generator than ours sent requests."""
+    """Parser of the report in ``driver_output``, if another generator than ours sent requests."""
     round_trip_ns: int | None = None
     """Round trip of a packet between subject and peer, measured in such a room; None if not measured."""
 
@@ -68,11 +80,11 @@ class TrialFiles:
 
 @contextmanager
 def trial_folder() -> Iterator[Path]:
-    """Make a folder below ``$TMPDIR`` for the block.
+    """Create a folder below ``$TMPDIR`` for the block.
 
-    Its name has the number of this process: after SIGKILL the next folder that is made removes it.
+    Its name contains the number of this process: after SIGKILL, the next call removes it.
     """
-    with storage_errors("the files of a trial: cannot be made"):
+    with storage_errors("the files of a trial: cannot be created"):
         sweep(Path(tempfile.gettempdir()))
         folder = tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-")
     with folder as name:

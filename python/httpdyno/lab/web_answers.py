@@ -18,13 +18,13 @@ from httpdyno.lab.scratch import ScratchFile
 from httpdyno.model import Condition, UrlSeries
 
 PEER_URL: Final = f"http://peer.example:{PEER_PORT}"
-"""URL of a server that plays the peer."""
+"""URL of a peer server."""
 _LENGTHS: Final = {"/plain": 13, "/json": 16_384}
 """Length of the answer to each path of such a server in bytes (``subjects/CONTRACT.md``)."""
 _SERIES_KEPT: Final = 8
-"""Number of series of URLs to remember: hundreds of lists with thousands of URLs would fill memory.
+"""Number of series of URLs to cache: hundreds of lists with thousands of URLs would fill memory.
 
-Conditions that differ only in their link share a series; those with other sizes and delays have another one.
+Conditions that differ only in their link share a series; other sizes and delays have another series.
 """
 _ELSEWHERE: Final = "elsewhere"
 _Key = tuple[str, int, float, str, str, str | None, str]
@@ -38,7 +38,7 @@ class Answers:
     expectations: Expectations
     planned: PlannedTime
     kept_as: str | None = None
-    """Name under which the run keeps the truth; None if it does not."""
+    """Name under which the run stores the truth; None if it does not."""
 
     def first(self, count: int) -> "Answers":
         """Return the answers to the first URLs of a series."""
@@ -54,18 +54,20 @@ class Answers:
 
 @dataclass(slots=True)
 class WebAnswers:
-    """Answers of webs to the lists of a run; queries the engine, and remembers."""
+    """Cache of the answers of webs to the lists of a run, which it queries from the engine."""
 
     engine: Engine
     interruption: Interruption
     keep: Callable[[Path], str | None] = lambda _: None
-    """Keeps the file with the truth of a list; returns its name."""
+    """Stores the file with the truth of a list; returns its name."""
     _known: dict[_Key, Answers] = field(default_factory=dict)
 
     def of(self, condition: Condition, urls: ScratchFile) -> Answers:
-        """Return the answers of a condition's web to its list, computed once; a shorter series is a part of a longer.
+        """Return the answers of a condition's web to its list, computed once.
 
-        Raises ``InvalidValue`` for a list that leads away from the origin on another machine.
+        A shorter series reuses the answers of a longer one.
+
+        Raises ``InvalidValue`` if the list leads away from another machine's origin.
         """
         if condition.peer is not None:
             return read_answers(urls.path, condition)
@@ -94,7 +96,7 @@ class WebAnswers:
         if condition.against is not None and len(away):
             raise InvalidValue(
                 f"--against {condition.against}: {away[0]} is elsewhere, or redirects there ({len(away)} of the list);"
-                " take a web that stays, such as plain, or leave them out"
+                " use a web without such URLs, such as plain, or leave them out"
             )
         return known
 
@@ -102,11 +104,11 @@ class WebAnswers:
 def read_answers(truth: Path, condition: Condition) -> Answers:
     """Read the truth of a list: the CSV of ``engine expect``; for the real internet, the list itself.
 
-    Of a list for a server that plays the peer, nothing is read: the contract fixes its answers.
+    For a list of a peer server, nothing is read: the contract fixes its answers.
     """
     if condition.peer is not None:
         series = condition.workload.urls
-        assert isinstance(series, UrlSeries), "a server that plays the peer is sent one document only"
+        assert isinstance(series, UrlSeries), "a peer server gets requests for one document only"
         return Answers(peer_expectations(series), PlannedTime(0.0, 0.0, series.count))
     if condition.live:
         with truth.open("rb") as lines:
@@ -123,7 +125,7 @@ def peer_expectations(series: UrlSeries) -> Expectations:
     """
     path = series.prefix.removeprefix(PEER_URL).partition("?")[0]
     if path not in _LENGTHS or not series.prefix.startswith(PEER_URL):
-        raise InvalidValue(f"{series.prefix}: a server's answer there is not known; ask it for /plain or /json")
+        raise InvalidValue(f"{series.prefix}: a server's answer there is unknown; use /plain or /json")
     same = {"outcome": "status", "status": 200, "length": _LENGTHS[path], "cause": None, "arrives": 0}
     constants = (pl.lit(same.get(name), type_).alias(name) for name, type_ in EXPECTED.items() if name != "url")
     return Expectations.of(pl.DataFrame({"url": pl.Series(list(series))}).with_columns(*constants))

@@ -8,7 +8,7 @@ from httpdyno.model.record import FigureRecord, Recorded, measured
 
 
 class Level(StrEnum):
-    """How strongly a clause asks for something."""
+    """How strongly a clause requires something."""
 
     MUST = "must"
     SHOULD = "should"
@@ -33,7 +33,7 @@ class CaseOutcome(StrEnum):
 
     @property
     def is_good(self) -> bool:
-        """Whether the subject does what the case asks for."""
+        """Whether the subject does what the case requires."""
         return self in {CaseOutcome.PASS, CaseOutcome.LENIENT}
 
 
@@ -51,13 +51,13 @@ class CaseResult:
 
     case: Annotated[str, Recorded("id of the case, such as `contract/streaming` or `claim/http-2`")]
     title: Annotated[str, Recorded("the case in a few words")]
-    clause: Annotated[str, Recorded("where it is written")]
-    level: Annotated[Level, Recorded("how strongly the clause asks for it")]
+    clause: Annotated[str, Recorded("where the rule is written")]
+    level: Annotated[Level, Recorded("how strongly the clause requires it")]
     outcome: Annotated[CaseOutcome, Recorded("what the subject did")]
     claimed: bool | None = measured("whether the subject claims this capability; null: required of every subject")
     known: Annotated[str | None, Recorded("the reason of the known failure that explains the difference")] = None
-    unanswered: Annotated[str, Recorded("what the subject did not answer in time; empty when nothing")] = ""
-    attempts: Annotated[int, Recorded("how often it was tried", type="int32")] = 1
+    unanswered: Annotated[str, Recorded("request without an answer in time; empty when there is none")] = ""
+    attempts: Annotated[int, Recorded("how often the case was tried", type="int32")] = 1
     breaches: Annotated[tuple[Breach, ...], Recorded("the differences")] = ()
 
     @property
@@ -78,7 +78,7 @@ class CaseResult:
 
     @property
     def findings(self) -> tuple[Breach, ...]:
-        """Findings to print: at least one, with an empty ``change`` if nothing has to change."""
+        """Differences to print, at least one: those of a clause, or one line for a claim; ``change`` may be empty."""
         if self.claimed is None:
             return self.breaches or (Breach("", ""),)
         claimed = "claimed" if self.claimed else "not claimed"
@@ -90,13 +90,14 @@ class CaseResult:
 
     def __str__(self) -> str:
         """Describe the result in one line."""
-        return f"{self.title}: {'; '.join(finding.seen for finding in self.findings)}".removesuffix(": ")
+        seen = "; ".join(filter(None, (finding.seen for finding in self.findings)))
+        return f"{self.title}: {seen}" if seen else self.title
 
 
 @dataclass(frozen=True, slots=True)
 class Cases(FigureRecord):
-    """The cases that one trial showed."""
+    """Results of the cases that one trial tried."""
 
     prefix: ClassVar[str] = ""
 
-    cases: Annotated[tuple[CaseResult, ...], Recorded("what each case showed that this trial was made for")] = ()
+    cases: Annotated[tuple[CaseResult, ...], Recorded("result of each case that the trial was made for")] = ()

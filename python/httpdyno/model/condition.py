@@ -14,7 +14,7 @@ from httpdyno.model.subject import Subject
 from httpdyno.model.units import format_exact
 
 CEILING_TRIAL: Final = -1
-"""Number of the trial that measures the ceiling: it comes before the first trial of a subject, which is 0."""
+"""Number of the trial that measures the ceiling. It comes before the first trial of a subject, which has number 0."""
 
 
 class Purpose(StrEnum):
@@ -36,7 +36,7 @@ class CeilingLimit(StrEnum):
     LINK = "link"
     """The link: its rate, its distance or its losses."""
     INSTRUMENT = "instrument"
-    """None of these: something unmeasured in the room or the kernel."""
+    """None of the others: something in the room or the kernel that is not measured."""
     MACHINE = "machine"
     """Other programs: the real ceiling is higher than the measured one."""
 
@@ -46,9 +46,9 @@ LIVE: Final = "live"
 """Name of the real internet among the webs."""
 
 MOST_URLS: Final = 10_000_000
-"""Most URLs of a generated list: the records of all of them are in memory."""
+"""Largest number of URLs in a generated list; the records of all of them are kept in memory."""
 _NO_TEXT: Final = frozenset({"Cc", "Cs"})
-"""Unicode's control characters, and lone surrogates, which stand for invalid UTF-8."""
+"""Unicode's control characters, and lone surrogates, which Python reads from invalid UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Workload:
     """URLs, a file with one URL a line that all conditions share, or a generated list of this condition."""
     timeout_s: float = 5.0
     user_agent: str = ""
-    """Empty: the client's own."""
+    """Empty: the client's own user agent."""
     keepalive: bool = True
     check: str = ""
     http_version: str = ""
@@ -90,10 +90,11 @@ class Workload:
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for an impossible timeout, or a user agent that no header can contain."""
         if not self.timeout_s > 0:
-            raise InvalidValue(f"--timeout: {self.timeout_s:g} is not a timeout; write it like 5s or 800ms")
+            raise InvalidValue(f"{self.timeout_s:g} is not a timeout; write it like 5s or 800ms", option="--timeout")
         if any(unicodedata.category(character) in _NO_TEXT for character in self.user_agent):
             raise InvalidValue(
-                f"--user-agent: {self.user_agent[:60]!r}: no header can contain it; leave out control characters"
+                f"{self.user_agent[:60]!r}: no header can contain it; leave out control characters",
+                option="--user-agent",
             )
 
     def environment(self, concurrency: int) -> dict[str, str]:
@@ -119,7 +120,7 @@ class Condition:
     workload: Workload
     seed: int = 1
     concurrency: int | None = None
-    """None: each subject's own."""
+    """None: each subject's own concurrency."""
     link: Link = field(default_factory=Link)
     link_seed: int = 1
     """Seed of the packet losses."""
@@ -134,7 +135,7 @@ class Condition:
     per_host: int = 1
     """Most URLs of one host in flight on the real internet; other webs are not limited."""
     per_host_interval_s: float = 0.0
-    """Least time between two URLs of one host on the real internet."""
+    """Shortest time between two URLs of one host on the real internet."""
     name: str = ""
     """Name of the point in its grid; empty if it is the only one."""
     send_s: float | None = None
@@ -146,36 +147,41 @@ class Condition:
     peer: str | None = None
     """Id of the server subject that is the peer; None: our origin."""
     batch: int | None = None
-    """URLs that a client gets at a time, the next after a line for each; None: all at once."""
+    """URLs that a client gets at a time; it gets the next after it printed a line for each. None: all at once."""
     times_wire: bool = False
-    """Whether a packet's round trip is measured in a separate room, for the share of the wire."""
+    """Whether a packet's round trip is measured in a separate room, which gives the share of the wire."""
     receive_steering: bool = False
     """Whether packets are processed on the CPUs of their receiver."""
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for a deadline of 0, or an emulated link to another machine."""
         for mistake in self._mistakes():
-            raise InvalidValue(mistake)
+            raise mistake
 
-    def _mistakes(self) -> Iterator[str]:
+    def _mistakes(self) -> Iterator[InvalidValue]:
         if not self.deadline_s > 0:
-            yield f"--duration: {self.deadline_s:g} is not a duration; write it like 10m or 30s"
+            yield InvalidValue(f"{self.deadline_s:g} is not a duration; write it like 10m or 30s", option="--duration")
         if not 0 <= self.link_seed < 2**64:
-            yield f"--link-seed: a number of 64 bits, not {self.link_seed}"
+            yield InvalidValue(f"a number of 64 bits, not {self.link_seed}", option="--link-seed")
         if self.batch is not None and (self.batch < 1 or self.rate_per_s is not None):
-            yield f"batches of {self.batch}: they need 1 URL or more, and no schedule"
+            yield InvalidValue(f"batches of {self.batch}: they need 1 URL or more, and no schedule")
         if self.per_host < 1 or not self.per_host_interval_s >= 0:
-            yield f"a host cannot get {self.per_host} URLs every {self.per_host_interval_s} s"
+            yield InvalidValue(f"a host cannot get {self.per_host} URLs every {self.per_host_interval_s} s")
         if self.against is None:
             return
         if not self.link.direct:
-            yield f"--link: the path to {self.against} is real and is not emulated; leave it out"
+            yield InvalidValue(f"the path to {self.against} is real and is not emulated; leave it out", option="--link")
         if self.workload.http_version == "2":
-            yield f"--http-version: {self.against} is used without TLS, which negotiates the version; leave it out"
+            yield InvalidValue(
+                f"{self.against} is used without TLS, which negotiates the version; leave it out",
+                option="--http-version",
+            )
         if self.live:
-            yield f"--against {self.against}: it cannot serve the real internet; choose another --web"
+            yield InvalidValue(
+                "it cannot serve the real internet; choose another --web", option=f"--against {self.against}"
+            )
         if self.peer is not None:
-            yield f"--peer {self.peer}: --against names another peer; leave one of them out"
+            yield InvalidValue("--against names another peer; leave one of them out", option=f"--peer {self.peer}")
 
     def __getitem__(self, kind: type[_Point]) -> _Point:
         """Return the point, which must be one of that kind: else ``KeyError``."""
@@ -189,7 +195,7 @@ class Condition:
 
     @property
     def live(self) -> bool:
-        """Whether the web is the real internet, where no answer can be verified."""
+        """Whether the web is the real internet, where no answer can be checked."""
         return self.web == LIVE
 
     @property
@@ -210,10 +216,10 @@ class TrialPlan:
     subject: Subject
     condition: Condition
     why: str = ""
-    """Reason for it, if it depends on earlier trials; else empty."""
+    """Reason for the trial, if it depends on earlier trials; else empty."""
     purpose: Purpose = Purpose.SUBJECT
     added: bool = False
-    """Whether it was added to the trials that were planned before the first one."""
+    """Whether the trial was added after the run began."""
 
     @property
     def concurrency(self) -> int:

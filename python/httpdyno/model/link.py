@@ -10,7 +10,7 @@ from httpdyno.errors import InvalidValue
 BILLION: Final = 10**9
 HOUR_NS: Final = 3600 * BILLION
 MTUS: Final = range(1280, 65536)
-"""Below the least that every IPv6 link must carry (RFC 8200, section 5), Linux takes IPv6 off a device."""
+"""Below 1,280 bytes, the minimum of an IPv6 link (RFC 8200, section 5), Linux disables IPv6 on a device."""
 RATES_BITS_PER_S: Final = range(1000, 10**12 + 1)
 _PERCENT: Final = BILLION // 100
 _TIMES: Final = {"s": BILLION, "ms": 10**6, "us": 1000, "ns": 1}
@@ -33,9 +33,9 @@ _QUANTITIES: Final[Mapping[str, tuple[Mapping[str, int], range, str]]] = {
     "loss": (_LOSSES, range(BILLION), "is not a loss; write 0.1%, below 100 %"),
     "mtu": ({"": 1}, MTUS, "is not a packet length; write 1280 (the minimum for IPv6) to 65535 bytes"),
 }
-"""Units, allowed values and the complaint about others, by the name of a key."""
+"""Units, allowed values and the message about other values, by the name of a key."""
 _OF_BOTH: Final = {"rtt": "write up.delay or down.delay", "mtu": "write mtu"}
-"""Keys without a direction, with the remedy."""
+"""Keys that have no direction, and what to write instead."""
 
 
 class LinkTextError(Exception):
@@ -99,7 +99,7 @@ class LinkPreset:
 
     name: str
     spec: str
-    """Its link, as ``Link.parse`` reads it."""
+    """The link, as ``Link.parse`` reads it."""
     about: str
     source: str
     """Source of its figures, and which of them are our own round ones."""
@@ -147,7 +147,7 @@ LINK_PRESETS: Final = (
 DEFAULT_MTU_BYTES: Final = 1500
 """Largest IP packet of a link by default: that of Ethernet."""
 DEFAULT_QUEUE_NS: Final = 100_000_000
-"""Longest wait of a packet for a rate without a queue of its own."""
+"""Longest wait of a packet for a rate whose queue is not set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,8 +266,8 @@ class Link:
     def __str__(self) -> str:
         """Write the link as the command line and the records do: ``rtt=40ms,rate=1gbit,queue=100ms,loss=0.1%``.
 
-        One text for each link, which reads as the same link. A queue is always named, so that the text means the same
-        when defaults change.
+        Each link has one text, which ``parse`` reads as the same link. It always names the queue, so that it means the
+        same when defaults change.
         """
         up, down = self.up, self.down
         if up.delay_ns == self.round_trip_ns // 2 and self.round_trip_ns <= HOUR_NS:

@@ -8,12 +8,18 @@ from types import NoneType
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 RECORD_VERSION: Final = 2
-"""Version of the columns below; a reader knows this one and those before it."""
+"""Version of the columns below; httpdyno reads this version and all earlier ones."""
 
-_ScalarType = Literal["boolean", "int16", "int32", "int64", "uint64", "float64", "text", "category"]
+_ScalarType = Literal["boolean", "int16", "int32", "int64", "uint64", "float64", "text", "category", "list of text"]
 _Record = TypeVar("_Record")
 _Value = TypeVar("_Value")
-_SCALARS: Final[dict[type, _ScalarType]] = {bool: "boolean", int: "int64", float: "float64", str: "text"}
+_SCALARS: Final[dict[Any, _ScalarType]] = {
+    bool: "boolean",
+    int: "int64",
+    float: "float64",
+    str: "text",
+    tuple[str, ...]: "list of text",
+}
 _UNITS: Final = {"_ns": "ns", "_us": "us", "bytes": "bytes"}
 
 
@@ -23,11 +29,11 @@ class Recorded:
 
     description: str
     unit: str = ""
-    """Empty: that of the field's ending, such as ``_ns``."""
+    """Empty: the unit follows from the end of the field's name, such as ``_ns``."""
     type: _ScalarType | None = None
-    """None: int64, float64, text, boolean or category, as the field's own type says."""
+    """None: int64, float64, text, boolean or category, according to the field's type."""
     at: str = ""
-    """Path in the engine's report, such as ``web.digest``; empty or with a dot at its end: the field's name follows."""
+    """Path in the engine's report: ``web.digest``; the field's name completes a path that is empty or ends in a dot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +82,7 @@ class Member(NamedTuple):
     nullable: bool
     mark: Recorded | Embedded | StoredApart
     element: Any
-    """Record of which the field holds a tuple; None where it holds no tuple."""
+    """Type of the records in the field's tuple; None if the field holds no tuple."""
 
 
 @_cached
@@ -136,7 +142,7 @@ def flatten(record: object) -> dict[str, Any]:
             inner = dict.fromkeys(column.name for column in schema(type_)) if value is None else flatten(value)
             values.update({mark.prefix + key: inner_value for key, inner_value in inner.items()})
         elif isinstance(value, tuple):
-            values[name] = [flatten(entry) for entry in value]
+            values[name] = [entry if isinstance(entry, str) else flatten(entry) for entry in value]
         elif isinstance(mark, Recorded):
             values[name] = str(value) if isinstance(value, StrEnum) else value
     return values
@@ -163,7 +169,7 @@ def _restore_member(member: Member, values: Mapping[str, Any]) -> object:
             raise TypeError(f"{member.name} is missing")
         return None
     if member.element:
-        return tuple(restore(member.element, entry) for entry in value)
+        return tuple(value if member.element is str else (restore(member.element, entry) for entry in value))
     return member.type(value) if isinstance(member.type, type) and issubclass(member.type, StrEnum) else value
 
 
@@ -192,7 +198,7 @@ def figure_fields(kind: type[FigureRecord]) -> tuple[Field, ...]:
 
 
 def figures_of(*records: FigureRecord) -> dict[str, Figure]:
-    """Return the figures of records by their names, numbers of numpy as Python's own; what is None is left out."""
+    """Return the figures of records by their names, without None; numbers of numpy become Python's own."""
     return {
         record.prefix + name: value.item() if hasattr(value, "item") else value
         for record in records
@@ -202,7 +208,7 @@ def figures_of(*records: FigureRecord) -> dict[str, Figure]:
 
 
 def read_figures(kind: type[_Figures], figures: Mapping[str, Figure]) -> _Figures | None:
-    """Make a record from figures; None if there is none of it."""
+    """Make a record from figures; None if they contain none of its fields."""
     own = {column.name: figures.get(kind.prefix + column.name) for column in schema(kind)}
     return None if all(value is None for value in own.values()) else restore(kind, own)
 

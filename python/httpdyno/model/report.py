@@ -76,7 +76,7 @@ class Column:
     limit: float | None = None
     """Largest acceptable number: a page marks larger ones."""
     toned: bool = False
-    """Whether its words are results, which a report with colours tints."""
+    """Whether its words are results, which a report in colour tints."""
     label: str = ""
     """Heading in tables for people; empty: the name."""
     spanning: bool = False
@@ -178,23 +178,23 @@ class ChartKind(StrEnum):
     """How a chart draws its series."""
 
     LINES = "lines"
-    """All series in one frame, each named at its end."""
+    """All series in one frame, each with its name at the end of its line."""
     PANELS = "panels"
     """A frame for each series, with the others in grey behind it."""
     POINTS = "points"
-    """Single points, each series named at its main one."""
+    """Single points, with the name of each series at its main point."""
     INTERVALS = "intervals"
     """A row for each series: its estimate, its interval and its values; ``y`` runs to the right."""
     STACKED_BARS = "stacked_bars"
-    """A row for each ``x``: the share of each series, its amount if the unit is not ``%``; ``y`` runs to the right."""
+    """A row for each ``x``: the share (in ``%``) or amount of each series; ``y`` runs to the right."""
     FITTED = "fitted"
     """Measured points with their intervals, and fitted curves: the series without intervals."""
     TILES = "tiles"
-    """A grid for each panel: the result at each point by colour and word, and a line at the end of ``held``."""
+    """A grid for each panel: the result at each point as colour and word, and a line where ``held`` ends."""
     STAIRS = "stairs"
-    """The limit of each series at each ``x``: ``y``, between what surely holds (``low``) and surely fails (``high``).
+    """The limit ``y`` of each series at each ``x``; ``low`` surely holds and ``high`` surely fails.
 
-    None stands for a limit below or beyond all values that were tried.
+    None is a limit below or beyond all values that were tried.
     """
     TRENDS = "trends"
     """A frame for each panel: measured points joined by lines; faint series are dashed."""
@@ -244,7 +244,7 @@ class Series:
     """Lower end of each point's interval; empty when there are no intervals."""
     high: tuple[float | None, ...] = ()
     faint: bool = False
-    """Whether it is drawn behind the others: a single trial, which another series of the same name summarises."""
+    """Whether it is drawn behind the others, as a single trial that another series of the same name summarises."""
     panel: str = ""
     """Name of its frame, if the chart has several."""
 
@@ -262,7 +262,7 @@ class Mark:
     name: str
     x: float
     faint: bool = False
-    """Whether it is dashed: a limit, while other marks are measured or chosen values."""
+    """Whether it is dashed, as limits are; other marks are measured or chosen values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,15 +297,15 @@ class Chart:
     section: str = ""
     """Heading of its group on a page."""
     colours: tuple[str, ...] = ()
-    """Names of series with a colour of their own, in the same order in all charts of a report."""
+    """Names of the series that have their own colour, in the same order in all charts of a report."""
     reference: float | None = None
-    """Value of ``y`` to compare with, such as a ratio of 1."""
+    """Value of ``y`` for comparison, such as a ratio of 1."""
     marks: tuple[Mark, ...] = ()
     """Drawn in charts of kind ``FITTED``."""
     reference_name: str = ""
     """Label of ``reference`` in charts of kind ``TRENDS``."""
     ordered: bool = False
-    """Whether the names of the series are ascending values: their colours are then steps of one scale."""
+    """Whether the names of the series are ascending values, whose colours are then steps of one scale."""
     tiles: tuple[Tile, ...] = ()
     """Replace the series in charts of kind ``TILES``; rows, columns and panels are in order of appearance."""
     tones: tuple[tuple[Tone, str], ...] = ()
@@ -313,7 +313,7 @@ class Chart:
 
 
 class Fitness(StrEnum):
-    """Fitness of this machine for a purpose, in the words of the engine."""
+    """Fitness of this machine for a purpose, in the engine's words."""
 
     YES = "yes"
     LIMITED = "limited"

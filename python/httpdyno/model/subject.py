@@ -25,7 +25,7 @@ REPORT_PARSERS: Final = (
 )
 """Values of ``report.parser`` in a tool's ``subject.toml``."""
 WITHOUT_P99: Final = frozenset({"h2load", "httperf", "rewrk"})
-"""Those of tools that print no 99th percentile."""
+"""Parsers of tools that print no 99th percentile."""
 FAULTS: Final = (
     "nxdomain",
     "servfail",
@@ -79,14 +79,12 @@ SERVER_CLAIMS: Final = (
     "workers one",
     "workers any",
 )
-"""The same for a server."""
+"""Claims of a server's ``[capabilities]`` that the probe tests."""
 HABITS: Final = ("memory_growth",)
 """Failures that only a long crawl shows: memory that grows with the URLs visited."""
 CASES: Final = (*FAULTS, *WEB_CAUSES, *HAZARDS, *JUDGED_CAUSES, *CLAIMS, *SERVER_CLAIMS, *HABITS)
 """All cases that may be known failures."""
 _LISTED: Final = "docs/concepts/web.md and subjects/CONTRACT.md list those that there are"
-INSTALL_WITH: Final = "install it with"
-"""Precedes the command that installs a missing need, in the reason why a subject is unavailable."""
 _IDENTIFIER: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -154,7 +152,7 @@ def parse_loop(text: str, *, name: str) -> Loop:
     try:
         return Loop(text)
     except ValueError as error:
-        raise InvalidValue(f"{name}: {text[:60]!r} is unknown; choose from: {', '.join(Loop)}") from error
+        raise InvalidValue(f"{text[:60]!r} is unknown; choose from: {', '.join(Loop)}", option=name) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +184,7 @@ class KnownFailure:
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Claims of a subject; the probe proves each claim before the subject is measured."""
+    """Claims of a subject; the probe tests each claim before the subject is measured."""
 
     http: tuple[str, ...] = ()
     keepalive: tuple[bool, ...] = ()

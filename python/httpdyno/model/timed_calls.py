@@ -6,9 +6,9 @@ from typing import ClassVar, Final
 from httpdyno.errors import InvalidValue
 
 TIMED_RUNS: Final = 7
-"""Runs that are timed, as ``%timeit`` has them."""
+"""Number of timed runs, as in ``%timeit``."""
 _AS_PRINTED: Final = {"extra": "forbid", "strict": True}
-"""How pydantic reads these records from a line of a client."""
+"""Options with which pydantic reads these records from a line of a client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,19 @@ class TimedCalls:
         if not runs == len(self.cpu_user_ns) == len(self.cpu_system_ns):
             raise InvalidValue(f"{runs} runs, but CPU time of {len(self.cpu_user_ns)} and {len(self.cpu_system_ns)}")
         if runs > TIMED_RUNS or (self.is_ok and runs < TIMED_RUNS):
-            raise InvalidValue(f"{runs} runs, where there must be {TIMED_RUNS}")
+            raise InvalidValue(f"{runs} runs instead of {TIMED_RUNS}")
         if any(time < 0 for times in (self.runs_ns, self.cpu_user_ns, self.cpu_system_ns) for time in times):
             raise InvalidValue("a time below 0")
         if self.loops is None and runs:
             raise InvalidValue("runs without a number of loops")
         if self.loops is not None and (self.loops < 1 or str(self.loops).rstrip("0") not in {"1", "2", "5"}):
-            raise InvalidValue(f"{self.loops} loops, which timeit never tries: it takes 1, 2, 5, 10, 20, 50, ...")
+            raise InvalidValue(f"{self.loops} loops, which timeit never tries; it tries 1, 2, 5, 10, 20, 50, ...")
         if self.calls_per_loop < 1 or any(answer.calls < 1 or answer.body_length < 0 for answer in self.answers):
             raise InvalidValue("calls must be 1 or more, and a length not below 0")
-        # Each number of loops was tried before the runs, which are as long.
+        # Each number of loops was tried before the runs, and each run has as many loops as the last try.
         least = self.calls_per_loop * (1 + (runs + 1) * (self.loops or 0))
         if self.calls % self.calls_per_loop or self.calls < least:
-            raise InvalidValue(f"{self.calls} answers, where {least} or more must be, all of whole loops")
+            raise InvalidValue(f"{self.calls} answers; there must be {least} or more, and only whole loops")
 
     @property
     def is_ok(self) -> bool:

@@ -63,7 +63,7 @@ def parse_rate_bits_per_s(text: str, *, name: str = "rate") -> int:
     plain = text.strip().lower().removesuffix("/s")
     value = _parse(plain, units=_BITS_PER_S, bare_unit="-", name=name, examples="1gbit, 100mbit or 2.5gbit")
     if value <= 0:
-        raise InvalidValue(f"{name}: {text[:60]!r} is not above 0; write it like 1gbit, 100mbit or 2.5gbit")
+        raise InvalidValue(f"{text[:60]!r} is not above 0; write it like 1gbit, 100mbit or 2.5gbit", option=name)
     return value
 
 
@@ -134,10 +134,10 @@ def _parse(text: str, *, units: dict[str, int], bare_unit: str, name: str, examp
     factor = units.get(match["unit"] or bare_unit) if match else None
     if match is None or factor is None:
         wrong = "is negative" if re.match(r"-[0-9]", text.strip()) else "is not understood"
-        raise InvalidValue(f"{name}: {text[:60]!r} {wrong}; write it like {examples}")
+        raise InvalidValue(f"{text[:60]!r} {wrong}; write it like {examples}", option=name)
     value = int(Decimal(match["number"]) * factor)
     if value > _LARGEST:
-        raise InvalidValue(f"{name}: {text[:60]!r} is too large; write it like {examples}")
+        raise InvalidValue(f"{text[:60]!r} is too large; write it like {examples}", option=name)
     return value
 
 
@@ -151,7 +151,9 @@ def parse_cpus(text: str, *, name: str = "CPUs") -> frozenset[int]:
         run = _RUN.fullmatch(part.strip())
         first, last = (int(run["first"]), int(run["last"] or run["first"])) if run else (1, 0)
         if last < first:
-            raise InvalidValue(f"{name}: {text[:60]!r} is not understood; write numbers and ranges, like 0 or 1,3-5")
+            raise InvalidValue(
+                f"{text[:60]!r} is not understood; write numbers and ranges, like 0 or 1,3-5", option=name
+            )
         numbers.update(range(first, last + 1))
     return frozenset(numbers)
 

@@ -1,4 +1,4 @@
-"""Published figures and measured ones in one table: joined row by row, with notes on what differs."""
+"""Published and measured figures in one table, joined row by row, with notes on the differences."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ class Pair:
     name: str
     """For people: ``Go net/http``."""
     named: Row
-    """Cells that identify it: subject, identity and condition."""
+    """Cells that identify the pair: subject, identity and condition."""
     condition: tuple[Cell, ...]
     published: Row
     """Cells by column; empty if not published."""
@@ -54,7 +54,7 @@ def join(measured: Sequence[Row], published: PublishedTable) -> tuple[Pair, ...]
 
 
 def figures_ratio(pair: Pair, column: PublishedColumn) -> float | None:
-    """Return measured over published, per unit of the column that the figure grows with; None unless both exist."""
+    """Return measured over published, per unit of the column to which it is proportional; None unless both exist."""
     ratio = 1.0
     sides = (pair.measured, pair.published)
     for name, (above, below) in ((column.name, sides), (column.per, sides[::-1])):
@@ -67,7 +67,6 @@ def figures_ratio(pair: Pair, column: PublishedColumn) -> float | None:
 
 
 def _notes(joined: Sequence[Pair], published: PublishedTable, here: Circumstances) -> Iterator[str]:
-    """Yield the differences of circumstances between the two tables, a line each."""
     there = published.circumstances
     both = [pair for pair in joined if pair.measured and pair.published]
     yield f"published: {published.source}"
@@ -89,7 +88,7 @@ def _notes(joined: Sequence[Pair], published: PublishedTable, here: Circumstance
 
 
 def _order(both: Sequence[Pair], published: PublishedTable) -> Iterator[str]:
-    """Count the pairs of subjects in the published order, which depends on neither scale nor machine."""
+    """Count the pairs of subjects that are in the published order, which depends on neither scale nor machine."""
     same = compared = 0
     for column in (column for column in published.columns if column.name == published.ordered_by):
         for one, other in combinations(both, 2):
@@ -99,7 +98,7 @@ def _order(both: Sequence[Pair], published: PublishedTable) -> Iterator[str]:
                 same += (first[0] < second[0]) == (first[1] < second[1])
     if compared:
         order = f"order by {published.ordered_by}"
-        yield f"{order}: {same} of {compared} pairs stand as published (medians, without their doubt)"
+        yield f"{order}: {same} of {compared} pairs are in the published order (by medians alone)"
 
 
 def _figures(pair: Pair, column: PublishedColumn) -> tuple[float, float] | None:
@@ -119,7 +118,7 @@ def _setting(both: Sequence[Pair], name: str, published: PublishedTable) -> Iter
     if not other:
         return
     texts = [f"published {pair.published[name]}, measured {pair.measured[name]}" for pair in other]
-    if len(set(texts)) > 1 or len(other) < len(both):
+    if len({(pair.published[name], pair.measured[name]) for pair in other}) > 1 or len(other) < len(both):
         texts = ["; ".join(f"{pair.name} {one}" for pair, one in zip(other, texts, strict=True))]
     per = [figure.name for figure in published.columns if figure.per == name]
     yield f"{name}: {texts[0]}" + (f"; ratios of {', '.join(per)} are per {name}" if per else "")
@@ -147,8 +146,8 @@ _DOUBT: Final = ("rank", "wrong", "verdict")
 def side_by_side(measured: Table, published: PublishedTable, here: Circumstances) -> Table:
     """Put published and measured figures into one row for each subject: the form for programs.
 
-    Each published figure has three columns: measured under its own name, ``..._published`` and ``..._ratio`` (measured
-    over published). Each setting has the first two. All other measured columns follow.
+    Each published figure has three columns: the measured one under its own name, ``..._published`` and ``..._ratio``
+    (measured over published). Each setting has the first two. All other measured columns follow.
     """
     joined = join(measured.records(), published)
     columns: list[Column] = [SUBJECT]
@@ -216,7 +215,6 @@ def _table(
 
 
 def _rest(measured: Table, published: PublishedTable) -> list[Column]:
-    """Return the columns that only the measured table has."""
     taken = {"subject", *(column.name for column in published.columns)}
     return [column for column in measured.columns if column.name not in taken]
 

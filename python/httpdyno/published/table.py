@@ -28,7 +28,7 @@ class Role(StrEnum):
     CONDITION = "condition"
     """Names a point of the experiment's grid: only figures of the same point are compared."""
     SETTING = "setting"
-    """Was chosen: both values are shown, without a ratio."""
+    """A chosen value: both are shown, without a ratio."""
     FIGURE = "figure"
     """Was measured."""
 
@@ -46,9 +46,9 @@ class PublishedColumn(Column):
 
     role: Role = Role.FIGURE
     per: str = ""
-    """The column that the figure grows with: ``time`` is compared per URL if the lists differ in length."""
+    """The column to which the figure is proportional: ``time`` is compared per URL if the lists differ in length."""
     ours: tuple[str, ...] = ()
-    """Equivalent fields of our records, if none of our columns has its name: the first with a value."""
+    """Equivalent fields of our records, if no column of ours has its name; the first field with a value is used."""
     scaled: bool = False
     """Whether ``--scale`` reduces it, in an experiment whose points depend on it."""
 
@@ -96,7 +96,7 @@ class PublishedTable:
     urls: int | None = None
     """URLs for each subject; None if not published."""
     asked: Mapping[str, Any] = field(default_factory=dict)
-    """Further settings of a run of the preset, in the words of its experiment."""
+    """Further settings of a run of the preset, under the names that its experiment uses."""
     ordered_by: str = ""
     """Figure by which the publication orders the subjects; empty without an order."""
     versions_from: str = ""
@@ -106,7 +106,7 @@ class PublishedTable:
     remarks: tuple[str, ...] = ()
     """Explanations of the figures, and inconsistencies of the publication."""
     fitted: Mapping[str, str] = field(default_factory=dict)
-    """By the name of a web of ours: its properties that were fitted to this table, and agree by design."""
+    """By the name of one of our webs: those of its properties that were fitted to this table, and so agree with it."""
     scaled_remark: str = ""
     """A further remark if fewer URLs were measured than published."""
 
@@ -156,13 +156,13 @@ def parse_scale(text: str) -> Fraction:
 
 _LISTING: Final = (
     Column("name", description="what `httpdyno published NAME` prints"),
-    Column("experiment", description="the verb that asks the same question"),
-    Column("preset", description="what `--preset` of the experiment is given to measure it again"),
+    Column("experiment", description="the verb of the same experiment"),
+    Column("preset", description="value of `--preset` that measures it again"),
     Column("rows", ColumnKind.INTEGER),
     Column("title"),
-    Column("machine", description="what it was measured on", shown=False),
+    Column("machine", description="machine of the measurement", shown=False),
     Column("source", description="title of the publication", shown=False),
-    Column("url", description="where it is"),
+    Column("url", description="address of the publication"),
 )
 
 

@@ -10,22 +10,22 @@ from httpdyno.model import Cell, Column, ColumnKind, Note, Outcome, Table, Valid
 _TONES: Final = (
     {outcome.value: "bad" for outcome in Outcome}
     | {validity.value: "doubtful" for validity in Validity}
-    | {"chosen": "good", "failed": "bad", "raises faults": "bad"}  # of the loads that a search has tried
-    | {"held": "good", "held?": "doubtful", "slow": "bad", "errors": "bad"}  # of points of a grid
+    | {"chosen": "good", "failed": "bad", "raises faults": "bad"}  # results of loads that a search tried
+    | {"held": "good", "held?": "doubtful", "slow": "bad", "errors": "bad"}  # results at points of a grid
     | {Validity.VALID.value: "good", Outcome.OK.value: "good", Validity.INCORRECT.value: "bad"}
     | {Outcome.UNAVAILABLE.value: "absent"}
 )
 TONED: Final = frozenset({"outcome", "validity", "verdict"})
 _WHOLE_FROM: Final = 100
 _MILLION: Final = 1_000_000
-# C0, DEL and C1 steer a terminal; the others turn the direction of a line or break it.
+# C0, DEL and C1 control a terminal; the others change the direction of a line or break it.
 CONTROLS: Final = r"\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff"
 """Characters that no output may contain, as a character class of a regular expression."""
 _CONTROL: Final = re.compile(f"[{CONTROLS}]")
 
 
 def without_controls(text: str) -> str:
-    r"""Make control characters and those that turn the direction of writing visible, as ``\x1b`` or ``\u202e``.
+    r"""Make control characters and those that change the direction of writing visible, as ``\x1b`` or ``\u202e``.
 
     Half a surrogate pair, which no output can encode, becomes a question mark.
     """
@@ -61,29 +61,19 @@ def tone_of(cell: Cell, column: Column) -> str:
     return "doubtful" if cell is not None and column.limit is not None and cell > column.limit else ""
 
 
-def _duration_text(milliseconds: float) -> str:
-    return f"{milliseconds:.0f}" if abs(milliseconds) >= _WHOLE_FROM else f"{milliseconds:.1f}".removesuffix(".0")
-
-
-def _decimal_text(number: float) -> str:
-    return f"{number:.2f}".rstrip("0").rstrip(".")
-
-
-def _number_text(number: float) -> str:
-    return f"{number:.0f}" if _MILLION <= abs(number) < _MILLION**3 else f"{number:.6g}"
-
-
 _NUMBERS: Final[dict[ColumnKind, Callable[[float], str]]] = {
     ColumnKind.SIZE: format_size,
-    ColumnKind.DURATION: _duration_text,
+    ColumnKind.DURATION: lambda milliseconds: (
+        f"{milliseconds:.0f}" if abs(milliseconds) >= _WHOLE_FROM else f"{milliseconds:.1f}".removesuffix(".0")
+    ),
     ColumnKind.TIME: lambda milliseconds: format_time(milliseconds * 1e6),
-    ColumnKind.DECIMAL: _decimal_text,
-    ColumnKind.NUMBER: _number_text,
+    ColumnKind.DECIMAL: lambda number: f"{number:.2f}".rstrip("0").rstrip("."),
+    ColumnKind.NUMBER: lambda number: f"{number:.0f}" if _MILLION <= abs(number) < _MILLION**3 else f"{number:.6g}",
 }
 
 
 def figure_text(value: float) -> str:
-    """Write a figure with three digits that matter: ``12,967``, ``178``, ``71.7``, ``0.0123``."""
+    """Write a figure with three significant digits: ``12,967``, ``178``, ``71.7``, ``0.0123``."""
     return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.3g}"
 
 

@@ -23,8 +23,8 @@ def stream(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame], 
     """Write rows as CSV or JSON, by the name of the format, in pieces that end with a line feed.
 
     CSV is that of RFC 4180: an unknown value is empty, an empty text is ``""``, lists and structures as
-    JSON; the names of the columns are written also when there are no rows. JSON is a list of objects, one a line; what
-    is not a finite number is null.
+    JSON; the names of the columns are written also when there are no rows. JSON is a list of objects, one a line;
+    infinite numbers and NaN become null.
     """
     yield from _csv(columns, batches) if name == "csv" else _json(batches)
 
@@ -32,7 +32,7 @@ def stream(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame], 
 def _csv(columns: Mapping[str, pl.DataType], batches: Iterable[pl.DataFrame]) -> Iterator[str]:
     head = io.StringIO(newline="")
     csv.writer(head, lineterminator="\n").writerow([without_controls(name) for name in columns])
-    # The names are written with the first rows: if reading these fails, nothing was written.
+    # The names are written with the first rows, so that nothing is written if reading these fails.
     before = head.getvalue()
     for batch in batches:
         rows = batch.select(_csv_column(column) for column in batch.iter_columns())
@@ -95,7 +95,7 @@ LONGEST_TEXT: Final = 60
 
 
 def frame_table(frame: pl.DataFrame, notes: tuple[str, ...] = ()) -> Table:
-    """Put the rows of a frame into a table: numbers in all their digits, lists and structures as shortened JSON."""
+    """Put the rows of a frame into a table: numbers with all digits, lists and structures as shortened JSON."""
 
     def kind(type_: pl.DataType) -> ColumnKind:
         if isinstance(type_, pl.Boolean):

@@ -124,7 +124,6 @@ class ArtifactKeeper:
         return size_bytes <= _PACKED * self.left_bytes
 
     def _write(self, name: str, write: Callable[[BinaryIO], object]) -> int:
-        """Write a file atomically; return its size in bytes."""
         path = self.folder / name
         with storing(self.folder):
             path.parent.mkdir(exist_ok=True)
@@ -161,7 +160,7 @@ class Rejudged:
 
 
 def judge_again(run: Run, engine: Engine) -> Iterator[Rejudged]:
-    """Judge the trials of a run again, from their artifacts and by the rules of today.
+    """Judge the trials of a run again, from their artifacts and by the present rules.
 
     Raises ``NothingMeasured`` if none has artifacts.
     """
@@ -199,7 +198,7 @@ def changes_table(judged: Iterable[Rejudged]) -> Table:
     columns = (
         Column("trial", ColumnKind.INTEGER, description="number of the trial"),
         Column("subject"),
-        Column("column", description="column of the record; `verdict`: that of samples"),
+        Column("column", description="column of the record, or `verdict` of samples"),
         Column("before"),
         Column("after"),
         Column("samples", ColumnKind.INTEGER, description="samples whose verdict changed"),
@@ -266,11 +265,11 @@ def _restored(folder: Path, number: int, engine: Engine) -> Iterator[tuple[Trial
 
 
 def _answers(folder: Path, plan: TrialPlan, name: str | None) -> Answers:
-    """Read the answers that ``ArtifactKeeper.truth`` has kept under a name; None: the contract fixes them."""
+    """Read the answers that ``ArtifactKeeper.truth`` kept under this name; None: those that the contract defines."""
     with ScratchFile() as truth:
         if name is not None:
             path = folder / ARTIFACTS / name
-            truth.write(unpack(path, "the truth of the run", f"remove {path.parent}"))
+            truth.write(unpack(path, "the right answers of the run", f"remove {path.parent}"))
         answers = read_answers(truth.path, plan.condition)
     urls = plan.condition.workload.urls
     return answers.first(urls.count) if isinstance(urls, UrlSeries) else answers

@@ -42,11 +42,11 @@ _PAIR_COLUMNS: Final = (
 
 
 def run_differences(a: Manifest, b: Manifest, trials_a: Sequence[Trial], trials_b: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe the differences of two runs that can move their figures, except those of the subjects.
+    """Describe the differences of two runs that can change their figures, except those of the subjects.
 
-    A setting that only one of them has (a run may be older than a setting) is no difference.
+    A setting that only one of the two runs has is not a difference: the other may be older than the setting.
 
-    One line each, ``kernel: 6.1 in A, 6.12 in B``; of the trials, only the conditions in both runs are compared.
+    Each is a line, ``kernel: 6.1 in A, 6.12 in B``; only conditions that both runs have are compared.
     """
     of_runs = (
         difference
@@ -63,7 +63,7 @@ def _condition_differences(
     trials_a: Sequence[Trial], trials_b: Sequence[Trial], *, counted: bool
 ) -> Iterator[Difference]:
     """Compare the conditions of the same subjects; ``counted``: compare the lengths of their lists, too."""
-    # Those of the first trial of each subject: a plan changes none from block to block.
+    # The first trial of each subject is enough: its conditions are the same in all blocks.
     first, second = ({group: own[0] for group, own in grouped(trials).items()} for trials in (trials_a, trials_b))
     common = [group for group in first if group in second]
     for field, (name, text) in _CONDITIONS.items():
@@ -74,9 +74,9 @@ def _condition_differences(
             found[getattr(first[group], field), getattr(second[group], field)].append(group[1])
         for (one, other), subjects in found.items():
             if one != other:
-                whose = "" if len(subjects) == len(common) else f" of {some_of(subjects)}"
+                of_subjects = "" if len(subjects) == len(common) else f" of {some_of(subjects)}"
                 yield Difference(
-                    "trials", name + whose, *(None if value is None else text(value) for value in (one, other))
+                    "trials", name + of_subjects, *(None if value is None else text(value) for value in (one, other))
                 )
 
 
@@ -143,10 +143,9 @@ def _versions(trials: Sequence[Trial]) -> str | None:
 
 
 def _notes(a: Side, b: Side) -> tuple[str, ...]:
-    """Return the notes on the trials of both sides, equal notes once."""
-    said = {side.name: trial_notes(side.trials) for side in (a, b)}
-    texts = dict.fromkeys(note for notes in said.values() for note in notes)
-    return tuple(f"{' and '.join(name for name in said if text in said[name])}: {text}" for text in texts)
+    notes = {side.name: trial_notes(side.trials) for side in (a, b)}
+    texts = dict.fromkeys(text for of_side in notes.values() for text in of_side)
+    return tuple(f"{' and '.join(name for name in notes if text in notes[name])}: {text}" for text in texts)
 
 
 def _named(run: Run) -> str:

@@ -26,12 +26,12 @@ _HIDDEN: Final = (
     _number("change_percent_high", unit="%", description="upper end of its interval"),
     _number("level", description="confidence of the interval"),
     _number("p", description="chance of such a difference between equals"),
-    _number("p_adjusted", description="the same, corrected for the number of comparisons"),
+    _number("p_adjusted", description="that chance, corrected for the number of comparisons"),
     Column("difference", description="better, worse or undecided", shown=False),
-    Column("broken", description="the thresholds that the change is beyond", shown=False),
+    Column("broken", description="thresholds that the change exceeds", shown=False),
 )
 _WITH_UNITS: Final = frozenset({ColumnKind.SIZE, ColumnKind.TIME})
-"""Kinds of columns whose values each have a unit of their own."""
+"""Kinds of columns in which each value has its own unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class Side:
 
     @property
     def caveat(self) -> str | None:
-        """Reason not to judge it: the failure of its trials, else their worst validity; None: it can be judged."""
+        """Reason not to judge this side: the failure of its trials, else their worst validity; None without one."""
         if rankable(self.trials):
             return None
         failed = Counter(trial.outcome.value for trial in self.trials if trial.outcome is not Outcome.OK)
         return failed.most_common(1)[0][0] if failed else worst_validity(self.trials) or "not measured"
 
     def value(self, metric: Metric) -> float | None:
-        """Return the median over the trials that count, else over the successful ones; shown without a ratio."""
+        """Return the median over the trials that count, else the successful ones; shown if there is no ratio."""
         return median(map(metric.figure, counting_trials(self.trials)))
 
 
@@ -68,7 +68,7 @@ class ComparedRow:
     comparison: Comparison | None = None
     """None without a baseline."""
     reason: str = ""
-    """Verdict without a comparison."""
+    """Reason why there is no comparison."""
     broken: Sequence[Threshold] = ()
     notes: Sequence[str] = ()
     sides: tuple[str, str] = ("", "")
@@ -76,7 +76,7 @@ class ComparedRow:
 
     @property
     def judged(self) -> bool:
-        """Whether there is a verdict, be it that no difference shows."""
+        """Whether there is a verdict, which may be that no difference is shown."""
         return self.comparison is not None and self.comparison.p is not None
 
     @property
@@ -104,13 +104,13 @@ class ComparedRow:
         return f"not judged, {comparison.blocks} {unit} of {FEWEST_BLOCKS} or more"
 
     def sentence(self, *, interval: bool = True) -> str:
-        """Put the comparison into words: ``a is slower than b: right_per_s -9.2 % (95 %: -11.4 to -7.1 %)``."""
+        """Describe the comparison in a sentence: ``a is slower than b: right_per_s -9.2 % (95 %: -11.4 to -7.1 %)``."""
         if self.comparison is None or not self.judged:
             return f"{self.label}: {self.metric.name} {self.verdict}"
         return comparison_text(self.comparison, self.metric, *self.sides, interval=interval)
 
     def cells(self, digits: int) -> tuple[Cell, ...]:
-        """Return the row of the table; values have so many significant digits."""
+        """Return the row of the table; values have ``digits`` significant digits."""
         comparison, ratio = self.comparison, self.comparison.ratio if self.comparison else None
         percents = [(bound - 1) * 100 for bound in (ratio.estimate, ratio.low, ratio.high)] if ratio else [None] * 3
         return (
@@ -134,17 +134,17 @@ class Compared:
     """Result of a comparison."""
 
     table: Table
-    """All of it, for programs."""
+    """All comparisons, for programs."""
     views: tuple[Table, ...]
-    """The same for people, a table for each metric: one column of values has one unit."""
+    """The same for people, in one table for each metric, so that the values of a column have one unit."""
     judged: frozenset[str]
-    """The metrics with a verdict, be it that no difference shows."""
+    """The metrics with a verdict, which may be that no difference is shown."""
     failures: tuple[str, ...]
     """The broken thresholds, each in one line."""
     unjudged: tuple[str, ...]
     """The rows without a verdict, each in one line with the reason."""
     verdict: str
-    """The answer in words: the first printed line."""
+    """The answer in words, which is printed first."""
 
 
 def compared(
@@ -175,7 +175,10 @@ def compared(
     verdict = _joined(failures) if failures else _verdict_on_all(rows, thresholds)
     metrics = dict.fromkeys(row.metric.name for row in rows)
     of_metrics = [[row for row in rows if row.metric.name == metric] for metric in metrics] or [[]]
-    of_all = (*notes, *_level_notes(rows))
+    ratios = {(one.ratio.level, one.paired) for row in rows if (one := row.comparison) and one.ratio}
+    trials = {True: "the blocks of both", False: "the trials of either run"}
+    levels = (_LEVEL_NOTE.format(level=100 * level, of=trials[paired]) for level, paired in sorted(ratios))
+    of_all = (*notes, *levels)
     # The verdict is above the first view, the notes of all of them below the last one.
     views = [_table(names, values, some, (), _DIGITS) for some in of_metrics[:-1]]
     views.append(_table(names, values, of_metrics[-1], of_all, _DIGITS))
@@ -190,7 +193,7 @@ def compared(
 
 
 def _verdict_on_all(rows: Sequence[ComparedRow], thresholds: Sequence[Threshold]) -> str:
-    """Summarise the comparisons, which break no threshold, in one line: the differences, or that there is none."""
+    """Summarise comparisons that break no threshold in one line: the differences, or that none is shown."""
     judged = [row for row in rows if row.judged]
     if not judged:
         return f"nothing can be judged: {_joined([row.sentence() for row in rows])}" if rows else "nothing to compare"
@@ -208,7 +211,6 @@ def _verdict_on_all(rows: Sequence[ComparedRow], thresholds: Sequence[Threshold]
 
 
 def _joined(sentences: Sequence[str]) -> str:
-    """Join the first few sentences, and count the others."""
     more = len(sentences) - NAMED_AT_MOST
     return "; ".join([*sentences[:NAMED_AT_MOST], *([f"and {more} more"] if more > 0 else [])])
 
@@ -241,14 +243,5 @@ def _table(
 
 
 def _significant(value: float, digits: int) -> float:
-    """Round to so many significant digits; a whole number of more digits stays whole."""
+    """Round to ``digits`` significant digits, but keep all digits before the point."""
     return float(f"{value:.{digits}g}") if abs(value) < 10**digits else float(round(value))
-
-
-def _level_notes(rows: Sequence[ComparedRow]) -> list[str]:
-    comparisons = (row.comparison for row in rows if row.comparison)
-    found = {(comparison.ratio.level, comparison.paired) for comparison in comparisons if comparison.ratio}
-    return [
-        _LEVEL_NOTE.format(level=100 * level, of="the blocks of both" if paired else "the trials of either run")
-        for level, paired in sorted(found)
-    ]

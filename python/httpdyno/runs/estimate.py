@@ -28,7 +28,7 @@ def key_of(plan: TrialPlan) -> Key:
 
 @dataclass(slots=True)
 class Forecast:
-    """Forecast of each trial's duration, which learns from the trials that end; it begins now."""
+    """Forecast of each trial's duration, which learns from trials that end. Its clock starts when it is made."""
 
     earlier_s: Mapping[Key, float]
     """Seconds of trials in an earlier run."""
@@ -44,7 +44,7 @@ class Forecast:
         self._last_s = self.clock()
 
     def ended(self, key: Key) -> None:
-        """Note that a trial has ended now. It counts from the end of the trial before."""
+        """Note that a trial has ended now. Its duration counts from the end of the trial before."""
         now_s = self.clock()
         self._measured_s.setdefault(key, []).append(now_s - self._last_s)
         self._last_s = now_s
@@ -61,8 +61,8 @@ class Forecast:
 def earlier_durations(folder: Path, manifest: Manifest) -> dict[Key, float]:
     """Look up the seconds that trials with the same work took, in the newest run that has them.
 
-    The work is the same, or more of it, on machines of the same kind. Failed trials do not count; unreadable runs of
-    the folder are skipped.
+    The earlier run did at least the same work on a machine of the same kind. Failed trials do not count; unreadable
+    runs of the folder are skipped.
     """
     planning = definition_of(manifest.experiment).planning
     durations: dict[Key, float] = {}
@@ -86,7 +86,7 @@ def _durations(run: Run, share: float, planning: Planning) -> dict[Key, float]:
     found: dict[Key, list[float]] = defaultdict(list)
     for trial in run.records():
         if trial.outcome is Outcome.OK and trial.counters.wall_ns is not None:
-            # A program starts once, at any amount of work.
+            # The start of a program takes the same time for any amount of work.
             start_ns = min(planning.start_ns(trial) or 0, trial.counters.wall_ns)
             lasts_ns = start_ns + (trial.counters.wall_ns - start_ns) * share
             found[trial.subject, trial.condition, trial.concurrency].append(lasts_ns / 1e9 + OVERHEAD_S)

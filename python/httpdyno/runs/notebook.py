@@ -62,8 +62,8 @@ class LoadedRun:
         UnreadableRun
             If the files cannot be read or lack a column.
         """
-        whose = self.trials.lazy().select("trial", "subject", "condition")
-        return self._run.samples().join(whose, on="trial", how="left", maintain_order="left")
+        subjects = self.trials.lazy().select("trial", "subject", "condition")
+        return self._run.samples().join(subjects, on="trial", how="left", maintain_order="left")
 
     @property
     def records(self) -> tuple[Trial, ...]:

@@ -33,7 +33,7 @@ from httpdyno.urls.source import UrlFile
 
 @dataclass(slots=True)
 class PendingRun:
-    """A run that is being made, by ``begin_run`` or ``resume_run``; a context that ends the writing in any case."""
+    """A run that is being made, by ``begin_run`` or ``resume_run``; a context manager that always ends the writing."""
 
     experiment: Experiment
     plan: Plan
@@ -49,7 +49,7 @@ class PendingRun:
     ceiling: Trial | None = None
     """Trial that measured the web's ceiling; None: not measured yet."""
     announced: bool = False
-    """Whether the folder of the run was printed: then it stays in any case."""
+    """Whether the folder of the run was printed; then it is never removed."""
     write_if_stopped: Callable[[], RunWriter] | None = None
     """Makes the folder of a run that is not kept, if it is stopped within a trial."""
     _builds: Mapping[str, BuildOutcome] = field(default_factory=dict, init=False)
@@ -75,7 +75,7 @@ class PendingRun:
         return self.manifest is None or all(subject.fingerprint for subject in self.manifest.subjects)
 
     def settle(self, builds: Mapping[str, BuildOutcome]) -> None:
-        """Write the measured subjects into the manifest, once their builds have ended.
+        """Write the measured subjects into the manifest, after their builds have ended.
 
         Raises ``NotResumable`` if a subject has changed, or a finished trial is not in the plan.
         """
@@ -124,7 +124,7 @@ class PendingRun:
         """
         if self.writer is None or not self.writer.lock.held:
             return None
-        # A search may end before it has used up its trials, and repeats come on top of a list.
+        # A search may end before it has used all its trials, and added repeats exceed the plan.
         coming = 0 if whole else len(self.plan.left(self.trials))
         self.writer.manifest = replace(self.writer.manifest, trials_planned=len(self.trials) + coming)
         self.writer.close(complete=whole, ended_at=datetime.now(UTC))
@@ -142,7 +142,7 @@ class PendingRun:
 
     def __exit__(self, *error: object) -> None:
         if self.writer and self.writer.lock.held and not self.settled and not self.announced:
-            # Only its options are lost, and the command line has them.
+            # Only the run's options are lost, and the command line still has them.
             self.writer.discard()
         self.close(whole=False)
 

@@ -44,7 +44,7 @@ _EXAMPLE: Final = Path(httpdyno.__file__).parent / "data" / "example-run.json"
 _MIB: Final = 2**20
 _GIGABIT: Final = 1e9
 _ALIKE_SIZES: Final = 0.1
-"""Planned answers that differ by less than this share from the measured ones cost the same."""
+"""Planned answers whose size differs by less than this share from the measured ones cost the same."""
 _MUCH_LESS_BUSY: Final = 0.5
 _NEARLY_FULL: Final = 0.8
 _INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
@@ -74,18 +74,13 @@ class PlanSource:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """One row: the plan of a client, and the load that checks it."""
+    """One row: the plan of a client, and the load that checks this plan."""
 
     source: PlanSource
     load: Load
     client: PlannedClient
     plan: MachinePlan
     check: Check
-
-    @property
-    def confidence(self) -> float | None:
-        """Confidence of the intervals, 0 to 1."""
-        return self.plan.cores.interval.level if self.plan.cores.interval else None
 
 
 def source_of_run(run: Run) -> PlanSource:
@@ -96,7 +91,7 @@ def source_of_run(run: Run) -> PlanSource:
     NothingMeasured
         If no trial has the figures that a plan needs.
     UsageError
-        If its trials differ by their link: figures over several distances are no answer to one load.
+        If its trials differ by their link: figures from several distances cannot plan one load.
     """
     trials = run.records()
     names = subject_names(trials, ())
@@ -105,8 +100,8 @@ def source_of_run(run: Run) -> PlanSource:
     links = {trial.link for trial in trials}
     if len(links) > 1:
         raise UsageError(
-            f"{run.folder}: plan needs a run over one link, this one has {len(links)}; name another, or make one with:"
-            " httpdyno bench CLIENT"
+            f"{run.folder}: plan needs a run over one link, and this run has {len(links)}; name another, or make one"
+            " with: httpdyno bench CLIENT"
         )
     for (_, subject), own in grouped(trials).items():
         counting = placing_trials(own) or counting_trials(own)
@@ -137,11 +132,6 @@ def default_source(runs: Path, experiment: str) -> PlanSource:
                 return source_of_run(open_run(folder))
         except (UsageError, NothingMeasured):
             continue
-    return example_source()
-
-
-def example_source() -> PlanSource:
-    """Return the figures of the run that ships with httpdyno."""
     kept = json.loads(_EXAMPLE.read_text(encoding="utf-8"))
     clients = TypeAdapter(tuple[PlannedClient, ...]).validate_python(kept["clients"])
     return PlanSource("the shipped example run", kept["origin"], clients, shipped=True)
@@ -169,35 +159,31 @@ def plan_table(
             plan = plan_machines(client.trials, load, machine)
             planned.append(_Planned(source, load, client, plan, check_of(plan, load, client.trials[0].cpus)))
     planned.sort(key=lambda row: (row.plan.cores.value, row.client.subject))
+    columns, readers = zip(*(_FULL if for_programs else _SHOWN), strict=True)
+    rows = tuple(tuple(read(row) for read in readers) for row in planned)
     if for_programs:
-        columns = tuple(Column(name, kind, unit, text) for name, kind, unit, text, _ in _FULL)
-        return Table(columns, tuple(tuple(column[-1](row) for column in _FULL) for row in planned))
-    return Table(
-        tuple(column for column, _ in _SHOWN),
-        tuple(tuple(read(row) for _, read in _SHOWN) for row in planned),
-        title=_answer(planned, rate, machine, peak),
-        notes=tuple(map(Note, _notes(planned, machine))),
-    )
+        return Table(columns, rows)
+    notes = tuple(map(Note, _notes(planned, machine)))
+    return Table(columns, rows, _answer(planned, rate, machine, peak), notes)
 
 
 def _answer(planned: Sequence[_Planned], rate: str, machine: Machine, peak: float) -> str:
+
+    def machines(plan: MachinePlan) -> str:
+        return f"{_machine_range(plan)} machine{'' if plan.machines_high == 1 else 's'}"
+
     first, *others = planned
     plan, at_peak = first.plan, "" if peak == 1 else f" at {peak:g} times the mean"
     answer = (
         f"{rate} is {_number(first.load.rate_per_s)} answers a second{at_peak}. {first.client.client} needs "
         f"{_range(plan.cores)} cores, {_number(plan.in_flight.value)} requests in flight and "
-        f"{_number(plan.bits_per_s.value / _GIGABIT)} Gbit/s: {_machines(plan)} of {machine.cores} cores, limited by "
+        f"{_number(plan.bits_per_s.value / _GIGABIT)} Gbit/s: {machines(plan)} of {machine.cores} cores, limited by "
         f"{plan.limit.value} ({100 * plan.used_share:.0f} % used)."
     )
     if others:
         last, most = others[-1].client, others[-1].plan
-        answer += f" {last.client} needs most: {_range(most.cores)} cores, {_machines(most)}."
+        answer += f" {last.client} needs most: {_range(most.cores)} cores, {machines(most)}."
     return answer
-
-
-def _machines(plan: MachinePlan) -> str:
-    count = _machine_range(plan)
-    return f"{count} machine{'' if count == '1' else 's'}"
 
 
 def _machine_range(plan: MachinePlan) -> str:
@@ -222,7 +208,7 @@ def _notes(planned: Sequence[_Planned], machine: Machine) -> Iterator[str]:
         " limit: what runs out first; no reserve is included (--peak 2 doubles)"
     )
     counts = [row.plan.trials for row in planned]
-    levels = [row.plan.cores.interval.level for row in planned if row.plan.cores.interval]
+    levels = [level for row in planned if (level := row.plan.cores.level)]
     if levels:
         trials = f"{min(counts)}" if min(counts) == max(counts) else f"{min(counts)} to {max(counts)}"
         yield f"±: interval of the median of {trials} trials; confidence {100 * min(levels):.0f} % or more"
@@ -272,11 +258,10 @@ def _doubts(source: PlanSource, first: PlannedClient) -> Iterator[str]:
         yield f"not VALID: {', '.join(f'{client.client} ({client.verdict})' for client in doubtful)}"
     without = [client.client for client in source.clients if not client.trials]
     if without:
-        yield f"not planned, for lack of figures: {', '.join(without)}"
+        yield f"not planned, because figures are missing: {', '.join(without)}"
 
 
 def _command(subject: str, check: Check) -> str:
-    """Write a check as the command that makes it."""
     rps, size = float(f"{check.rate_per_s:.3g}"), check.size_bytes
     words = ["httpdyno capacity", subject, "--rps", format_exact(max(rps, 0.01)).removesuffix(".0")]
     words += ["--size", f"{round(size / 1024)}KiB" if size >= 10 * 1024 else str(size)]
@@ -286,9 +271,9 @@ def _command(subject: str, check: Check) -> str:
 
 
 def _spread(estimate: Estimate, unit: float = 1.0) -> str:
-    """Write a value with the farther end of its interval in percent: ``2.72 ±12%``."""
+    """Write a value with the distance of its interval's farther end in percent: ``2.72 ±12%``."""
     text = _number(estimate.value / unit)
-    if estimate.interval is None or not estimate.value:
+    if estimate.level is None or not estimate.value:
         return text
     far = max(estimate.high - estimate.value, estimate.value - estimate.low) / estimate.value
     return f"{text} ±{ceil(100 * round(far, 6))}%"
@@ -307,7 +292,9 @@ def _number(value: float) -> str:
     return f"{value:.3g}"
 
 
-_SHOWN: Final[tuple[tuple[Column, Callable[[_Planned], str]], ...]] = (
+_Read = tuple[Column, Callable[[_Planned], Cell]]
+"""A column, and the function that reads its cell."""
+_SHOWN: Final[tuple[_Read, ...]] = (
     (Column("client"), lambda row: row.client.client),
     # Quantities are texts with their interval, but right-aligned, like numbers.
     (Column("cores", _DECIMAL), lambda row: _spread(row.plan.cores)),
@@ -320,49 +307,52 @@ _SHOWN: Final[tuple[tuple[Column, Callable[[_Planned], str]], ...]] = (
 )
 _TEXT: Final = ColumnKind.TEXT
 _NUMBER: Final = ColumnKind.NUMBER
-_Full = tuple[str, ColumnKind, str, str, Callable[[_Planned], Cell]]
-"""A column of the plan for programs: name, kind, unit, description, and the function that reads its value."""
 
 
 def _quantity(
     name: str, unit: str, text: str, of: Callable[[MachinePlan], Estimate], scale: float = 1.0
-) -> list[_Full]:
-    """Return the columns of a quantity and of the two ends of its interval; ``scale`` is the size of its unit."""
-    return [
-        (name, _NUMBER, unit, text, lambda row: of(row.plan).value / scale),
-        (f"{name}_low", _NUMBER, unit, text, lambda row: of(row.plan).low / scale if of(row.plan).interval else None),
-        (f"{name}_high", _NUMBER, unit, text, lambda row: of(row.plan).high / scale if of(row.plan).interval else None),
-    ]
+) -> Iterator[_Read]:
+    """Yield the columns of a quantity and of the two ends of its interval; ``scale`` is the size of its unit."""
+    yield Column(name, _NUMBER, unit, text), lambda row: of(row.plan).value / scale
+    low, high = (Column(f"{name}_{end}", _NUMBER, unit, text) for end in ("low", "high"))
+    yield low, lambda row: of(row.plan).low / scale if of(row.plan).level else None
+    yield high, lambda row: of(row.plan).high / scale if of(row.plan).level else None
 
 
-def _share(resource: Resource) -> _Full:
-    name = f"{resource.value.lower()}_share"
-    return name, _NUMBER, "", "machines it alone asks for", lambda row: row.plan.shares[resource].value
+def _share(resource: Resource) -> _Read:
+    column = Column(f"{resource.value.lower()}_share", _NUMBER, "", "number of machines that it alone requires")
+    return column, lambda row: row.plan.shares[resource].value
 
 
-_FULL: Final[tuple[_Full, ...]] = (
-    ("subject", _TEXT, "", "the client's id", lambda row: row.client.subject),
-    ("client", _TEXT, "", "language and library", lambda row: row.client.client),
-    ("rate_per_s", _NUMBER, "1/s", "answers a second, at the peak", lambda row: row.load.rate_per_s),
-    ("machines", _INTEGER, "", "machines that the scarcest resource asks for", lambda row: row.plan.machines),
-    ("machines_low", _INTEGER, "", "for the lower ends of the intervals", lambda row: row.plan.machines_low),
-    ("machines_high", _INTEGER, "", "for the upper ends of the intervals", lambda row: row.plan.machines_high),
-    ("limit", _TEXT, "", "resource that runs out first", lambda row: row.plan.limit.value),
+_FULL: Final[tuple[_Read, ...]] = (
+    (Column("subject", _TEXT, "", "the client's id"), lambda row: row.client.subject),
+    (Column("client", _TEXT, "", "language and library"), lambda row: row.client.client),
+    (Column("rate_per_s", _NUMBER, "1/s", "answers a second, at the peak"), lambda row: row.load.rate_per_s),
+    (Column("machines", _INTEGER, "", "machines that the scarcest resource requires"), lambda row: row.plan.machines),
+    (Column("machines_low", _INTEGER, "", "for the lower ends of the intervals"), lambda row: row.plan.machines_low),
+    (Column("machines_high", _INTEGER, "", "for the upper ends of the intervals"), lambda row: row.plan.machines_high),
+    (Column("limit", _TEXT, "", "resource that runs out first"), lambda row: row.plan.limit.value),
     *map(_share, Resource),
     *_quantity("cores", "", "cores that this load keeps busy", lambda plan: plan.cores),
     *_quantity("in_flight", "", "requests in flight", lambda plan: plan.in_flight),
     *_quantity("processes", "", "processes like the measured one", lambda plan: plan.processes),
     *_quantity("memory_mib", "MiB", "memory of these processes", lambda plan: plan.memory_bytes, _MIB),
     *_quantity("gbit_per_s", "Gbit/s", "received", lambda plan: plan.bits_per_s, _GIGABIT),
-    *_quantity("sockets", "", "open, or closed less than 60 s ago", lambda plan: plan.sockets),
+    *_quantity("sockets", "", "sockets that are open, or were closed less than 60 s ago", lambda plan: plan.sockets),
     *_quantity("connections_per_s", "1/s", "connections opened", lambda plan: plan.connections_per_s),
     *_quantity("answer_ms", "ms", "time of an answer, the distance included", lambda plan: plan.answer_ms),
-    *_quantity("answer_bytes", "bytes", "received for an answer", lambda plan: plan.answer_bytes),
+    *_quantity("answer_bytes", "bytes", "bytes received for an answer", lambda plan: plan.answer_bytes),
     *_quantity("round_trips", "", "round trips of an answer", lambda plan: plan.round_trips),
-    ("confidence", _NUMBER, "", "of the intervals, 0 to 1", lambda row: row.confidence),
-    ("trials", _INTEGER, "", "trials that the figures come from", lambda row: row.plan.trials),
-    ("verdict", _TEXT, "", "whether these trials can be trusted", lambda row: row.client.verdict),
-    ("check_share", _NUMBER, "", "share of one machine's load that the check asks for", lambda row: row.check.share),
-    ("check", _TEXT, "", "command that checks the plan", lambda row: _command(row.client.subject, row.check)),
-    ("figures", _TEXT, "", "run that the figures come from", lambda row: f"{row.source.run} ({row.source.origin})"),
+    (Column("confidence", _NUMBER, "", "of the intervals, 0 to 1"), lambda row: row.plan.cores.level),
+    (Column("trials", _INTEGER, "", "trials that the figures come from"), lambda row: row.plan.trials),
+    (Column("verdict", _TEXT, "", "whether these trials can be trusted"), lambda row: row.client.verdict),
+    (
+        Column("check_share", _NUMBER, "", "share of one machine's load that the check sends"),
+        lambda row: row.check.share,
+    ),
+    (Column("check", _TEXT, "", "command that checks the plan"), lambda row: _command(row.client.subject, row.check)),
+    (
+        Column("figures", _TEXT, "", "run that the figures come from"),
+        lambda row: f"{row.source.run} ({row.source.origin})",
+    ),
 )

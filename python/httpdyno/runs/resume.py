@@ -31,7 +31,7 @@ from httpdyno.urls.source import urls_of_run
 def resume_run(folder: Path, place: Place, *, inherited: int | None = None) -> PendingRun:
     """Reopen a ``partial`` run, and restore its settings; the caller closes its list of URLs.
 
-    The CPUs and the folder of runs are the run's own, whatever ``place`` says; ``inherited`` is a descriptor of its
+    The CPUs and the folder of runs are those of the run, not of ``place``; ``inherited`` is a descriptor of its
     lock with which this process may have been started. Raises ``NotResumable`` if it is complete or still running, or
     something has changed: new trials would not be comparable with the finished ones.
     """
@@ -55,7 +55,7 @@ def resume_run(folder: Path, place: Place, *, inherited: int | None = None) -> P
         plan, ceiling = experiment.plan(subjects), there.ceiling()
         run = PendingRun(experiment, plan, subjects, urls, place, writer, finished, ceiling=ceiling, announced=True)
         if run.settled and not writer.lock.inherited:
-            # Otherwise the process that handed the run over to this one has begun or reopened it.
+            # If the lock was inherited, the process that handed the run over has begun or reopened it.
             resumed_at = (*manifest.resumed_at, datetime.now(UTC))
             writer.describe(replace(manifest, resumed_at=resumed_at, ended_at=None))
         failed.pop_all()
@@ -70,7 +70,7 @@ def _check_surroundings(folder: Path, manifest: Manifest, engine: Engine) -> Non
     now = replace(manifest, version=httpdyno.__version__, engine=engine.identity(), machine=describe_machine())
     change = next(differences(manifest, now), None)
     if change is None:
-        # Checked last: another engine may not have the web.
+        # The webs are checked last, because another engine may not have them.
         webs = [
             web if web.name == LIVE else replace(web, digest=engine.web(web.name, seed=web.seed).digest)
             for web in manifest.webs
@@ -88,7 +88,7 @@ def _subjects(folder: Path, recorded: Sequence[SubjectVersion], cache: Path) -> 
             raise NotResumable(f"{folder}: the folder of {then.id} was not recorded; begin a new run")
         subject = replace(read_subject(Path(then.folder)), concurrency=then.concurrency)
         for change in subject_differences(then, describe_subject(subject, cache)):
-            # Only the build shows whether it is available.
+            # Only the build shows whether the subject is available.
             if change.name != "availability":
                 raise NotResumable(f"{folder}: {then.id}: {change.changed}; begin a new run")
         subjects.append(subject)

@@ -14,13 +14,13 @@ from httpdyno.experiments.plan import ListedPlan, Plan, total_s
 from httpdyno.experiments.registry import definition_of
 from httpdyno.judge import Ceiling, Circumstances, JudgedTrial, ceiling_of
 from httpdyno.judge.validity.stretch import LEAST_TURNS
+from httpdyno.lab.conformance import prove_all
 from httpdyno.lab.cool_down import LONGEST_S, CoolDown, Pause
 from httpdyno.lab.executor import LocalExecutor, judge_trial
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.machine_use import busiest, read_processes, take_snapshot
 from httpdyno.lab.observer import Observer
 from httpdyno.lab.planned_time import OVERHEAD_S, guess_s
-from httpdyno.lab.proof import prove_all
 from httpdyno.lab.room import Pinning
 from httpdyno.lab.trial_files import NotRun
 from httpdyno.model import CEILING_TRIAL, Condition, Outcome, Purpose, Subject, Trial, TrialPlan
@@ -29,14 +29,14 @@ from httpdyno.runs.estimate import Forecast, earlier_durations
 from httpdyno.runs.pending import PendingRun
 from httpdyno.stats import median
 from httpdyno.store import Run
-from httpdyno.subjects.build import BuildEvent, BuildOutcome, build_subjects
+from httpdyno.subjects.build import BuildOutcome, BuildState, build_subjects
 
 FETCHER: Final = "native"
-"""The engine's own fetcher as a subject: the best known client."""
+"""The engine's own fetcher as a subject; it is the fastest known client."""
 _MOST_IN_FLIGHT: Final = 1024
-"""The most that ``tune`` tries."""
+"""The highest concurrency that ``tune`` tries."""
 _FETCHER_LONGEST_S: Final = 10.0
-"""Time of the fetcher in addition to one timeout, which the first stalled slots need."""
+"""Time of the fetcher, plus one timeout, since slots that stall at first need that long."""
 _COOLED_BY: Final = 4
 """The effects of a short trial end within this share of its duration."""
 
@@ -44,8 +44,8 @@ _COOLED_BY: Final = 4
 def ceiling_plan(fetcher: Subject, condition: Condition, subjects: Iterable[Subject], *, urls: int) -> TrialPlan:
     """Plan the trial that measures the ceiling of a web.
 
-    It has as many requests in flight as the list allows, because with few of them the web's delays set the rate;
-    never fewer than any subject has.
+    The trial has as many requests in flight as the list allows, because with few of them the web's delays limit the
+    rate; never fewer than any subject has.
     """
     asked_of_subjects = (condition.concurrency or subject.concurrency for subject in subjects)
     in_flight = max(min(urls // LEAST_TURNS, _MOST_IN_FLIGHT), *asked_of_subjects, 1)
@@ -57,8 +57,8 @@ def ceiling_plan(fetcher: Subject, condition: Condition, subjects: Iterable[Subj
 def clients_without_version(subjects: Iterable[Subject], conditions: Iterable[Condition]) -> dict[str, BuildOutcome]:
     """Return the clients without the HTTP version of a condition, each with the reason; they need not be built.
 
-    With that setting they would end at once, or use another version. The outcomes are by id, in the order of
-    ``subjects``, each without a build.
+    With that setting the clients would end at once, or use another version. The keys are ids, in the order of
+    ``subjects``, and no outcome has a build.
     """
     asked = sorted({condition.workload.http_version for condition in conditions} - {""})
     refused = {}
@@ -66,16 +66,16 @@ def clients_without_version(subjects: Iterable[Subject], conditions: Iterable[Co
         lacking = [version for version in asked if version not in subject.capabilities.http]
         if lacking and not subject.unavailable:
             has = " and ".join(subject.capabilities.http)
-            claims = f"it claims HTTP/{has} alone" if has else "its subject.toml claims no version"
-            reason = f"{subject.id}: not measured: it cannot be set to HTTP/{lacking[0]}: {claims}"
-            refused[subject.id] = BuildOutcome(subject, error=SubjectUnavailable(reason))
+            claims = f"it claims only HTTP/{has}" if has else "its subject.toml claims no version"
+            reason = f"not measured: it cannot be set to HTTP/{lacking[0]}: {claims}"
+            refused[subject.id] = BuildOutcome(subject, error=SubjectUnavailable(reason, option=subject.id))
     return refused
 
 
 class RunObserver(Observer, Protocol):
     """Observer of a run."""
 
-    def build(self, event: BuildEvent) -> None:
+    def build(self, subject: Subject, state: BuildState) -> None:
         """Handle news of a build."""
 
     def built(self, outcomes: Mapping[str, BuildOutcome]) -> None:
@@ -95,8 +95,8 @@ class RunObserver(Observer, Protocol):
     ) -> None:
         """Handle the number of trials, of finished trials, and the time that the others will take.
 
-        ``at_most``: a search may need fewer; ``blocks``: the number of blocks where each has several trials.
-        Trials that are ``added`` come on top.
+        ``at_most``: a search may need fewer; ``blocks``: the number of blocks, if each has several trials.
+        ``added`` trials are in addition to these.
         """
 
     def cooling_down(self, reason: str) -> None:
@@ -114,12 +114,12 @@ class Measured:
     """Result of a run."""
 
     experiment: str
-    """Its name, which is its verb."""
+    """Name of the experiment, which is that of its verb."""
     trials: tuple[Trial, ...]
     whole: bool
     """Whether every planned trial was run."""
     run: Run | None
-    """None when it was not kept."""
+    """None when the run was not kept."""
 
     @property
     def anything(self) -> bool:
@@ -135,13 +135,13 @@ def measure(
     fetcher: Subject | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Measured:
-    """Build the subjects, prove their claims, run the missing trials, keep each as soon as it ends.
+    """Build the subjects, test their claims, run the missing trials, and keep each trial as soon as it ends.
 
-    Must be called in the main thread. The run is closed at the end; when an error ends it, by its own context: finished
+    Must be called in the main thread. This function closes the run; after an error the run's context does: finished
     trials are on disk, in a run marked ``partial``. ``Interrupted`` is raised only before the first trial begins.
 
-    ``fetcher`` measures before all trials the most that the web can give, once in a run; None, or where no subject has
-    a build: that is not measured.
+    ``fetcher`` measures the web's ceiling once in a run, before all other trials; if it is None, or no subject has
+    a build, the ceiling is not measured.
     """
     place = run.place
     builds = _proven_builds(run, observer, stop)
@@ -227,7 +227,7 @@ class TrialRunner:
             )
             judged = judge_trial(planned, left, kind, circumstances, rules=self.judging.rules)
             if self.keeper and not isinstance(left, NotRun):
-                # Before its record: every recorded trial then has its artifacts.
+                # Artifacts are written before the record, so that every recorded trial has them.
                 self.keeper.keep(planned, left, circumstances, judged.trial)
         if planned.purpose is Purpose.CEILING:
             self.learn(judged.trial, planned.condition)
@@ -258,7 +258,7 @@ def run_trials(
 ) -> bool:
     """Run the missing trials of a plan, one after the other; return False when stopped.
 
-    Each that ends is given to ``keep`` and added to ``trials``; ``cool_down`` waits between one that ran and the next.
+    Each finished trial is given to ``keep`` and added to ``trials``; ``cool_down`` waits between two trials.
     """
     while (planned := plan.next(trials)) is not None:
         pause = None if cool_down is None or stop() else cool_down.before_trial()
@@ -312,7 +312,6 @@ def _asks_ceiling(run: PendingRun, asking: Mapping[str, BuildOutcome], runner: T
 
 
 def _forecast(run: PendingRun, executor: LocalExecutor, clock: Callable[[], float]) -> Forecast:
-    """Return the forecast of a run, which begins now."""
     earlier_s = earlier_durations(run.folder.parent, run.manifest) if run.folder and run.manifest else {}
 
     def guess_without_earlier_s(planned: TrialPlan) -> float | None:
@@ -323,7 +322,7 @@ def _forecast(run: PendingRun, executor: LocalExecutor, clock: Callable[[], floa
         if condition.foreseen_s is not None:
             return condition.foreseen_s + OVERHEAD_S
         if run.plan.open:
-            # The list of a search is longer than any of its trials.
+            # The list of a search is longer than that of any of its trials.
             return condition.deadline_s + OVERHEAD_S
         time_in_web = executor.planned_time(condition)
         return None if time_in_web is None else guess_s(planned, time_in_web)
@@ -332,7 +331,7 @@ def _forecast(run: PendingRun, executor: LocalExecutor, clock: Callable[[], floa
 
 
 def _cool_down(pinning: Pinning, observer: RunObserver, stop: Interruption, coming: Sequence[TrialPlan]) -> CoolDown:
-    """Return the cool-down between trials: a quarter of their duration at most, if known."""
+    """Return the cool-down between trials: at most a quarter of a trial's duration, if that is known."""
     foreseen = [plan.condition.foreseen_s for plan in coming]
     usual_s = median([seconds for seconds in foreseen if seconds is not None])
     longest_s = LONGEST_S if usual_s is None or None in foreseen else min(LONGEST_S, usual_s / _COOLED_BY)

@@ -23,7 +23,7 @@ from httpdyno.store import Run
 
 _PLAIN: Final = "plain"
 _MOST_NOTES: Final = 5
-"""Most lines below a table that has to fit one screen, the line of hidden columns included."""
+"""Most lines below a table that must fit on one screen, including the line about hidden columns."""
 _NOTE_WIDTH: Final = 100
 _FOR_PROGRAMS: Final = frozenset({"csv", "json"})
 
@@ -48,7 +48,7 @@ def tables_of(
 ) -> tuple[Table, ...]:
     """Return the tables of trials: one for programs, the presentation's views for people.
 
-    ``columns`` chooses among the columns of the one for programs, for people: ``published``, ``all``, or names.
+    ``columns`` chooses columns of the table for programs: ``published``, ``all``, or names. People see them.
     """
     presentation = definition.presentation.for_run(settings)
     if columns is not None and not read_by_programs(format_name):
@@ -119,12 +119,12 @@ def reserved(tables: tuple[Table, ...], notes: Sequence[Note], format_name: str)
         at_rows = [[Note(note.text, row) for row in range(len(table.rows)) for note in notes] for table in tables]
         return tuple(replace(table, notes=(*table.notes, *own)) for table, own in zip(tables, at_rows, strict=True))
     *others, last = (marked_ranks(rows_apart(table)) for table in tables)
-    said = {note for table in (*others, last) for note in table.notes}
-    return (*others, replace(last, notes=(*last.notes, *(note for note in notes if note not in said))))
+    noted = {note for table in (*others, last) for note in table.notes}
+    return (*others, replace(last, notes=(*last.notes, *(note for note in notes if note not in noted))))
 
 
 def _briefly(table: Table, notes: Sequence[Note]) -> Table:
-    """Keep the gravest notes of a table, after the notes on the whole run."""
+    """Keep the most serious notes of a table, after the notes on the whole run."""
     from httpdyno.report.formats.table import hidden_columns  # JSON needs no layout
 
     every = [replace(note, text=shorten(note.text, _NOTE_WIDTH, placeholder=" ...")) for note in (*notes, *table.notes)]
@@ -136,12 +136,12 @@ def _briefly(table: Table, notes: Sequence[Note]) -> Table:
 
 
 def _chosen(presentation: Presentation, table: Table, columns: str) -> Table:
-    """Return a table with the requested columns, in that order, all of them shown."""
+    """Return a table with the requested columns, all shown, in that order."""
     known = [column.name for column in table.columns]
     names = {"all": known, "published": list(presentation.published_columns)}.get(columns)
     names = names or [name.strip() for name in columns.split(",") if name.strip()]
     if not names:
-        raise UnknownName(f"--columns: no column is given; choose from: {', '.join(known)}")
+        raise UnknownName(f"--columns: the value is empty; choose from: {', '.join(known)}")
     names = [current_name(name, known) for name in names]
     for name in names:
         if name not in known:
@@ -151,12 +151,12 @@ def _chosen(presentation: Presentation, table: Table, columns: str) -> Table:
 
 
 def build_report(run: Run, definition: Definition) -> Report:
-    """Return the report of a run, be it whole, partial or empty."""
+    """Return the report of a run, which may be whole, partial or empty."""
     try:
         definition = definition.for_run(run.manifest.settings)
         return (definition.presentation.report or usual_report)(run, definition)
     except pl.exceptions.PolarsError as error:
-        # The content of the samples is read here for the first time.
+        # The content of the samples is first read here.
         raise UnreadableRun(
             f"{run.folder}: samples.parquet is damaged: {str(error).partition(chr(10))[0]}; measure again"
         ) from error

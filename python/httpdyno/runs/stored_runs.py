@@ -70,15 +70,6 @@ class KeptRun:
     """Whether it is pinned or still running."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Limits on the runs to keep; None: no limit of that kind."""
-
-    keep: int | None = None
-    older: timedelta | None = None
-    size_bytes: int | None = None
-
-
 def stored_runs(folder: Path, *, only: str | None = None) -> tuple[KeptRun, ...]:
     """List the runs of a folder; links to folders elsewhere are skipped.
 
@@ -96,21 +87,29 @@ def stored_runs(folder: Path, *, only: str | None = None) -> tuple[KeptRun, ...]
     )
 
 
-def beyond(runs: Sequence[KeptRun], limits: Limits, *, now: datetime) -> list[tuple[KeptRun, str]]:
-    """Return the runs that are beyond a limit, the newest first, each with the limit in words.
+def beyond(
+    runs: Sequence[KeptRun],
+    *,
+    now: datetime,
+    keep: int | None = None,
+    older: timedelta | None = None,
+    size_bytes: int | None = None,
+) -> list[tuple[KeptRun, str]]:
+    """Return the runs that are beyond a limit, the newest first, each with the limit in words; None: no limit.
 
-    Kept runs (``KeptRun.stays``) do not count. A run that does not fit takes all older ones with it.
+    Kept runs (``KeptRun.stays``) do not count. If a run does not fit into the size, all older runs are beyond the
+    limit, too.
     """
     gone: list[tuple[KeptRun, str]] = []
     kept, used, full = 0, 0, False
     for run in sorted((run for run in runs if not run.stays), key=lambda run: run.started_at, reverse=True):
-        full = full or (limits.size_bytes is not None and used + run.size_bytes > limits.size_bytes)
-        if limits.older is not None and now - run.started_at > limits.older:
+        full = full or (size_bytes is not None and used + run.size_bytes > size_bytes)
+        if older is not None and now - run.started_at > older:
             gone.append((run, f"started {(now - run.started_at).days:,} days ago"))
-        elif limits.keep is not None and kept >= limits.keep:
-            gone.append((run, f"not one of the newest {limits.keep:,}"))
-        elif full and limits.size_bytes is not None:
-            gone.append((run, f"does not fit into {format_size(limits.size_bytes)} with the newer ones"))
+        elif keep is not None and kept >= keep:
+            gone.append((run, f"not one of the newest {keep:,}"))
+        elif full and size_bytes is not None:
+            gone.append((run, f"does not fit into {format_size(size_bytes)} with the newer ones"))
         else:
             kept, used = kept + 1, used + run.size_bytes
     return gone
@@ -123,9 +122,9 @@ def pruning_table(gone: Sequence[tuple[KeptRun, str]]) -> Table:
 
 
 def remove(runs: Sequence[KeptRun], *, only: str | None = None) -> tuple[KeptRun, ...]:
-    """Remove runs, or only a folder within each; return the runs that stay because a process has locked them since.
+    """Remove runs, or only a folder within each; return the runs that stay because a process holds their lock.
 
-    A run is renamed to a hidden name first; the next removal removes what a crash has left.
+    A run is first renamed to a hidden name; the next removal removes files that a crash left.
     """
     stayed = []
     for run in runs:

@@ -1,4 +1,4 @@
-"""The search for the load at which a criterion breaks, by doubling and halving."""
+"""Search for the load at which a criterion starts to fail, by doubling and halving."""
 
 import math
 from collections.abc import Sequence
@@ -14,28 +14,21 @@ class Check:
     load: float
     """Above 0."""
     held: bool
-    error_chance: float = 0.0
-    """Chance that a repetition has the other result, from 0 to 1/2 (no information)."""
-
-    def __post_init__(self) -> None:
-        """Raise ``InvalidValue`` for an impossible check."""
-        if not self.load > 0 or not 0 <= self.error_chance <= 1 / 2:
-            raise InvalidValue(f"check: load {self.load}, chance of an error {self.error_chance}")
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Loads between which a criterion breaks."""
+    """The two loads between which a criterion starts to fail."""
 
     held: int | None
-    """The largest load that held without a failure below it; None: there is none."""
+    """The largest load that held without a failure below it; None without one."""
     failed: int | None
     """The smallest load that failed; None: all held."""
 
 
 @dataclass(frozen=True, slots=True)
 class DoublingSearch:
-    """Search for the two integer loads between which a criterion breaks, with few trials, and fewer far above.
+    """Search for the two integer loads between which a criterion starts to fail, with few trials, fewer far above.
 
     The last trial of each load counts.
 

@@ -8,14 +8,12 @@ from typing import Final
 
 import numpy as np
 
-from httpdyno.errors import InvalidValue
-from httpdyno.stats.boundary import Check
 from httpdyno.stats.summary import FloatArray
 
 _PLACES: Final = 4
-"""Possible places of the boundary between two loads; trials next to it may hold or fail."""
+"""Possible places of the boundary between two loads; trials near the boundary may hold or fail."""
 _END: Final = 0.1
-"""Chance that everything holds in a column without trials, and chance that nothing does."""
+"""Chance that all loads hold in a column without trials, and chance that none does."""
 _STAYS: Final = (0.1, 0.5, 0.9, 0.99)
 """Chances that the boundary stays in the next column; unknown, so all are equally likely at first."""
 _WIDTHS: Final = (0.003, 0.03)
@@ -26,18 +24,28 @@ _LAPSE: Final = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnCheck:
-    """Whether a criterion held in one trial of a column."""
+class FrontierStep:
+    """A point that a search tries."""
 
     column: int
     """From 0, the easiest."""
-    check: Check
+    load: int
+
+
+@dataclass(frozen=True, slots=True)
+class FrontierCheck:
+    """Whether a criterion held in one trial at a point."""
+
+    step: FrontierStep
+    held: bool
+    error_chance: float = 0.0
+    """Chance that a repetition has the other result, from 0 to 1/2 (no information)."""
 
 
 def holding_chances(places: FloatArray, load: float) -> FloatArray:
     """Return the chance that a criterion holds at a load: shape (widths, places).
 
-    It is the cumulative normal distribution of the distance from the boundary: nothing else lets a trial fail.
+    It is the cumulative normal distribution of the distance from the boundary, the only cause of failures.
     ``places`` are the logarithms of loads where the boundary may lie.
     """
     from scipy.special import ndtr
@@ -46,8 +54,10 @@ def holding_chances(places: FloatArray, load: float) -> FloatArray:
     return np.asarray(ndtr(distance / np.asarray(_WIDTHS)[:, np.newaxis]), dtype=np.float64)
 
 
-def likelihood(places: FloatArray, checks: Iterable[Check]) -> FloatArray:
+def likelihood(places: FloatArray, checks: Iterable[FrontierCheck], offset: int = 0) -> FloatArray:
     """Return the likelihood of all checks together: shape (widths, places), 1 everywhere without a check.
+
+    ``offset`` is added to each load.
 
     References
     ----------
@@ -56,14 +66,14 @@ def likelihood(places: FloatArray, checks: Iterable[Check]) -> FloatArray:
     likely = np.ones((len(_WIDTHS), len(places)))
     for check in checks:
         wrong = max(_LAPSE, check.error_chance)
-        holds = wrong + (1 - 2 * wrong) * holding_chances(places, check.load)
+        holds = wrong + (1 - 2 * wrong) * holding_chances(places, check.step.load + offset)
         likely *= holds if check.held else 1 - holds
     return likely
 
 
-def _places(loads: Sequence[float]) -> FloatArray:
+def _places(loads: FloatArray) -> FloatArray:
     """Return logarithms of possible boundaries: as many below and above all loads as between two."""
-    logs = np.log(np.asarray(loads))
+    logs = np.log(loads)
     first, last = (logs[1] - logs[0], logs[-1] - logs[-2]) if len(logs) > 1 else (math.log(2), math.log(2))
     edges = np.concatenate(([logs[0] - first], logs, [logs[-1] + last]))
     shares = (np.arange(_PLACES) + 0.5) / _PLACES
@@ -71,8 +81,10 @@ def _places(loads: Sequence[float]) -> FloatArray:
     return np.asarray(inside.reshape(-1), dtype=np.float64)
 
 
-def _chances(places: FloatArray, columns: int, rise: float, seen: Sequence[ColumnCheck]) -> FloatArray:
-    """Return the chance of each width and place in each column: shape (columns, widths, places), 1 in each column.
+def _chances(places: FloatArray, rise: float, likely: FloatArray) -> FloatArray:
+    """Return the chance of each width and place in each column, as the likelihoods are: 1 in each column.
+
+    ``likely`` has the likelihood of the trials of each column: shape (columns, widths, places).
 
     A hidden Markov chain over the columns, from the easiest to the hardest; its state is the place of the boundary.
     From one column to the next the boundary stays, falls to any lower place, or rises with a small chance (``rise``),
@@ -82,9 +94,7 @@ def _chances(places: FloatArray, columns: int, rise: float, seen: Sequence[Colum
     ----------
     Rabiner, A tutorial on hidden Markov models, Proceedings of the IEEE 77 (1989), section III: forward and backward.
     """
-    checks = ((one.check for one in seen if one.column == column) for column in range(columns))
-    likely = np.stack([likelihood(places, of) for of in checks])
-    count = len(places)
+    columns, count = len(likely), len(places)
     # Transition weights from each place: to the same one, to each lower and to each higher one.
     stays = np.asarray(_STAYS)[:, np.newaxis, np.newaxis]
     stay, fall = (1 - rise) * stays, (1 - rise) * (1 - stays)
@@ -134,9 +144,9 @@ _NOTHING: Final = 1e-3
 _CONFIRMED: Final = 2
 """Majority of trials that confirms a contradicting result."""
 _NO_VOTE: Final = 0.4
-"""Chance of error from which a trial does not count against others."""
+"""Chance of an error from which a trial does not contradict others."""
 _PATIENCE: Final = 3
-"""Trials with so much doubt before the walk leaves a point."""
+"""Trials with such a chance of error before the walk leaves a point."""
 _CERTAIN: Final = 3
 """Weight of a known result, in agreeing trials."""
 _RISE: Final = 0.0005
@@ -145,25 +155,25 @@ _RISE_UNTRUSTED: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class FrontierStep:
-    """The next trial of a search."""
-
-    column: int
-    load: float
-
-
-@dataclass(frozen=True, slots=True)
 class ColumnBoundary:
     """Boundary of a criterion in one column."""
 
-    held: float | None
+    held: int | None
     """The load that is most likely the highest that holds; None: no load holds."""
-    holds_up_to: float | None
-    """The highest load that surely holds; None: there is none."""
-    fails_from: float | None
-    """The lowest load that surely fails; None: there is none."""
+    holds_up_to: int | None
+    """The highest load that surely holds; None without one."""
+    fails_from: int | None
+    """The lowest load that surely fails; None without one."""
     doubtful: bool
     """Whether there are loads between those that surely hold and those that surely fail."""
+
+    @property
+    def reached(self) -> int | None:
+        """The most likely highest load that holds; if no load surely fails, the highest that surely holds.
+
+        If no load fails, the most likely boundary lies beyond all measured loads and must not be claimed.
+        """
+        return self.holds_up_to if self.fails_from is None else self.held
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +193,6 @@ class FrontierSearch:
     are weighed together. While doubtful or contradictory results leave the boundary of a column uncertain, the trial
     with the largest mutual information of its result and the boundary is next.
 
-    Raises
-    ------
-    InvalidValue
-        If there is no load, loads do not ascend or are not above 0, or there is no column or budget.
-
     References
     ----------
     Waeber, Frazier and Henderson, Bisection search with noisy responses, SIAM Journal on Control and Optimization 51
@@ -195,26 +200,20 @@ class FrontierSearch:
     (1956). Gries, The Science of Programming (1981), exercise on saddleback search: n + m - 1 questions for n x m.
     """
 
-    loads: tuple[float, ...]
-    """Loads to try."""
+    loads: tuple[int, ...]
+    """Loads to try, ascending; above 0 with the offset."""
     columns: int
     """Column 0 is the easiest, the last one the hardest."""
     budget: int
     """Trials at most."""
     trusted: bool = True
-    """Whether the order of the columns is certain; if not, results of its neighbours do not decide a column."""
-    known: tuple[ColumnCheck, ...] = ()
+    """Whether the order of the columns is certain; if not, results of neighbouring columns do not decide a column."""
+    known: tuple[FrontierCheck, ...] = ()
     """Results that need no trial; they do not count in the budget."""
+    offset: int = 0
+    """Added to each load for its logarithm."""
 
-    def __post_init__(self) -> None:
-        """Raise ``InvalidValue`` for a range that cannot be searched."""
-        ascending = all(low < high for low, high in zip(self.loads, self.loads[1:], strict=False))
-        if not self.loads or not ascending or not self.loads[0] > 0 or self.columns < 1 or self.budget < 1:
-            raise InvalidValue(
-                f"frontier: {len(self.loads)} loads in {self.columns} columns in {self.budget} trials cannot be"
-            )
-
-    def next(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
+    def next(self, seen: Sequence[FrontierCheck]) -> FrontierStep | None:
         """Return the next trial; None if every column is certain, or no trial has enough information."""
         if len(seen) >= self.budget:
             return None
@@ -226,74 +225,80 @@ class FrontierSearch:
         if _cells(chances).max(axis=1).min() >= _SURE:
             return None
         gain = self._information(chances)
-        for step, trials in _trials(seen).items():
+        for step, trials in Counter(one.step for one in seen).items():
             if trials >= _REPEATS:
                 gain[step.column, self.loads.index(step.load)] = 0
         for one in self.known:
-            gain[one.column, self.loads.index(one.check.load)] = 0
+            gain[one.step.column, self.loads.index(one.step.load)] = 0
         column, load = divmod(int(gain.argmax()), len(self.loads))
         return FrontierStep(column, self.loads[load]) if gain[column, load] > _NOTHING else None
 
-    def conclude(self, seen: Sequence[ColumnCheck]) -> tuple[ColumnBoundary, ...]:
+    def conclude(self, seen: Sequence[FrontierCheck]) -> tuple[ColumnBoundary, ...]:
         """Return the boundary of each column, at any time of the search."""
         seen = self._with_known(seen)
         cells, votes = _cells(self._chances(seen)), _votes(seen)
         return tuple(self._boundary(column, cells[column], votes) for column in range(self.columns))
 
-    def exhausted(self, seen: Sequence[ColumnCheck]) -> bool:
+    def exhausted(self, seen: Sequence[FrontierCheck]) -> bool:
         """Return whether the budget ended the search."""
         return len(seen) >= self.budget and replace(self, budget=len(seen) + 1).next(seen) is not None
 
-    def contradictions(self, seen: Sequence[ColumnCheck]) -> tuple[Contradiction, ...]:
+    def contradictions(self, seen: Sequence[FrontierCheck]) -> tuple[Contradiction, ...]:
         """Return repeated contradictions of the order of the columns, for each pair the most distant loads."""
         votes = _votes(self._with_known(seen))
         return _contradictions({step: majority for step, majority in votes.items() if abs(majority) >= _CONFIRMED})
 
-    def _with_known(self, seen: Sequence[ColumnCheck]) -> list[ColumnCheck]:
+    def _with_known(self, seen: Sequence[FrontierCheck]) -> list[FrontierCheck]:
         return [*self.known * _CERTAIN, *seen]
 
-    def _chances(self, seen: Sequence[ColumnCheck]) -> FloatArray:
-        consistent = self.trusted and not self.contradictions(seen)
-        return _chances(_places(self.loads), self.columns, _RISE if consistent else _RISE_UNTRUSTED, seen)
+    def _chances(self, seen: Sequence[FrontierCheck]) -> FloatArray:
+        consistent, places = self.trusted and not self.contradictions(seen), self._places
+        of_columns = ([one for one in seen if one.step.column == column] for column in range(self.columns))
+        likely = np.stack([likelihood(places, checks, self.offset) for checks in of_columns])
+        return _chances(places, _RISE if consistent else _RISE_UNTRUSTED, likely)
+
+    @property
+    def _places(self) -> FloatArray:
+        return _places(np.asarray(self.loads, dtype=np.float64) + self.offset)
 
     def _information(self, chances: FloatArray) -> FloatArray:
         """Return the expected information of a trial at each point, in nats; shape (columns, loads)."""
-        places = _places(self.loads)
-        held = np.stack([holding_chances(places, load) for load in self.loads], axis=1)
+        held = np.stack([holding_chances(self._places, load + self.offset) for load in self.loads], axis=1)
         holding = _LAPSE + (1 - 2 * _LAPSE) * held
         expected = np.einsum("cwp,wlp->cl", chances, holding)
         gain = _entropy(expected) - np.einsum("cwp,wlp->cl", chances, _entropy(holding))
         # Rounded, so that equal values are equal on every machine: the first one is chosen.
         return np.asarray(np.round(gain, 9), dtype=np.float64)
 
-    def _dispute(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
+    def _dispute(self, seen: Sequence[FrontierCheck]) -> FrontierStep | None:
         """Return a repeat of a contradicting trial, until one of the two changes or both are confirmed."""
         if self.contradictions(seen):
             return None
         votes = _votes(seen)
-        trials = _trials(seen)
+        trials = Counter(one.step for one in seen)
         sides = [step for pair in _contradictions(votes) for step in (pair.failed, pair.held)]
         unsure = [step for step in sides if abs(votes[step]) < _CONFIRMED and trials[step] < _REPEATS]
         return min(unsure, key=lambda step: trials[step], default=None)
 
-    def _walk(self, seen: Sequence[ColumnCheck]) -> FrontierStep | None:
+    def _walk(self, seen: Sequence[FrontierCheck]) -> FrontierStep | None:
         """Return the next point along the staircase; None if each point was tried or follows from another."""
         open_ = np.ones((self.columns, len(self.loads)), dtype=np.bool_)
-        trials = _trials(seen)
+        trials = Counter(one.step for one in seen)
         for one in seen:
-            load = self.loads.index(one.check.load)
-            if one.check.error_chance >= _NO_VOTE and trials[FrontierStep(one.column, one.check.load)] < _PATIENCE:
+            column, load = one.step.column, self.loads.index(one.step.load)
+            if one.error_chance >= _NO_VOTE and trials[one.step] < _PATIENCE:
                 continue
-            if one.check.held:
-                open_[: one.column + 1, : load + 1] = False
+            if one.held:
+                open_[: column + 1, : load + 1] = False
             else:
-                open_[one.column :, load:] = False
+                open_[column:, load:] = False
         if not open_.any():
             return None
         column = int(np.flatnonzero(open_.any(axis=1))[-1])
         load = int(np.flatnonzero(open_[column])[0])
         # With many more loads than columns, the boundary climbs several loads from one column to the next: the open
-        # loads of a column are divided by the open columns that share them. The same applies the other way.
+        # loads of a column are divided by the open columns that share them. With many more columns than loads it is the
+        # reverse.
         loads, columns = np.flatnonzero(open_[column]), np.flatnonzero(open_[:, load])
         up = (len(loads) - 1) // (int(open_[: column + 1, loads[-1]].sum()) + 1)
         along = (len(columns) - 1) // (int(open_[columns[0], load:].sum()) + 1)
@@ -322,17 +327,12 @@ class FrontierSearch:
         )
 
 
-def _trials(seen: Sequence[ColumnCheck]) -> Counter[FrontierStep]:
-    """Count the trials of each point."""
-    return Counter(FrontierStep(one.column, one.check.load) for one in seen)
-
-
-def _votes(seen: Sequence[ColumnCheck]) -> Counter[FrontierStep]:
+def _votes(seen: Sequence[FrontierCheck]) -> Counter[FrontierStep]:
     """Count for each point how many more trials held than failed; undecided trials do not count."""
     votes: Counter[FrontierStep] = Counter()
     for one in seen:
-        if one.check.error_chance < _NO_VOTE:
-            votes[FrontierStep(one.column, one.check.load)] += 1 if one.check.held else -1
+        if one.error_chance < _NO_VOTE:
+            votes[one.step] += 1 if one.held else -1
     return votes
 
 

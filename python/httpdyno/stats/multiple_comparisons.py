@@ -11,7 +11,7 @@ from httpdyno.stats.ratio import FEWEST_BLOCKS
 from httpdyno.stats.summary import FloatArray, Int64Array, two_sided_p
 
 _FEWEST_SUBJECTS: Final = 5
-"""With fewer subjects the others do not measure a block well: the pair's own test is more sensitive."""
+"""With fewer subjects the others do not give the level of a block well; the pair's own test is more sensitive."""
 _CAUTION: Final = 0.15
 """Share of a pair's degrees of freedom beyond those of one subject that is left out.
 
@@ -20,7 +20,7 @@ this, 5.3 % of runs of three blocks have a false alarm, with five subjects of wh
 scatter so.
 """
 _NO_SPREAD: Final = 1e-24
-"""Variance of logarithms of equal values, by arithmetic alone."""
+"""Variance of logarithms of equal values, because of rounding."""
 _SWEEPS: Final = 8
 """Alternations between the means of subjects and the medians of blocks; only missing trials need more than one."""
 
@@ -28,7 +28,7 @@ _SWEEPS: Final = 8
 def compare_all_pairs(logs: FloatArray, own_p: FloatArray) -> FloatArray:
     """Adjust the p values of all pairs of the subjects of one condition.
 
-    Calling pairs different whose adjusted p is at most 5 % calls any equal pair different in at most 5 % of all runs.
+    If pairs with an adjusted p of at most 5 % are called different, at most 5 % of all runs call an equal pair so.
     No adjusted p is below the pair's own p, so that the interval of each pair that is called different excludes 1.
 
     Parameters
@@ -48,7 +48,11 @@ def compare_all_pairs(logs: FloatArray, own_p: FloatArray) -> FloatArray:
     if own_p.size == 0:
         return own_p.copy()
     families = all_pairs_p(logs, own_p).reshape(-1, own_p.shape[-1])
-    orders = _order(logs).reshape(-1, logs.shape[-2])
+    known = np.where(np.isfinite(logs), logs, np.nan)
+    means = _mean(known - _block_levels(known))
+    # Subjects without values are last.
+    ordered = np.argsort(np.where(np.isfinite(known).any(axis=-1), means, np.inf), axis=-1, kind="stable")
+    orders = ordered.reshape(-1, logs.shape[-2])
     adjusted = [adjust_all_pairs(family, order) for family, order in zip(families, orders, strict=True)]
     return np.maximum(np.reshape(adjusted, own_p.shape), own_p)
 
@@ -56,10 +60,10 @@ def compare_all_pairs(logs: FloatArray, own_p: FloatArray) -> FloatArray:
 def all_pairs_p(logs: FloatArray, own_p: FloatArray) -> FloatArray:
     """Test each pair with the spreads of its two subjects, estimated from the whole run.
 
-    The median of all other subjects measures the level of a block. The rest of a subject's values gives its variance,
-    with n - 1 degrees of freedom. A pair has the degrees of both (Welch, slightly reduced), up to 1.85 times as many as
-    its n differences. If the variance of these differences is larger, it is used instead: some subjects may react to a
-    block differently.
+    The median of all other subjects measures the level of a block. A subject's values without these levels give its
+    variance, with n - 1 degrees of freedom. A pair has the degrees of both (Welch, slightly reduced), up to 1.85 times
+    as many as its n differences. If the variance of these differences is larger, it is used instead: some subjects may
+    react to a block differently.
 
     The pair's own p is kept with fewer than five subjects, and where one of its spreads is zero.
 
@@ -205,13 +209,6 @@ def _median_of_others(values: FloatArray) -> FloatArray:
 def _middle(ordered: FloatArray, low: Int64Array, high: Int64Array) -> FloatArray:
     middle = (np.take_along_axis(ordered, low, axis=-2) + np.take_along_axis(ordered, high, axis=-2)) / 2
     return np.asarray(middle, dtype=np.float64)
-
-
-def _order(logs: FloatArray) -> Int64Array:
-    """Order the subjects by their values without block levels; those without values are last."""
-    known = np.where(np.isfinite(logs), logs, np.nan)
-    means = _mean(known - _block_levels(known))
-    return np.argsort(np.where(np.isfinite(known).any(axis=-1), means, np.inf), axis=-1, kind="stable")
 
 
 def _mean(values: FloatArray) -> FloatArray:

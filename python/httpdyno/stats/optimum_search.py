@@ -8,7 +8,6 @@ from typing import Final
 
 import numpy as np
 
-from httpdyno.errors import InvalidValue
 from httpdyno.model import Interval
 from httpdyno.stats.summary import FloatArray, two_sided_quantile
 
@@ -31,25 +30,17 @@ class ConcaveCurve:
         return float(np.interp(x, self.x, self.y))
 
 
-def fit_concave(
-    x: FloatArray, y: FloatArray, weights: FloatArray | None = None, *, steepest: float = np.inf
-) -> ConcaveCurve:
-    """Fit a concave curve by least squares: a first slope, and a bend down at each inner value of ``x``.
+def fit_concave(x: FloatArray, y: FloatArray, weights: FloatArray) -> ConcaveCurve:
+    """Fit a concave curve by least squares: a first slope of at most 1, and a bend down at each inner value of ``x``.
+
+    Twice the requests in flight give at most twice the answers: the slope of the logarithms is at most 1.
 
     Parameters
     ----------
     x, y : shape (n,), n >= 1
         In any order; ``x`` may repeat.
-    weights : shape (n,), optional
-        Weight of each value, above 0; None: all equal.
-    steepest : float
-        Largest slope of the first piece. It is 1 for logarithms of throughput over concurrency: twice the requests in
-        flight give at most twice the answers.
-
-    Raises
-    ------
-    ValueError
-        If n = 0.
+    weights : shape (n,)
+        Weight of each value, above 0.
 
     References
     ----------
@@ -58,15 +49,13 @@ def fit_concave(
     """
     from scipy.optimize import lsq_linear
 
-    if len(x) == 0:
-        raise ValueError("a curve needs at least one value")
-    scale = np.sqrt(np.ones(len(x)) if weights is None else weights)
+    scale = np.sqrt(weights)
     corners = np.unique(x)
     design = _design(x, corners)
     lowest, highest = np.zeros(design.shape[1]), np.full(design.shape[1], np.inf)
-    lowest[:2], highest[1:2] = -np.inf, steepest
+    lowest[:2], highest[1:2] = -np.inf, 1.0
     solved = lsq_linear(design * scale[:, None], y * scale, bounds=(lowest, highest), method="bvls")
-    bends = int(np.sum(solved.x[2:] > 1e-9))  # what is left of zero by arithmetic
+    bends = int(np.sum(solved.x[2:] > 1e-9))  # rounding makes zeros tiny numbers
     return ConcaveCurve(
         corners,
         _design(corners, corners) @ solved.x,
@@ -84,8 +73,10 @@ def _design(x: FloatArray, corners: FloatArray) -> FloatArray:
     return np.column_stack(columns)
 
 
+_TIE: Final = 0.03
+"""A load that falls short of the best by no more than this is as good."""
 _TIE_AT_MOST: Final = 0.10
-"""Largest loss of a tie, however much the values vary."""
+"""Largest loss of a tie, for any spread of the values."""
 _SUPPOSED_SPREAD: Final = 0.03
 """Prior of the spread, before there are repeats."""
 _SUPPOSED_FREEDOM: Final = 2
@@ -97,13 +88,7 @@ _RAISED_SHARE: Final = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Observation of one trial.
-
-    Raises
-    ------
-    InvalidValue
-        If the load is below 1, the value below 0 or the weight not above 0.
-    """
+    """Observation of one trial."""
 
     load: int
     value: float
@@ -115,11 +100,6 @@ class Observation:
     """Whether the trial as a whole failed: such a load is not an option."""
     weight: float = 1.0
     """Above 0, and smaller for a disturbed trial."""
-
-    def __post_init__(self) -> None:
-        """Raise ``InvalidValue`` for an impossible observation."""
-        if self.load < 1 or not self.value >= 0 or not self.weight > 0:
-            raise InvalidValue(f"observation: load {self.load}, value {self.value}, weight {self.weight}")
 
     @property
     def broken(self) -> bool:
@@ -148,20 +128,19 @@ def faults_raised(faults: int, answers: int, baseline_faults: int, baseline_answ
 
 
 class _Observed:
-    """Observations by load; the curve, the best load and the chosen one need at least one working load.
+    """Observations by load. The curve, the best load and the chosen load exist only with a working load.
 
     A concave curve on logarithmic scales smooths the values of working loads: throughput over concurrency rises, bends
     and may fall, but does not rise again.
     """
 
-    def __init__(self, seen: Iterable[Observation], least_tie: float) -> None:
-        self.least_tie = least_tie
+    def __init__(self, seen: Iterable[Observation]) -> None:
         self.by_load: dict[int, list[Observation]] = {}
         for observation in sorted(seen, key=lambda one: one.load):
             self.by_load.setdefault(observation.load, []).append(observation)
         self.loads = list(self.by_load)
         self.working: list[int] = []
-        """Loads that neither break nor raise faults over those below."""
+        """Loads that work and do not have more faults than lower loads."""
         bounds: list[int] = []
         faults = answers = 0
         for load, here in self.by_load.items():
@@ -184,7 +163,7 @@ class _Observed:
         """Fit the curve: its logarithmic heights at working loads, and the spread of values around it, with a prior."""
         kept = [one for load in self.working for one in self.by_load[load]]
         x, y, weights = np.array([(math.log(one.load), math.log(one.value), one.weight) for one in kept]).T
-        curve = fit_concave(x, y, weights, steepest=1.0)
+        curve = fit_concave(x, y, weights)
         freedom = max(len(kept) - curve.pieces - 1, 0)
         squares = curve.residual + _SUPPOSED_FREEDOM * _SUPPOSED_SPREAD**2
         self.heights = {load: curve.at(math.log(load)) for load in self.working}
@@ -196,7 +175,7 @@ class _Observed:
     def as_good(self, load: int) -> bool:
         """Whether a working load is below the best by at most one standard error, within limits."""
         error = self.spread * math.sqrt(1 / self.trials(load) + 1 / self.trials(self.best))
-        tie = min(max(self.least_tie, error), max(_TIE_AT_MOST, self.least_tie))
+        tie = min(max(_TIE, error), _TIE_AT_MOST)
         return load == self.best or self.heights[load] >= self.heights[self.best] + math.log1p(-tie)
 
     def slope(self, below: int, above: int) -> float:
@@ -222,7 +201,7 @@ class _Observed:
         return Interval(math.exp(middle), math.exp(middle - half), math.exp(min(middle + half, 700.0)), _LEVEL)
 
     def neighbours(self, load: int) -> tuple[int | None, int | None]:
-        """Return the loads next to one that was tried, working or not; None at the ends."""
+        """Return the tried loads next to a load, working or not; None at the ends."""
         padded = [None, *self.loads, None]
         place = padded.index(load)
         return padded[place - 1], padded[place + 1]
@@ -258,12 +237,12 @@ _REPEATS: Final = 3
 class Reason(StrEnum):
     """Reason for trying a load."""
 
-    FIRST = "far below what is usual, to begin with"
+    FIRST = "a first trial, far below the usual load"
     HIGHER = "more may be better"
     LOWER = "less may do"
     BETWEEN = "the best may lie between"
     AGAIN = "again, to see how much it varies"
-    CHANCE = "again, to see whether it was chance that it failed"
+    CHANCE = "again, to see whether the failure was chance"
 
 
 class Standing(StrEnum):
@@ -294,39 +273,28 @@ class Point:
     value: float
     """Geometric mean of its values; 0 if one of them is 0."""
     interval: Interval | None
-    """Interval of that mean, by the spread of all repeats; None without repeats, or if the load is broken."""
+    """Interval of that mean, from the spread of all repeats; None without repeats, or if the load is broken."""
     answers: int
     faults: int
     standing: Standing
 
 
-@dataclass(frozen=True, slots=True)
-class Conclusion:
-    """Result of a search."""
+def summarise_loads(seen: Iterable[Observation]) -> tuple[Point, ...]:
+    """Summarise what was observed, at any time of a search: a point for each load, in their order.
 
-    points: tuple[Point, ...]
-    """In the order of their loads."""
-    chosen: int | None
-    """None if no load works."""
-
-    @property
-    def best(self) -> Point | None:
-        """The chosen point."""
-        return next((point for point in self.points if point.load == self.chosen), None)
+    The smallest load that is as good as the best one is ``CHOSEN``; none if no load works.
+    """
+    known = _Observed(seen)
+    return tuple(map(known.point, known.loads))
 
 
 @dataclass(frozen=True, slots=True)
 class OptimumSearch:
     """Search for the smallest load that is as good as the best one, without more faults than lower loads.
 
-    It climbs from far below ``start`` by factors of four until a step brings little or raises faults; halves the gaps
-    around the best, on a logarithmic scale; and repeats what is near it, to see how much that varies. A load is as good
-    as the best when it falls short by no more than ``tie``, or than one standard error of their difference.
-
-    Raises
-    ------
-    InvalidValue
-        If the loads are not 1 <= low <= start <= high, or the budget is below 1.
+    It climbs from far below ``start`` by factors of four until a step gains little or raises faults; halves the gaps
+    around the best, on a logarithmic scale; and repeats loads near it, to see how much they vary. A load is as good
+    as the best when it falls short by no more than 3 %, or than one standard error of their difference.
 
     References
     ----------
@@ -337,46 +305,32 @@ class OptimumSearch:
 
     start: int
     """A load that is known to work."""
-    low: int = 1
     high: int = 1024
     budget: int = 12
     """Trials at most."""
-    tie: float = 0.03
-
-    def __post_init__(self) -> None:
-        """Raise ``InvalidValue`` for a range that cannot be searched."""
-        if not 1 <= self.low <= self.start <= self.high or self.budget < 1:
-            raise InvalidValue(
-                f"search: from {self.low} over {self.start} to {self.high} in {self.budget} trials cannot be searched"
-            )
 
     def next(self, seen: Sequence[Observation]) -> Step | None:
         """Return the next trial; None if the result is certain enough, or the budget is used up."""
         if len(seen) >= self.budget:
             return None
         if not seen:
-            return Step(max(self.low, round(self.start / _BELOW_START)), Reason.FIRST)
-        known = _Observed(seen, self.tie)
+            return Step(max(1, round(self.start / _BELOW_START)), Reason.FIRST)
+        known = _Observed(seen)
         if not known.working:
             return self._look_around(known)
         left = self.budget - len(seen)
         return self._climb(known) or (self._narrow(known) if left > _REPEATS else None) or self._repeat(known)
 
-    def conclude(self, seen: Sequence[Observation]) -> Conclusion:
-        """Return the conclusion of the observations, at any time of the search."""
-        known = _Observed(seen, self.tie)
-        return Conclusion(tuple(map(known.point, known.loads)), known.chosen if known.working else None)
-
     def _look_around(self, known: _Observed) -> Step | None:
         """Return the next load while none works: below, then above, up to the load that is known to work."""
         lowest, highest = known.loads[0], known.loads[-1]
-        if lowest > self.low:
+        if lowest > 1:
             return Step(self._below(lowest), Reason.LOWER)
         return Step(min(self._above(highest), self.start), Reason.HIGHER) if highest < self.start else None
 
     def _climb(self, known: _Observed) -> Step | None:
         lowest, top = known.working[0], known.working[-1]
-        if len(known.loads) > 1 and known.chosen == lowest == known.loads[0] and lowest > self.low:
+        if len(known.loads) > 1 and known.chosen == lowest == known.loads[0] and lowest > 1:
             return Step(self._below(lowest), Reason.LOWER)
         if len(known.working) > 1 and known.slope(known.working[-2], top) * math.log(_LADDER) <= _LITTLE_GAIN:
             return None
@@ -392,8 +346,7 @@ class OptimumSearch:
         sides = [(below, known.chosen)] if below else []
         # With its slope at the chosen load, the curve must rise clearly half-way to the next load.
         if above and (
-            below not in known.working
-            or known.slope(below, known.chosen) * math.log(above / known.chosen) / 2 > self.tie
+            below not in known.working or known.slope(below, known.chosen) * math.log(above / known.chosen) / 2 > _TIE
         ):
             sides.insert(0, (known.chosen, above))
         wide = [(low, high) for low, high in sides if high > low * _GAP and high - low > 1]
@@ -412,10 +365,10 @@ class OptimumSearch:
         if lacking[most] > 0:
             return Step(most, Reason.AGAIN)
         doubt = 2 * known.spread / math.sqrt(known.trials(known.chosen))
-        return Step(min(wanted, key=known.trials), Reason.AGAIN) if doubt > self.tie else None
+        return Step(min(wanted, key=known.trials), Reason.AGAIN) if doubt > _TIE else None
 
     def _below(self, load: int) -> int:
-        return max(self.low, min(load - 1, round(load / _LADDER)))
+        return max(1, min(load - 1, round(load / _LADDER)))
 
     def _above(self, load: int) -> int:
         """Return the next rung: rungs are the start times powers of four."""

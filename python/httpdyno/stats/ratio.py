@@ -15,7 +15,7 @@ FEWEST_BLOCKS: Final = 3
 """Fewest blocks of a comparison: the spread of two values is not reliable."""
 
 _DECIMALS: Final = 12
-"""Decimals to which logarithms are compared: later ones differ by arithmetic."""
+"""Decimals to which logarithms are compared; later ones differ by rounding."""
 _LARGEST_LOG: Final = 700.0
 """Logarithm of 1e304, near the largest float."""
 
@@ -27,18 +27,18 @@ class LogRatio:
     mean: FloatArray
     """Shape (...): the logarithm of the ratio of the geometric means."""
     error: FloatArray
-    """Its standard error; 0 where no value varies."""
+    """Standard error of that logarithm; 0 where no value varies."""
     freedom: FloatArray | float
     """Degrees of freedom of Student's t."""
     constant_p: float
-    """Without any spread: the p value of a ratio other than 1."""
+    """P value of a ratio other than 1, if the values do not vary."""
 
     @classmethod
     def paired(cls, log_ratios: FloatArray) -> "LogRatio":
         """Estimate the ratio a / b of two subjects from paired blocks.
 
-        Without any spread the p value is twice ``constant_p``: the ratio is also constant over blocks if both subjects
-        vary together over several values, which at most doubles the chance.
+        If the ratios do not vary, the p value is twice ``constant_p``: the ratio is also constant over blocks if both
+        subjects vary together over several values, which at most doubles the chance.
 
         Parameters
         ----------
@@ -88,7 +88,7 @@ class LogRatio:
         return cls(mean_a - mean_b, np.sqrt(together), freedom, constant_p(count_a, count_b))
 
     def interval(self, *, level: float = 0.95) -> Interval:
-        """Return the interval of a single ratio around that of the geometric means; a point without any spread.
+        """Return the interval of a single ratio around that of the geometric means; a point if the values do not vary.
 
         ``level`` is the confidence, between 0 and 1.
         """
@@ -99,9 +99,9 @@ class LogRatio:
         return Interval(estimate, low, high, level)
 
     def p(self) -> FloatArray:
-        """Return the chance, two-sided, that equals show ratios at least as far from 1; shape (...).
+        """Return the two-sided chance that equal subjects show ratios at least as far from 1; shape (...).
 
-        Without any spread it is 1 when the ratio is 1, else ``constant_p``.
+        If the values do not vary, it is 1 when the ratio is 1, else ``constant_p``.
         """
         spread = self.error > 0
         tested = two_sided_p(self.mean / np.where(spread, self.error, 1.0), self.freedom)
@@ -109,7 +109,7 @@ class LogRatio:
 
 
 def constant_p(first: int, second: int) -> float:
-    """Bound the chance that equals show one value in all trials of one side, and another one in all of the other.
+    """Bound the chance that equal subjects show one value in all trials of one side, and another in all of the other.
 
     A spread of zero is below the resolution of the figure, and its size is unknown: a t test would divide by it.
     Whatever the frequencies of the two values are, the chance of both is at most 2 q^n (1 - q)^m, which is largest for
@@ -125,7 +125,6 @@ def constant_p(first: int, second: int) -> float:
 
 
 def _moments(logs: FloatArray) -> tuple[FloatArray, FloatArray, int]:
-    """Return mean and variance along the last axis, and its length."""
     count = logs.shape[-1]
     if count < FEWEST_BLOCKS:
         raise TooFewBlocks(f"a comparison needs {FEWEST_BLOCKS} blocks or more, not {count}; repeat more often")
@@ -147,9 +146,9 @@ class Effect:
     """Effect between two sets of values."""
 
     ratio: Interval | None
-    """First over second; None with too few values, or a value of 0."""
+    """Ratio of first to second; None with too few values, or a value of 0."""
     p: float | None
-    """Two-sided, before any correction; None without a result."""
+    """Two-sided p value, before any correction; None without a result."""
     sign: int
     """1 if the first is larger, -1 if it is smaller, 0 for a tie or without a result."""
     means: tuple[float, float] | None = None

@@ -25,7 +25,7 @@ class NotEnoughPoints:
     """Different concurrencies with a throughput above 0."""
 
     def __str__(self) -> str:
-        return f"not enough points for a law: {self.points} different concurrencies, it takes {FEWEST_POINTS}"
+        return f"not enough points for a law: {self.points} different concurrencies instead of {FEWEST_POINTS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def fit_scalability(concurrency: Sequence[float], throughput: Sequence[float]) -
     Returns
     -------
     ScalabilityLaw or NotEnoughPoints
-        The latter below four different concurrencies.
+        ``NotEnoughPoints`` with fewer than four different concurrencies.
 
     References
     ----------
@@ -111,7 +111,7 @@ def _fit(n: FloatArray, x: FloatArray, free: tuple[bool, bool]) -> tuple[tuple[f
 
     # The best lambda for given sigma and kappa is a geometric mean.
     logs, places = np.log(x / n), np.flatnonzero(free)
-    # At equal importance kappa is a thousand times smaller than sigma.
+    # With equal effects kappa is a thousand times smaller than sigma.
     terms, upper = np.array([n - 1, n * (n - 1) / 1000])[places], np.array([1.0, np.inf])[places]
     starts = np.array([(sigma, kappa * 1000) for sigma, kappa in _STARTS])[:, places]
 

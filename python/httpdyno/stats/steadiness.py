@@ -8,10 +8,11 @@ from httpdyno.model import Interval
 from httpdyno.stats.summary import FloatArray, two_sided_quantile
 
 FEWEST_VALUES: Final = 30
-"""A drift is looked for in this many values and more."""
+"""Smallest number of values in which a drift is searched."""
 LONGEST_WARM_UP: Final = 0.25
-"""The share of a series that is a warm-up whatever came after it."""
+"""Largest share of a series that is its warm-up."""
 _BATCH: Final = 5
+_LEVEL: Final = 0.99
 _STRONGEST_DEPENDENCE: Final = 0.9
 _FEWEST_FREEDOM: Final = 2.0
 
@@ -19,12 +20,12 @@ _FEWEST_FREEDOM: Final = 2.0
 def warm_up_length(values: FloatArray, *, longest: float = LONGEST_WARM_UP) -> int:
     """Return the length of a series' warm-up, in values: MSER-5.
 
-    The values are averaged five by five. Dropping the first averages takes away bias where they differ from the rest,
-    and takes away evidence in any case; the number to drop is the one after which the mean of the rest is known best,
-    which is where the sum of its squared deviations over the square of their count is smallest.
+    The values are averaged five by five. Dropping the first averages removes bias if they differ from the rest, and
+    always removes evidence; the number to drop is the one after which the mean of the rest is known best, which is
+    where the sum of its squared deviations over the square of their count is smallest.
 
-    By default at most a quarter is dropped. White lets it be half; but what still falls after a quarter
-    drifts rather than warms up, and half of a drifting series shows half of its drift, in half of the values.
+    By default at most a quarter is dropped. White allows a half; but a series that still falls after a quarter drifts
+    rather than warms up, and half of a drifting series shows half of its drift, in half of the values.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ def warm_up_length(values: FloatArray, *, longest: float = LONGEST_WARM_UP) -> i
     Returns
     -------
     int
-        A multiple of five, at most that share of n; 0 where the series has settled from its beginning, and if n < 20.
+        A multiple of five, at most that share of n; 0 if the series is settled from its beginning, or if n < 20.
 
     References
     ----------
@@ -51,30 +52,28 @@ def warm_up_length(values: FloatArray, *, longest: float = LONGEST_WARM_UP) -> i
     return _BATCH * int(np.argmin(errors))
 
 
-def drift_interval(values: FloatArray, *, level: float = 0.99) -> Interval | None:
-    """Return how far the last third of a series lies from its first third, as a share of the mean of all.
+def drift_interval(values: FloatArray) -> Interval | None:
+    """Return the difference of the last third of a series from its first third, as a share of the mean of all.
 
-    Geweke's diagnostic of convergence, with thirds in place of his first tenth and last half: it sees a slope as well
-    as a step, wherever the step is, and finds either the surer the larger it is. (In tests for a trend, Mann and
+    This is Geweke's diagnostic of convergence, with thirds in place of his first tenth and last half. It finds a slope
+    as well as a step, wherever the step is, and the larger they are the more certainly. (In tests for a trend, Mann and
     Kendall's with Hamed and Rao's correction for one, a step makes the rest look dependent, so that a speed that halves
     is found less often than one that falls by a third.)
 
-    The doubt is Student's. Values of one process depend on each other: their spread and their correlation are taken
-    within the thirds, around a line through each, so that the drift itself counts as neither; the effective number of
-    values is smaller by what the correlation says. What wanders more slowly than a third is long counts as drift.
+    The interval is Student's. Values of one process depend on each other: their spread and their correlation are
+    estimated within the thirds, around a line through each, so that the drift itself counts as neither; the effective
+    number of values is smaller because of the correlation. Changes that take longer than a third count as drift.
 
     Parameters
     ----------
     values : shape (n,)
         In the order of time, at equal distances, without their warm-up. From 60 on they are averaged into 30 to 59
         batches first, which are less dependent on each other.
-    level : float
-        Confidence, between 0 and 1.
 
     Returns
     -------
     Interval or None
-        -0.5 is a loss of half of the mean. None if n < 30, or if the mean is not above 0.
+        Of 99 %; -0.5 is a loss of half of the mean. None if n < 30, or if the mean is not above 0.
 
     References
     ----------
@@ -96,13 +95,12 @@ def drift_interval(values: FloatArray, *, level: float = 0.99) -> Interval | Non
     growth = (1 + correlation) / (1 - correlation)
     freedom = 2 * (third - 2)
     error = (2 * squares / freedom / third * growth) ** 0.5
-    reach = error * two_sided_quantile(level, max(freedom / growth, _FEWEST_FREEDOM))
+    reach = error * two_sided_quantile(_LEVEL, max(freedom / growth, _FEWEST_FREEDOM))
     difference, mean = float(last.mean() - first.mean()), float(batches.mean())
-    return Interval(difference / mean, (difference - reach) / mean, (difference + reach) / mean, level)
+    return Interval(difference / mean, (difference - reach) / mean, (difference + reach) / mean, _LEVEL)
 
 
 def _detrend(values: FloatArray) -> FloatArray:
-    """Remove a straight line from the values."""
     places = np.arange(len(values)) - (len(values) - 1) / 2
     rest = values - values.mean()
     return np.asarray(rest - places * (places @ rest) / (places @ places))
@@ -110,9 +108,9 @@ def _detrend(values: FloatArray) -> FloatArray:
 
 def _correlation(rest: list[FloatArray], squares: float) -> float:
     """Autocorrelation of neighbours, limited to 0 (negative ones are chance) to 0.9."""
-    if squares == 0:  # nothing varies
+    if squares == 0:  # no value varies
         return 0.0
     raw = sum(float(part[1:] @ part[:-1]) for part in rest) / squares
-    # A line that is fitted to few values takes part of their correlation away.
+    # A line that is fitted to few values removes part of their correlation.
     unbiased = raw + (2 + 4 * max(raw, 0.0)) / len(rest[0])
     return min(max(unbiased, 0.0), _STRONGEST_DEPENDENCE)

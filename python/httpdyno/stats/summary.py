@@ -71,7 +71,7 @@ def median_interval(values: FloatArray, *, level: float = 0.95) -> Interval | No
     values : shape (n,)
         Independent of each other, in any order: one a trial.
     level : float
-        Confidence asked for, between 0 and 1.
+        Requested confidence, between 0 and 1.
 
     Returns
     -------
@@ -84,19 +84,15 @@ def median_interval(values: FloatArray, *, level: float = 0.95) -> Interval | No
     Hahn and Meeker, Statistical Intervals (1991), section 5.2: distribution-free intervals for a percentile.
     """
     count = len(values)
-    if count < 2:  # one value says nothing of its spread
+    if count < 2:  # one value does not show a spread
         return None
-    depth, attained = _depth(count, level)
-    ordered = np.sort(values)
-    return Interval(float(np.median(ordered)), float(ordered[depth - 1]), float(ordered[count - depth]), attained)
-
-
-def _depth(count: int, level: float) -> tuple[int, float]:
-    """Return how many values from either end the bounds are, and the level that they attain."""
-    outside = accumulate(math.comb(count, below) for below in range(max(count // 2, 1)))
+    outside = accumulate(math.comb(count, below) for below in range(count // 2))
     attained = [1 - 2 * ways / 2**count for ways in outside]
+    # The bounds are so many values from either end.
     depth = max(sum(inside >= level for inside in attained), 1)
-    return depth, attained[depth - 1]
+    ordered = np.sort(values)
+    low, high = float(ordered[depth - 1]), float(ordered[count - depth])
+    return Interval(float(np.median(ordered)), low, high, attained[depth - 1])
 
 
 # scipy is imported where it is used: it loads too slowly for commands without statistics.
@@ -118,7 +114,7 @@ def two_sided_quantile(level: float, freedom: float) -> float:
 
 
 def two_sided_p(t: FloatArray, freedom: FloatArray | float) -> FloatArray:
-    """Return the chance of a t at least as far from 0 by noise alone.
+    """Return the chance that noise alone gives a t at least as far from 0.
 
     Parameters
     ----------
@@ -129,5 +125,5 @@ def two_sided_p(t: FloatArray, freedom: FloatArray | float) -> FloatArray:
     """
     from scipy.special import stdtr
 
-    # The lower tail keeps its digits where 1 - upper would lose them.
+    # The lower tail is exact to all digits; 1 - upper would not be.
     return np.asarray(2 * stdtr(freedom, -np.abs(t)), dtype=np.float64)

@@ -19,6 +19,6 @@ from httpdyno.store.manifest import (
     subject_differences,
     web_differences,
 )
-from httpdyno.store.reader import RecordMaker, Run, open_run, polars_schema, polars_types
+from httpdyno.store.reader import Run, open_run, polars_schema, polars_types
 from httpdyno.store.tuned import NotTuned, Tuned, TunedFor, find_tuned, keep_tuned
 from httpdyno.store.writer import RunWriter

@@ -1,4 +1,4 @@
-"""Files that exist completely or not at all, also after a kill; the list of URLs and the load reports of a run."""
+"""Files that are complete or absent, also after a kill; the list of URLs of a run."""
 
 import gzip
 import os
@@ -19,14 +19,14 @@ def storing(path: Path) -> AbstractContextManager[None]:
     """Turn errors of writing results to a folder into ``StorageFailed``."""
     cure = "choose another folder with --out DIR"
     return storage_errors(
-        f"{path}: results cannot be written", folder=path, cure=cure, when_full=f"make room or {cure}"
+        f"{path}: results cannot be written", folder=path, cure=cure, when_full=f"free some space or {cure}"
     )
 
 
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file, which gets its name only when it is complete; replace an earlier one.
 
-    Until then it has no name, if the file system supports that: SIGKILL leaves no file behind.
+    Until then the file has no name, if the file system supports that, so that SIGKILL leaves no file behind.
     """
     named = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
@@ -52,7 +52,7 @@ def _open_unnamed(folder: Path) -> int | None:
     try:
         return os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o644)
     except OSError:
-        # Network and some overlay file systems lack it; in a folder without write access the named file fails, too.
+        # Network and some overlay file systems lack unnamed files; without write access the named file fails, too.
         return None
 
 

@@ -24,7 +24,7 @@ REPORT: Final = "report.html"
 PARTS: Final = "parts"
 """Folder with three files for each finished trial, until the run is complete."""
 ARTIFACTS: Final = "trials"
-"""Folder with an archive for each trial, of what the engine and the subject wrote, and with the truth."""
+"""Folder with an archive of each trial's files from engine and subject, and with the right answers."""
 PINNED: Final = "pinned"
 """This file excludes the run from pruning."""
 URLS: Final = "urls.gz"
@@ -37,7 +37,7 @@ OUTPUT: Final = "output.txt"
 
 RECORD_FILES: Final = (SAMPLES, FIGURES, TRIALS)
 PART_KINDS: Final = ("samples", "figures", "trial")
-"""Both in the order in which they are written: where the trials are, everything else is there too."""
+"""In the order in which they are written: once the trials exist, all other files exist, too."""
 
 
 def part_of(kind: str, number: int | None = None) -> str:
@@ -88,14 +88,14 @@ class RunLock:
 
     @classmethod
     def inherit(cls, folder: Path, descriptor: int) -> "RunLock | None":
-        """Adopt the lock that this process has inherited as a descriptor; None if the descriptor is not of that lock.
+        """Adopt the lock that this process has inherited as a descriptor; None if the descriptor is of another file.
 
-        Afterwards the descriptor refers to ``/dev/null``, so that no child process holds the lock.
+        Afterwards the descriptor is of ``/dev/null``, so that no child process holds the lock.
         """
         try:
             same = os.path.samestat(os.fstat(descriptor), (folder / LOCK).stat())
             writable = fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR
-            # Locking again with the descriptor that holds the lock changes nothing.
+            # Locking again with the descriptor that holds the lock has no effect.
             if not (same and writable and _lock(descriptor)):
                 return None
         except OSError:
@@ -194,7 +194,7 @@ def publish(staging: Path, wanted: Path) -> Path:
 
 
 RELATIVE_NAMES: Final = ("latest", "previous")
-"""The run that was started last, and the one before it."""
+"""Names of the run that was started last, and of the one before it."""
 
 _NAMED_AT_MOST: Final = 5
 
@@ -222,13 +222,13 @@ def find_run(name: str, runs: Path) -> Path:
         more = len(folders) - _NAMED_AT_MOST
         hint = f"choose from: {', '.join(folder.name for folder in folders[:_NAMED_AT_MOST])}"
         hint += f" and {more} more (httpdyno runs)" if more > 0 else ""
-    raise UnknownName(f"{name[:200]!r}: there is no such run, neither as a folder nor below {runs}; {hint}")
+    raise UnknownName(f"{name[:200]!r}: there is no such run, neither at that path nor below {runs}; {hint}")
 
 
 def run_folders(runs: Path) -> tuple[Path, ...]:
     """List the folders of runs below a folder, the latest start first.
 
-    Folders without ``manifest.json`` and hidden folders are not runs. A damaged run keeps its place, also as the
+    Folders without ``manifest.json`` and hidden folders are not runs. A damaged run keeps its place, even as the
     latest one. A folder that does not exist has no runs.
     """
     found = [path for path in _folders(runs) if (path / MANIFEST).is_file()]
@@ -249,10 +249,10 @@ def _folders(runs: Path) -> list[Path]:
 
 
 def started_at(folder: Path) -> datetime:
-    """Return when a run was started: by its manifest, since people rename folders, or else by its name."""
+    """Return the start of a run from its manifest, because people rename folders; without one, from its name."""
 
     def from_manifest() -> str:
-        # Without validation, since manifests of newer versions have this time, too.
+        # The manifest is not validated, since manifests of newer versions have this time, too.
         return str(json.loads((folder / MANIFEST).read_bytes())["started_at"])
 
     for read in (from_manifest, lambda: folder.name.partition("-")[0]):

@@ -24,7 +24,7 @@ CURE: Final = "measure again, or remove the folder"
 
 @dataclass(frozen=True, slots=True)
 class GitState:
-    """The checkout that the run was started from."""
+    """The git checkout of httpdyno that started the run."""
 
     commit: str
     modified: bool
@@ -87,7 +87,7 @@ class SubjectVersion:
     lockfiles: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 of each lockfile in its folder, by file name."""
     unavailable: str | None = None
-    """Reason why it could not be measured; None: it could."""
+    """Reason why it could not be measured; None if it could."""
     concurrency: int | None = None
     """Requests in flight, unless the condition sets them."""
     folder: str | None = None
@@ -152,7 +152,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not isinstance(version, int):
         raise UnreadableRun(f"{folder}: manifest.json has no record_version; this is not a run of httpdyno")
     if version > RECORD_VERSION:
-        newer = f"records of version {version}, this one reads up to {RECORD_VERSION}"
+        newer = f"records of version {version}; this httpdyno reads up to {RECORD_VERSION}"
         raise UnreadableRun(f"{folder}: written by a newer httpdyno ({newer}); update httpdyno")
     try:
         return _adapter().validate_json(text)
@@ -197,7 +197,7 @@ _GIT_TIMEOUT_S: Final = 10
 def describe_machine() -> Machine:
     """Describe the machine by files of the kernel; properties that cannot be read are None."""
     lines = (_text(Path("/proc/cpuinfo")) or "").splitlines()
-    # The first CPU counts: reversed, its lines overwrite those of the others.
+    # In reverse order the lines of the first CPU overwrite those of the others.
     cpuinfo = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in reversed(lines))}
     sysctls = {name: _text(Path("/proc/sys", *name.split("."))) for name in _SYSCTLS}
     return Machine(
@@ -247,7 +247,7 @@ def _text(path: Path) -> str | None:
 _SAME_MEMORY: Final = 0.01
 """Largest relative difference in memory between two boots of one machine: the kernel reserves a varying part."""
 _HARMLESS_SETTINGS: Final = frozenset({"repeat", "quick", "preset", "time_budget_s"})
-"""Settings that change the amount of measurements or are a name for other settings, and so move no figure."""
+"""Settings that change only the number of measurements, or name other settings, and so change no figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,9 +260,9 @@ class Difference:
     now: object = None
     _: KW_ONLY
     sentence: str = ""
-    """Text of the difference where its values are hashes, which mean nothing to people."""
+    """Text of the difference if its values are hashes, which people cannot read."""
     one_sided: bool = False
-    """Whether only one of the two has the value: a run may be older than a setting."""
+    """Whether only one of the two has the value, because a run may be older than a setting."""
 
     @property
     def changed(self) -> str:
@@ -329,7 +329,7 @@ def subject_differences(then: SubjectVersion, now: SubjectVersion) -> Iterator[D
     """List the differences of a subject; a version or hash that is unknown on one side is not compared."""
     sentence = ""
     if now.unavailable and not then.unavailable:
-        sentence = f"it was available, and is not any more: {now.unavailable}"
+        sentence = f"it was available, and is not now: {now.unavailable}"
     elif then.unavailable and not now.unavailable:
         sentence = f"it was unavailable ({then.unavailable}), and is available now"
     if sentence:
@@ -338,7 +338,7 @@ def subject_differences(then: SubjectVersion, now: SubjectVersion) -> Iterator[D
     if then.version and now.version and then.version != now.version:
         yield Difference("subject", "version", then.version, now.version)
     if then.fingerprint and now.fingerprint and then.fingerprint != now.fingerprint:
-        rebuilt = "its files, or the programs that it is built with, have changed"
+        rebuilt = "its files, or the programs that build it, have changed"
         yield Difference("subject", "fingerprint", sentence=rebuilt)
 
 

@@ -1,4 +1,4 @@
-"""SQL over runs on disk: their trials, ceilings, samples and cases, read as far as a query needs them."""
+"""SQL over runs on disk: their trials, ceilings, samples, cases and labels, read as far as a query needs them."""
 
 import re
 import shlex
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
@@ -14,7 +15,7 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.errors import InvalidValue, UnknownName, UnreadableRun, suggestion
-from httpdyno.model import CaseResult, Cases, Sample, Trial, flatten
+from httpdyno.model import CaseResult, Cases, LabelCount, Labels, Sample, Trial, flatten
 from httpdyno.store.manifest import CURE, Machine
 from httpdyno.store.reader import Run, open_run, polars_schema
 
@@ -99,8 +100,8 @@ RUN_COLUMNS: Final[dict[str, RunColumn]] = {
 def runs_frame(runs: Mapping[str, Run]) -> pl.DataFrame:
     """Put the manifests of runs into one row each, in their order.
 
-    After ``RUN_COLUMNS`` comes one column for each setting that any of the runs has; a run without it has null. A
-    setting is a number, or true or false, where all runs agree that it is, else text. The column ``run`` has the keys
+    After ``RUN_COLUMNS`` comes one column for each setting that any of the runs has; a run without the setting has
+    null. A setting is a number, or true or false, if it is that in all runs, else text. The column ``run`` has the keys
     of ``runs``.
     """
     settings = [run.manifest.settings for run in runs.values()]
@@ -131,23 +132,29 @@ Figures = Mapping[str, pl.DataType]
 
 @dataclass(frozen=True, slots=True)
 class ComputedFigures:
-    """Columns of ``trials`` and ``ceilings`` that are computed of the records, and only where a query mentions them."""
+    """Columns of ``trials`` and ``ceilings`` that are computed from the records, only if a query mentions them."""
 
     types: Mapping[str, pl.DataType]
-    """By name. A column of the records of the same name comes first."""
+    """By name. If the records have a column of the same name, that column is used."""
     values: Callable[[str, Sequence[Trial], str], Sequence[str | float | None]]
-    """Computes the figure of a name for trials of an experiment: ``values(experiment, trials, name)``."""
+    """Computes a named figure for trials of an experiment: ``values(experiment, trials, name)``."""
 
 
-TABLES: Final = ("runs", "trials", "ceilings", "samples", "cases")
+TABLES: Final = ("runs", "trials", "ceilings", "samples", "cases", "labels")
 TRIAL_OF_CASE: Final = ("trial", "experiment", "subject", "version")
-"""Columns of a trial that each of its cases has."""
+"""Columns of a trial that each of its cases and labels has."""
 CASE_COLUMNS: Final = {
     "run": _TEXT,
     **{name: polars_schema(Trial)[name] for name in TRIAL_OF_CASE},
     **polars_schema(CaseResult),
 }
 """The columns of ``cases``: a row for each case of conformance that a trial has shown."""
+LABEL_COLUMNS: Final = {
+    "run": _TEXT,
+    **{name: polars_schema(Trial)[name] for name in TRIAL_OF_CASE},
+    **polars_schema(LabelCount),
+}
+"""The columns of ``labels``: a row for each label of the requests of a load."""
 _READING: Final = frozenset({"select", "with", "from", "values", "show", "explain"})
 _FIRST_WORD: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*(?P<word>\w*)", re.DOTALL)
 _NO_COLUMN: Final = re.compile(r'unable to find column "(?P<name>.*?)"; valid columns: \[(?P<known>.*?)\]')
@@ -175,7 +182,7 @@ def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None])
     """Open runs; skip those that cannot be opened.
 
     ``refused`` gets the error of each folder that is not a run, is damaged, or was written by a newer version; it may
-    raise it. Runs are by the names of their folders; by their paths where two folders have the same name.
+    raise it. The keys are names of folders, or paths if two folders have the same name.
     """
     opened = []
     for folder in folders:
@@ -190,18 +197,6 @@ def open_runs(folders: Sequence[Path], refused: Callable[[UnreadableRun], None])
     return {run.folder.name if times[run.folder.name] == 1 else str(run.folder): run for run in opened}
 
 
-def table_columns(runs: Mapping[str, Run], figures: Figures) -> dict[str, list[str]]:
-    """List the columns of each table; ``figures`` as for ``ask``."""
-    trials = ["run", *polars_schema(Trial), *figures]
-    return {
-        "runs": runs_frame(runs).columns,
-        "trials": list(dict.fromkeys([*trials, *(name for run in runs.values() for name in run.trials.columns)])),
-        "ceilings": list(dict.fromkeys([*trials, *(name for run in runs.values() for name in run.ceilings.columns)])),
-        "samples": ["run", *polars_schema(Sample)],
-        "cases": list(CASE_COLUMNS),
-    }
-
-
 def ask(
     runs: Mapping[str, Run],
     text: str,
@@ -210,14 +205,14 @@ def ask(
 ) -> Answer:
     """Run one query on runs, in the SQL of polars; other statements are refused.
 
-    The column ``run`` of each table has the keys of ``runs``; ``figures`` are columns that are there although no run
-    has them, ``computed`` those that are computed when the query mentions them. ``UnreadableRun`` comes while the
+    The column ``run`` of each table has the keys of ``runs``; ``figures`` are columns that exist even if no run
+    has them, ``computed`` those that are computed when the query mentions them. ``UnreadableRun`` is raised while the
     batches are read, if a run turns out to be damaged.
     """
     match = _FIRST_WORD.match(text)
     word = match["word"] if match else ""
     if word.lower() not in _READING:
-        what = f"a query cannot begin with {word[:30]!r}" if word else "there is no query"
+        what = f"a query cannot begin with {word[:30]!r}" if word else "the query is empty"
         raise InvalidValue(f"query: {what}; {_LIKE}")
     known = {**figures, **(computed.types if computed else {})}
     tables: dict[str, Callable[[], pl.LazyFrame]] = {
@@ -226,9 +221,10 @@ def ask(
         "ceilings": lambda: _trials(runs, {name: run.ceilings for name, run in runs.items()}, text, figures, computed),
         "samples": lambda: _concatenate({name: run.samples() for name, run in runs.items()}, polars_schema(Sample)),
         "cases": lambda: _cases(runs),
+        "labels": lambda: _labels(runs),
     }
     with _refusals(runs, known):
-        # A frame for each table, so that SHOW TABLES and the message about an unknown one know them all.
+        # Each table has a frame, so that SHOW TABLES and the message about an unknown table list them all.
         frames = {
             name: make() if re.search(rf"\b{name}\b", text, re.IGNORECASE) else pl.LazyFrame()
             for name, make in tables.items()
@@ -248,6 +244,18 @@ def _cases(runs: Mapping[str, Run]) -> pl.LazyFrame:
         for result in shown.cases
     ]
     return pl.LazyFrame(rows, schema=CASE_COLUMNS)
+
+
+def _labels(runs: Mapping[str, Run]) -> pl.LazyFrame:
+    rows = [
+        {"run": name, **{column: getattr(trial, column) for column in TRIAL_OF_CASE}, **flatten(label)}
+        for name, run in runs.items()
+        if "labels" in run.trials.columns
+        for trial in run.records()
+        if (of := trial.get(Labels))
+        for label in of.labels
+    ]
+    return pl.LazyFrame(rows, schema=LABEL_COLUMNS)
 
 
 def _trials(
@@ -275,7 +283,7 @@ def _trials(
 
 
 def _concatenate(frames: Mapping[str, pl.LazyFrame], columns: Mapping[str, pl.DataType]) -> pl.LazyFrame:
-    """Put the rows of all runs below each other: these columns, whatever runs there are, then further ones."""
+    """Concatenate the rows of all runs: first these columns, even without runs, then further ones."""
     named = [pl.LazyFrame(schema={"run": pl.String(), **columns})]
     for name, frame in frames.items():
         there = frame.collect_schema().names()
@@ -313,8 +321,16 @@ def _refusals(runs: Mapping[str, Run], figures: Figures) -> Iterator[None]:
             known = [*columns, *(figures if _TRIALS_ONLY in columns else ())]
             raise _unknown("column", match["name"], known) from error
         if match := _NO_COLUMN_IN.search(message):
-            names = dict.fromkeys(name for columns in table_columns(runs, figures).values() for name in columns)
-            raise _unknown("column", match["name"], list(names)) from error
+            tables = [
+                runs_frame(runs).columns,
+                polars_schema(Trial),
+                figures,
+                polars_schema(Sample),
+                CASE_COLUMNS,
+                LABEL_COLUMNS,
+            ]
+            tables += [frame.columns for run in runs.values() for frame in (run.trials, run.ceilings)]
+            raise _unknown("column", match["name"], list(dict.fromkeys(chain(*tables)))) from error
         line = _first_line(message).rstrip(".")
         hint = f"; {_LIKE}" if line.startswith(_NO_SQL) else ""
         raise InvalidValue(f"query: {line.removeprefix(_NO_SQL)}{hint}") from error
@@ -322,7 +338,7 @@ def _refusals(runs: Mapping[str, Run], figures: Figures) -> Iterator[None]:
 
 def _unknown(what: str, name: str, known: Sequence[str]) -> UnknownName:
     if not known:
-        return UnknownName(f"query: {name[:60]!r} is a column of no table; add from and one of {', '.join(TABLES)}")
+        return UnknownName(f"query: {name[:60]!r} needs a table; add from and one of {', '.join(TABLES)}")
     more = f" and {len(known) - _NAMED} more" if len(known) > _NAMED else ""
     hint = suggestion(name.lower(), known, otherwise=f"choose from: {', '.join(known[:_NAMED])}{more}")
     return UnknownName(f"query: there is no {what} {name[:60]!r}; {hint}")

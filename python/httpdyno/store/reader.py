@@ -6,7 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Protocol, Self, cast
+from types import ModuleType
+from typing import Any, Final, Self
 
 import polars as pl
 
@@ -32,6 +33,7 @@ _SCALARS: Final[dict[str, pl.DataType]] = {
     "uint64": pl.UInt64(),
     "float64": pl.Float64(),
     "text": pl.String(),
+    "list of text": pl.List(pl.String()),
 }
 _KINDS: Final[dict[type, str]] = {bool: "boolean", int: "integer", float: "number", str: "text", list: "series"}
 FIGURES_SCHEMA: Final[dict[str, pl.DataType]] = {
@@ -43,7 +45,7 @@ FIGURES_SCHEMA: Final[dict[str, pl.DataType]] = {
     "text": pl.String(),
     "series": pl.String(),
 }
-"""One row for each figure of a trial; one of the last five has its value, a series as JSON."""
+"""One row for each figure of a trial. One of the last five columns has its value; a series is JSON."""
 _FIGURES_APART: Final = 2
 """First version of the records with a file of figures."""
 
@@ -66,21 +68,11 @@ def _type(field: Field) -> pl.DataType:
     return _SCALARS[str(field.type)]
 
 
-def figure_rows(figures: Mapping[int, Mapping[str, Figure]]) -> pl.DataFrame:
-    """Write the figures of trials, by their numbers, as rows."""
-    rows = [
-        {"trial": trial, "figure": name, _KINDS[type(value)]: json.dumps(value) if isinstance(value, list) else value}
-        for trial, of_trial in figures.items()
-        for name, value in of_trial.items()
-    ]
-    return pl.DataFrame(rows, schema=FIGURES_SCHEMA)
-
-
 def with_figures(trials: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
-    """Join the figures to the trials, a column for each; null where a trial does not have it.
+    """Join the figures to the trials, a column for each; null if a trial does not have the figure.
 
-    The trials have the column ``trial``, the figures ``FIGURES_SCHEMA``. A figure that is whole in one trial may be a
-    decimal number in another.
+    The trials have the column ``trial``, the figures ``FIGURES_SCHEMA``. A figure that is a whole number in one trial
+    may be a decimal number in another.
     """
     values: dict[str, dict[int, Figure]] = {}
     for trial, name, *kinds, series in figures.iter_rows():
@@ -95,8 +87,13 @@ def with_figures(trials: pl.DataFrame, figures: pl.DataFrame) -> pl.DataFrame:
 def record_frames(trials: Iterable[Trial]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return trials as rows, and their figures as rows with ``FIGURES_SCHEMA``."""
     records = list(trials)
+    figures = [
+        {"trial": one.trial, "figure": name, _KINDS[type(value)]: json.dumps(value) if type(value) is list else value}
+        for one in records
+        for name, value in one.figures.items()
+    ]
     rows = pl.DataFrame([flatten(one) for one in records], schema=polars_schema(Trial), orient="row")
-    return rows, figure_rows({one.trial: one.figures for one in records})
+    return rows, pl.DataFrame(figures, schema=FIGURES_SCHEMA)
 
 
 def write_records(
@@ -107,7 +104,7 @@ def write_records(
 ) -> None:
     """Write trials, all of their samples, and their figures into files of these names.
 
-    The trials are written last: where they are, everything else is there too.
+    The trials are written last: once they exist, all other files exist, too.
     """
     columns = polars_schema(Sample)
     rows = pl.DataFrame(schema=columns) if samples is None else samples.select(cast_to(columns))
@@ -136,12 +133,12 @@ class Run:
 
     @classmethod
     def of(cls, folder: Path, manifest: Manifest, trials: Iterable[Trial]) -> Self:
-        """Return a run of given trials, the same as reading its folder would return."""
+        """Return a run of the given trials, equal to the run that reading the folder returns."""
         return cls(folder, manifest, *_apart(with_figures(*record_frames(trials))))
 
     @property
     def process(self) -> int | None:
-        """Number of the process that makes the run, 0 if not known yet; None if none does."""
+        """Number of the process that makes the run, 0 if not known yet; None if no process does."""
         # A run that has just ended may still hold its lock.
         return None if self.manifest.state == "complete" else holder_of(self.folder)
 
@@ -156,7 +153,7 @@ class Run:
     def restored(self, trials: pl.DataFrame) -> tuple[Trial, ...]:
         """Return rows of ``trials`` or ``ceilings`` as records, in the order of their numbers."""
         try:
-            # Columns that are not a trial's own are figures.
+            # Columns that ``Trial`` does not declare are figures.
             own = {field.name for field in schema(Trial)}
             return tuple(
                 restore(
@@ -171,36 +168,28 @@ class Run:
     def samples(self) -> pl.LazyFrame:
         """Return the samples of all trials, with the columns of ``model.Sample``; read when collected."""
         if maker := _record_maker(self.folder, self.manifest):
-            return maker.samples(self.folder).lazy()
+            samples: pl.DataFrame = maker.samples(self.folder)
+            return samples.lazy()
         files = [self.folder / SAMPLES]
         if not (self.folder / TRIALS).exists():
             files = [self.folder / part_of("samples", trial) for trial in self.trials["trial"].sort()]
         return _scan(self.folder, files, Sample)
 
 
-class RecordMaker(Protocol):
-    """Maker of records from the files that the measuring program wrote."""
+def _record_maker(folder: Path, manifest: Manifest) -> ModuleType | None:
+    """Return the module that makes a run's records, where they have to be made from the reports of another program.
 
-    def trials(self, folder: Path, manifest: Manifest) -> tuple[Trial, ...]:
-        """Return the trials that have ended; raise ``UnreadableRun`` if a report is damaged."""
-
-    def samples(self, folder: Path) -> pl.DataFrame:
-        """Return the samples of all trials, with the columns of ``model.Sample``."""
-
-
-def _record_maker(folder: Path, manifest: Manifest) -> RecordMaker | None:
-    """Return the maker of a run's records, where they have to be made from the reports of another program.
-
-    It is ``MAKER`` of the experiment's module ``records``, imported by name: experiments lie above the store.
+    It is ``records`` of the experiment, imported by name, since experiments lie above the store. Its function
+    ``trials(folder, manifest)`` returns the trials that have ended; it raises ``UnreadableRun`` for a damaged report.
+    ``samples(folder)`` returns the samples of all trials, with the columns of ``model.Sample``.
     """
     recorded = (folder / TRIALS).exists() or (folder / PARTS).exists()
     if recorded or not manifest.experiment.isidentifier():
         return None
     try:
-        module = import_module(f"httpdyno.experiments.{manifest.experiment}.records")
+        return import_module(f"httpdyno.experiments.{manifest.experiment}.records")
     except ModuleNotFoundError:
         return None
-    return cast(RecordMaker, module.MAKER)
 
 
 def open_run(folder: Path) -> Run:
@@ -210,7 +199,7 @@ def open_run(folder: Path) -> Run:
     """
     manifest = read_manifest(folder)
     if maker := _record_maker(folder, manifest):
-        trials = maker.trials(folder, manifest)
+        trials: tuple[Trial, ...] = maker.trials(folder, manifest)
         written = False
         if trials and holder_of(folder) is None:
             with suppress(StorageFailed):  # in a folder without write access they are made each time
@@ -231,20 +220,19 @@ def open_run(folder: Path) -> Run:
         return Run(folder, manifest, *_apart(rows))
     except (OSError, pl.exceptions.PolarsError, UnreadableRun) as error:
         if not gathered and merged.exists():
-            # The run was completed meanwhile, and its parts were removed.
+            # The run was completed in the meantime, and its parts were removed.
             return open_run(folder)
         raise error if isinstance(error, UnreadableRun) else _damaged_run(folder, error) from error
 
 
 def _apart(trials: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the trials of subjects, and those that measured a ceiling."""
     # Runs that are older than the column have trials of subjects only.
     ceiling = (pl.col("purpose") == Purpose.CEILING.value).fill_null(False)
     return trials.filter(~ceiling), trials.filter(ceiling)
 
 
 def _scan(folder: Path, files: list[Path], record: type[Any], *, others: bool = False) -> pl.LazyFrame:
-    """Read the columns of a record; with ``others`` those after them that are none of it."""
+    """Read the columns of a record; with ``others`` also further columns, after them."""
     columns = polars_schema(record)
     if not files:
         return pl.LazyFrame(schema=columns)

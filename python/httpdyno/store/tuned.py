@@ -69,8 +69,6 @@ class NotTuned:
 
 
 class _Kept(BaseModel):
-    """Content of a file."""
-
     version: int = 1
     key: TunedFor = Field(alias="for")
     found: Tuned
@@ -82,7 +80,7 @@ def keep_tuned(cache: Path, of: TunedFor, found: Tuned) -> Path:
     content = (
         _Kept.model_validate({"for": of, "found": found}).model_dump_json(by_alias=True, indent=2).encode() + b"\n"
     )
-    with storage_errors(f"{path}: what was found cannot be kept", folder=cache, cure="make room in the cache"):
+    with storage_errors(f"{path}: the result cannot be written", folder=cache, cure="free space in the cache"):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, lambda file: file.write(content))
     return path
@@ -91,15 +89,15 @@ def keep_tuned(cache: Path, of: TunedFor, found: Tuned) -> Path:
 def find_tuned(cache: Path, of: TunedFor) -> Tuned | NotTuned:
     """Find the concurrency of a subject on this machine.
 
-    A result with another seed of the web counts: such a web is of the same kind. Return ``NotTuned`` if there is no
-    result, it cannot be read, or the subject or the web has changed since.
+    A result with another seed of the web counts, because that web is of the same kind. Return ``NotTuned`` if there is
+    no result, it cannot be read, or the subject or the web has changed since.
     """
     try:
         kept = _Kept.model_validate_json((cache / _FOLDER / of.file).read_bytes())
     except FileNotFoundError:
         return NotTuned("not tuned on this machine for this web")
     except (OSError, ValidationError):
-        return NotTuned("what was found before cannot be read")
+        return NotTuned("the earlier result cannot be read")
     subjects = (SubjectVersion(one.subject, "", "", fingerprint=one.fingerprint) for one in (kept.key, of))
     webs = ([WebIdentity(one.web, one.seed, one.web_digest)] for one in (kept.key, of))
     changes = [*subject_differences(*subjects), *(web_differences(*webs) if kept.key.seed == of.seed else ())]

@@ -6,7 +6,7 @@ import os
 import platform
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -15,18 +15,18 @@ from typing import Final
 from httpdyno.errors import BuildFailed, SubjectUnavailable
 from httpdyno.model import Subject
 from httpdyno.subjects.cache import BuildPlace, BuildRecord, cargo_target, tool_environment
-from httpdyno.subjects.jobs import OVERDUE, Command, Job, run_jobs
+from httpdyno.subjects.jobs import OVERDUE, Job, run_command, run_jobs
 from httpdyno.subjects.needs import VERSION, find_program, toolchain, why_unavailable
 
 _PRODUCTS: Final = frozenset({".git", ".venv", "__pycache__", "node_modules", "target"})
-"""Folders that builds leave behind: a build in the subject's own folder must not change what it hashes to."""
+"""Folders that builds leave in a subject's own folder; they do not change its fingerprint."""
 
 _FORM: Final = "1"
-"""Changes when builds are laid out in another way, so that older ones are not taken for current."""
+"""Version of the layout of builds: a new value makes older builds obsolete."""
 
 
 def _source_files(folder: Path) -> Iterator[Path]:
-    """List the files of a subject, in a fixed order, without what a build leaves in its folder."""
+    """List the files of a subject, in a fixed order, without the products of builds."""
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.is_symlink():
             if path.name not in _PRODUCTS:
@@ -35,27 +35,10 @@ def _source_files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _fingerprint(subject: Subject, toolchain: Mapping[str, str]) -> str:
-    """Hash what a build depends on: the subject's files, the versions of its programs, and the kind of machine.
-
-    The versions are by the name of the program; the hash has 16 hexadecimal digits.
-    """
-    digest = hashlib.sha256()
-    machine = [_FORM, platform.system(), platform.machine(), sorted(toolchain.items())]
-    digest.update(json.dumps(machine).encode())
-    for path in _source_files(subject.folder):
-        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
-        executable = not path.is_symlink() and bool(path.stat().st_mode & 0o111)
-        head = [str(path.relative_to(subject.folder)), path.is_symlink(), executable, len(content)]
-        digest.update(json.dumps(head).encode())
-        digest.update(content)
-    return digest.hexdigest()[:16]
-
-
 def _java_trust_stores() -> list[Path]:
     """List the trust store of this machine's Java, unless it is in ``/etc/ssl``, which every room replaces."""
     java = find_program("java")
-    # /usr/bin/java leads through links to <home>/bin/java.
+    # /usr/bin/java is a chain of links to <home>/bin/java.
     home = os.environ.get("JAVA_HOME") or (java and java.path and java.path.resolve().parent.parent)
     store = Path(home or "/nowhere", "lib", "security", "cacerts").resolve()
     return [store] if store.is_file() and not store.is_relative_to("/etc/ssl") else []
@@ -76,7 +59,7 @@ class Build:
 
     @property
     def version(self) -> str | None:
-        """The version that the library or program states; only the number of a sentence."""
+        """The version that the library or program states; of a sentence only the number."""
         stated = self.record.version
         number = None if not stated or stated[0].isdigit() else VERSION.search(stated)
         return number[1] if number else stated
@@ -99,8 +82,20 @@ class Build:
 
 
 def build_place(subject: Subject, cache: Path) -> BuildPlace:
-    """Return the place of a subject's build with its present files and toolchain."""
-    return BuildPlace(cache / "builds", subject.id, _fingerprint(subject, toolchain(subject.needs)))
+    """Return the place of a subject's build with its present files and toolchain.
+
+    Its fingerprint hashes what a build depends on: files, versions of programs, and the kind of machine.
+    """
+    digest = hashlib.sha256()
+    versions = sorted(toolchain(subject.needs).items())
+    digest.update(json.dumps([_FORM, platform.system(), platform.machine(), versions]).encode())
+    for path in _source_files(subject.folder):
+        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+        executable = not path.is_symlink() and bool(path.stat().st_mode & 0o111)
+        head = [str(path.relative_to(subject.folder)), path.is_symlink(), executable, len(content)]
+        digest.update(json.dumps(head).encode())
+        digest.update(content)
+    return BuildPlace(cache / "builds", subject.id, digest.hexdigest()[:16])
 
 
 def find_build(subject: Subject, cache: Path) -> Build | None:
@@ -125,12 +120,8 @@ class BuildState(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class BuildEvent:
-    """Progress of one build."""
-
-    subject: Subject
-    state: BuildState
+TellBuild = Callable[[Subject, BuildState], None]
+"""Gets the progress of each build."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,20 +132,20 @@ class BuildOutcome:
     build: Build | None = None
     error: SubjectUnavailable | None = None
     log: Path | None = None
-    """What the build printed; None when none was started."""
+    """File with the output of the build; None if no build was started."""
 
 
 def build_subjects(
     subjects: Iterable[Subject],
     cache: Path,
     *,
-    tell: Callable[[BuildEvent], None] = lambda _: None,
+    tell: TellBuild = lambda *_: None,
     stop: Callable[[], bool] = lambda: False,
     parallel: int | None = None,
 ) -> dict[str, BuildOutcome]:
-    """Build what is not built yet; return the outcome of each by id, in the order of the subjects.
+    """Build subjects that are not built yet; return the outcome of each by id, in the order of the subjects.
 
-    One that cannot be built does not stop the others. ``stop`` is called about twenty times a second: once it is true,
+    A failed build does not stop the others. ``stop`` is called about twenty times a second: once it is true,
     running builds are ended, and Interrupted is raised.
     """
     outcomes = run_jobs(
@@ -174,32 +165,32 @@ def log_tail(log: Path, lines: int = 10) -> list[str]:
         return []
 
 
-def _build_and_tell(subject: Subject, cache: Path, tell: Callable[[BuildEvent], None]) -> Job[BuildOutcome]:
-    if reason := why_unavailable(subject):
-        tell(BuildEvent(subject, BuildState.UNAVAILABLE))
-        return BuildOutcome(subject, error=SubjectUnavailable(reason))
+def _build_and_tell(subject: Subject, cache: Path, tell: TellBuild) -> Job[BuildOutcome]:
+    if error := why_unavailable(subject):
+        tell(subject, BuildState.UNAVAILABLE)
+        return BuildOutcome(subject, error=error)
     place = build_place(subject, cache)
     record, lock, waits = place.record(), None, False
     try:
         while record is None and lock is None:
             if (lock := place.lock()) is None:
                 if not waits:
-                    tell(BuildEvent(subject, BuildState.WAITING))
+                    tell(subject, BuildState.WAITING)
                     waits = True
-                yield None
-            # The previous holder of the lock may have built the same.
+                yield False
+            # The previous holder of the lock may have built the same subject.
             record = place.record()
         if record is not None:
-            tell(BuildEvent(subject, BuildState.READY))
+            tell(subject, BuildState.READY)
             return BuildOutcome(subject, Build(subject, place, record))
-        tell(BuildEvent(subject, BuildState.BUILDING))
+        tell(subject, BuildState.BUILDING)
         place.clear()
         try:
             record = yield from _build(subject, place, cargo_target(cache))
         except BuildFailed as error:
-            tell(BuildEvent(subject, BuildState.FAILED))
+            tell(subject, BuildState.FAILED)
             return BuildOutcome(subject, error=error, log=place.log)
-        tell(BuildEvent(subject, BuildState.BUILT))
+        tell(subject, BuildState.BUILT)
         return BuildOutcome(subject, Build(subject, place, record), log=place.log)
     finally:
         if lock is not None:
@@ -216,13 +207,13 @@ def _build(subject: Subject, place: BuildPlace, cargo_target: Path) -> Job[Build
     if subject.build_argv:
         argv = [place.filled(part, cargo_target) for part in subject.build_argv]
         environment = {"CARGO_TARGET_DIR": str(cargo_target), "TMPDIR": str(place.temporary)}
-        status = yield Command(argv, place.log, place.folder, environment, _LONGEST_BUILD_S)
+        status = yield from run_command(argv, place.log, place.folder, environment, _LONGEST_BUILD_S)
         if status != 0:
             ending = "took longer than an hour" if status == OVERDUE else f"failed with exit status {status}"
             last = "".join(f": {line.strip()}" for line in log_tail(place.log, 1))
-            raise BuildFailed(f"{subject.id}: the build {ending}{last} (all of it: {place.log})")
+            raise BuildFailed(f"the build {ending}{last} (all of it: {place.log})", option=subject.id)
     _copy_programs(subject, place, cargo_target)
-    # The bundles of Python's certifi, in any package.
+    # The bundles of Python's certifi, which any package may contain.
     bundles = sorted(path for path in place.folder.rglob("cacert.pem") if path.parent.name == "certifi")
     record = BuildRecord(
         version=_ask_version(subject, place),
@@ -241,8 +232,8 @@ def _copy_programs(subject: Subject, place: BuildPlace, cargo_target: Path) -> N
         built, copy = (folder / part.removeprefix("{target}/") for folder in (cargo_target, place.target))
         if not built.is_file():
             raise BuildFailed(
-                f"{subject.id}: the build left no {built}, which subject.toml wants to run;"
-                " correct its [build] or [run]"
+                f"the build left no {built}, which subject.toml runs; correct its [build] or [run]",
+                option=subject.id,
             )
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(built, copy)
@@ -268,11 +259,11 @@ def _ask_version(subject: Subject, place: BuildPlace) -> str | None:
             f"{subject.id}: the command of [version] does not run: {error}; correct it in its subject.toml"
         ) from error
     line = printed.stdout.partition("\n")[0].strip()
-    # Some programs, such as wrk, print their version and end with an error.
+    # Some programs, such as wrk, print their version but end with an error.
     if line if printed.returncode == 0 else VERSION.search(line):
         return line
     reason = " ".join((printed.stderr or printed.stdout).split())[:200] or "nothing"
     raise BuildFailed(
         f"{subject.id}: the command of [version] failed with exit status {printed.returncode},"
-        f" saying {reason}; correct it in its subject.toml"
+        f" printing {reason}; correct it in its subject.toml"
     )

@@ -1,4 +1,4 @@
-"""The user's cache folder: the place of each build in it, and the environment of the tools that it holds."""
+"""The user's cache folder: the place of each build in it, and the environment of the tools in it."""
 
 import fcntl
 import json
@@ -21,7 +21,7 @@ def cache_folder() -> Path:
 def cargo_target(cache: Path) -> Path:
     """Return Cargo's target folder for Rust subjects.
 
-    The checkout's, where the engine's dependencies are already compiled; without a checkout that can be written, one in
+    It is the checkout's, where the engine's dependencies are already compiled; without a writable checkout, one in
     the cache.
     """
     if CHECKOUT is not None and os.access(CHECKOUT, os.W_OK):
@@ -65,7 +65,7 @@ class BuildPlace:
 
     @property
     def target(self) -> Path:
-        """Programs taken from Cargo's target folder: ``{target}`` of what is run."""
+        """Copies of programs from Cargo's target folder: ``{target}`` of a command that runs."""
         return self.path / "target"
 
     @property
@@ -130,10 +130,10 @@ _SERVERS = "/usr/sbin"
 def program_path() -> str:
     """Return the folders in which programs are searched, as ``PATH``.
 
-    First the toolchains installed into the cache, since one is installed only where the machine's is missing or
-    too old; then the caller's; then ``DOTNET_ROOT``, where a .NET SDK of one's own is unpacked; then that of servers
-    such as ``apache2``, which not every caller has; the folder of this Python comes last: uv is found there when the
-    machine has none, and the machine's own ``python3`` is never shadowed.
+    First come the toolchains in the cache, since one is installed only if the machine's is missing or too old; then
+    the caller's folders; then ``DOTNET_ROOT``, with an unpacked .NET SDK; then the folder of servers such as
+    ``apache2``, which not every caller has; the folder of this Python comes last: uv is found there when the machine
+    has none, and the machine's own ``python3`` is never shadowed.
     """
     own = str(Path(sys.executable).parent)
     toolchains = toolchains_folder(cache_folder()) / "bin"
@@ -144,5 +144,5 @@ def program_path() -> str:
 
 
 def tool_environment() -> dict[str, str]:
-    """Return the caller's environment without what belongs to this program, and with ``program_path``."""
+    """Return the caller's environment without httpdyno's own variables, and with ``program_path``."""
     return {name: value for name, value in os.environ.items() if name not in _FOREIGN} | {"PATH": program_path()}

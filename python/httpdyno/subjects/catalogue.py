@@ -1,4 +1,4 @@
-"""The subjects there are: every ``subject.toml``, read and checked, and the table of all of them."""
+"""The known subjects: every ``subject.toml``, read and checked, and the table of all subjects."""
 
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ _FORMS: Final = {
     "list_type": 'a list in brackets, such as ["a", "b"]',
     "string_type": "a text in quotes",
 }
-"""How TOML writes what is wanted, by what pydantic says of what is there."""
+"""Form of a value in TOML, by the type of pydantic's error."""
 
 
 class _Section(BaseModel):
@@ -100,7 +100,7 @@ def read_subject(folder: Path) -> Subject:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
         return _subject(folder, _Definition.model_validate(values))
     except ValidationError as error:
-        # A misspelt key is also a missing one: the misspelling says more.
+        # A misspelt key is also a missing one; the error of the misspelt key is clearer.
         details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
         raise InvalidSubject(f"{path}: {_explain(details[0])}") from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -153,10 +153,10 @@ def _explain(detail: ErrorDetails) -> str:
         return f"{key}: must not be empty"
     if detail["type"] in _FORMS:
         form = "tables, each under [[known_failure]]" if key == "known_failure" else _FORMS[detail["type"]]
-        said = f"must be {form.format(key)}"
+        wanted = f"must be {form.format(key)}"
     else:
-        said = f"{detail['msg'][0].lower()}{detail['msg'][1:]}"
-    return f"{key}: {said}, not {detail['input']!r}"
+        wanted = f"{detail['msg'][0].lower()}{detail['msg'][1:]}"
+    return f"{key}: {wanted}, not {detail['input']!r}"
 
 
 def _known_keys(location: list[str]) -> list[str]:
@@ -177,16 +177,16 @@ class Catalogue:
     subjects: Mapping[str, Subject]
     invalid: Mapping[str, InvalidSubject] = field(default_factory=dict)
     added: frozenset[str] = frozenset()
-    """Ids of those that do not come with httpdyno, also of the ones that could not be read."""
+    """Ids of subjects that do not come with httpdyno, including those that could not be read."""
 
     def of_kind(self, kind: SubjectKind) -> tuple[Subject, ...]:
         """Return the subjects of one kind, in the order of their ids."""
         return tuple(self.subjects[name] for name in sorted(self.subjects) if self.subjects[name].kind is kind)
 
     def usual(self, headline: Iterable[str]) -> tuple[Subject, ...]:
-        """Return the clients that are measured by default: those of the headline, and added ones.
+        """Return the clients that are measured by default: ``headline`` and the added ones.
 
-        Every client when none of them is there.
+        If none of them exists, return every client.
         """
         wanted = {*headline, *self.added}
         clients = self.of_kind(SubjectKind.CLIENT)
@@ -195,7 +195,7 @@ class Catalogue:
     def select(self, names: Iterable[str], fitting: SubjectKind | None = None) -> tuple[Subject, ...]:
         """Return the named subjects, in the order of the names, each once.
 
-        ``fitting`` is the kind that suggestions for an unknown name have; a subject of another kind is still returned.
+        ``fitting`` is the kind of subjects that are suggested for an unknown name; subjects of all kinds are returned.
         """
         chosen = []
         for name in dict.fromkeys(names):
@@ -215,25 +215,25 @@ class Catalogue:
     ) -> tuple[Subject, ...]:
         """Return the named subjects of one of the kinds; raise for those of another kind.
 
-        ``instead`` is the verb that takes one of another kind.
+        ``instead`` has the verb for each other kind.
         """
         chosen = self.select(names, kinds[0] if len(kinds) == 1 else None)
         for subject in chosen:
             if subject.kind not in kinds:
                 takes, see = " or ".join(f"a {kind}" for kind in kinds), instead.get(subject.kind, "subjects list")
-                raise UnknownName(f"{subject.id} is a {subject.kind}; this takes {takes}, see: httpdyno {see}")
+                raise UnknownName(f"{subject.id} is a {subject.kind}; name {takes}, see: httpdyno {see}")
         return chosen
 
     def claimants(self, names: Iterable[str]) -> tuple[Subject, ...]:
-        """Return the named subjects, or every client and server: a tool claims nothing."""
+        """Return the named subjects, by default every client and server; tools have no claims."""
         kinds = (SubjectKind.CLIENT, SubjectKind.SERVER)
         return self.select_of_kind(names, *kinds) or tuple(one for kind in kinds for one in self.of_kind(kind))
 
 
 def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
-    """Read the built-in subjects and those of further folders: of one subject, or of many, up to two levels deep.
+    """Read the built-in subjects and those of further folders: each is a subject, or has some up to two levels deep.
 
-    A given folder without a subject in it is refused; a subject that cannot be read is kept among the invalid ones.
+    A given folder without a subject is an error; a subject that cannot be read is kept among the invalid ones.
     """
     builtin = builtin_folder()
     found: dict[str, Path] = {}
@@ -242,16 +242,15 @@ def read_catalogue(extra: Iterable[Path] = ()) -> Catalogue:
         folders = subject_folders(top)
         if not folders and top != builtin:
             raise InvalidSubject(
-                f"{top}: there is no {SUBJECT_FILE} in it, nor one or two levels below;"
-                " name a folder that holds a subject"
+                f"{top}: no {SUBJECT_FILE} in this folder, nor one or two levels below; name a folder with a subject"
             )
         for folder in folders:
             name = folder.resolve().name
             first = found.setdefault(name, folder)
             if first.resolve() != folder.resolve():
-                # Which one is meant is ambiguous; subjects of other names are kept.
-                said = f"two subjects are called {name!r}: {first} and {folder}; rename one of the folders"
-                invalid[name] = InvalidSubject(said)
+                # The name is ambiguous, so both are refused; other subjects are kept.
+                clash = f"two subjects have the name {name!r}: {first} and {folder}; rename one of the folders"
+                invalid[name] = InvalidSubject(clash)
     subjects: dict[str, Subject] = {}
     for name, folder in found.items():
         try:
@@ -281,9 +280,10 @@ def subjects_table(catalogue: Catalogue, cache: Path) -> Table:
         (name, None, None, None, None, "unavailable", error.line) for name, error in catalogue.invalid.items()
     ]
     for one in catalogue.subjects.values():
-        reason = why_unavailable(one)
+        unavailable = why_unavailable(one)
+        reason = unavailable.line if unavailable else None
         build = None if reason else find_build(one, cache)
-        # What it is built upon stands in the records of a run; here it would leave the column no room.
+        # The full version is in the records of a run; here the column has no room for it.
         version = build.version.split()[0] if build and build.version else None
         state = "unavailable" if reason else "available"
         rows.append((one.id, str(one.kind), one.language, one.method, version, state, reason))

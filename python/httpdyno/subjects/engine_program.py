@@ -1,6 +1,6 @@
-"""The place of the engine's program, which is a subject, too: ``{engine}`` in a ``subject.toml``.
+"""The path of the engine's program, which is also ``{engine}`` in a ``subject.toml``.
 
-Imports nothing before it is needed, neither ``pathlib`` nor ``typing``: ``httpdyno room`` must start at once.
+Imports neither ``pathlib`` nor ``typing`` before it needs them, because ``httpdyno room`` must start at once.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def usable_engine() -> str | None:
 def engine_places() -> list[str]:
     """List where the engine is searched when ``HTTPDYNO_ENGINE`` is not set.
 
-    Next to this Python, as in a virtual environment; next to the command, where one that is not in such an environment
-    was installed; in the checkout's target folder.
+    The places: next to this Python, as in a virtual environment; next to the command, where one outside of an
+    environment was installed; in the checkout's target folder.
     """
     folders = [os.path.dirname(sys.executable)]  # noqa: PTH120
     if os.path.basename(sys.argv[0]) == "httpdyno":  # noqa: PTH119
@@ -45,8 +45,8 @@ def engine_places() -> list[str]:
 def describe_missing_engine() -> str:
     """Name the places that have no engine, and how to install it."""
     if named := os.environ.get(ENGINE_VARIABLE):
-        return f"{ENGINE_VARIABLE}={named} is not a program that can be run; unset it to use the usual one"
-    return f"the engine is missing (looked for {' and '.join(engine_places())}); bring it with: {renew_engine()}"
+        return f"{ENGINE_VARIABLE}={named} is not an executable program; unset the variable to use the usual engine"
+    return f"the engine is missing (searched {' and '.join(engine_places())}); install it with: {renew_engine()}"
 
 
 def find_engine() -> Path:

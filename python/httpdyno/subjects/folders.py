@@ -16,7 +16,7 @@ def builtin_folder() -> Path:
 def subject_folders(top: Path) -> list[Path]:
     """Return the folder itself if it has a ``subject.toml``, else those up to two levels below that have one."""
     if (top / SUBJECT_FILE).exists():
-        # A library that lies in it may have a subject of its own, for its own CI.
+        # A library inside a subject's folder may itself have a ``subject.toml``, for its own CI.
         return [top]
     patterns = (f"*/{SUBJECT_FILE}", f"*/*/{SUBJECT_FILE}")
     return sorted({path.parent for pattern in patterns for path in top.glob(pattern)})

@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -12,9 +12,9 @@ from typing import Final
 
 from packaging.specifiers import SpecifierSet
 
-from httpdyno.errors import InvalidValue
+from httpdyno.errors import InvalidValue, SubjectUnavailable
 from httpdyno.installation import renew_engine
-from httpdyno.model import INSTALL_WITH, Need, Subject
+from httpdyno.model import Need, Subject
 from httpdyno.subjects.cache import tool_environment
 from httpdyno.subjects.engine_program import ENGINE_NAME, usable_engine
 
@@ -24,15 +24,17 @@ class Recipe:
     """How a need is installed: from packages of the system, from a wheel, or by hand."""
 
     line: str
-    """The command to type, or instructions for people."""
+    """The command to type, or what a person has to install."""
     packages: tuple[str, ...] = ()
     """Packages of Debian and its descendants; their installation needs root."""
     wheel: str = ""
-    """A wheel with the program, which is unpacked into the cache, as pip reads it, with its version.
+    """A wheel with the program, as a requirement for pip with a version; it is unpacked into the cache.
 
-    Distributions are older than what the libraries of today need."""
+    Needed because programs of distributions are too old for current libraries."""
     programs: Mapping[str, str] = field(default_factory=dict)
     """Paths inside the wheel by the names of the programs."""
+    by_hand: bool = False
+    """Whether no command installs it."""
 
 
 def _apt(*packages: str) -> Recipe:
@@ -57,12 +59,13 @@ _JAVA: Final = _apt("default-jdk-headless")
 _RUST: Final = Recipe("curl -sSf https://sh.rustup.rs | sh")
 _BY_NAME: Final[Mapping[str, Recipe]] = {
     "ab": _apt("apache2-utils"),
-    # The program and its modules, without the service that the package "apache2" starts; nginx has no such package.
+    # The program and its modules without the service that the package "apache2" starts; for nginx there is no such
+    # package.
     "apache2": _apt("apache2-bin"),
     "cargo": _RUST,
     "certutil": _apt("libnss3-tools"),
     "cc": _apt("build-essential"),
-    "dotnet": Recipe("the SDK of https://dotnet.microsoft.com/download, in PATH or DOTNET_ROOT"),
+    "dotnet": Recipe("the SDK of https://dotnet.microsoft.com/download, in PATH or DOTNET_ROOT", by_hand=True),
     "go": _GO,
     "h2load": _apt("nghttp2-client"),
     "httpdyno-engine": Recipe(renew_engine()),
@@ -90,7 +93,7 @@ def recipe_for(need: str) -> Recipe:
 
 _LIST_GEMS: Final = 'require "json"; puts JSON.dump(Gem::Specification.map { |gem| [gem.name, gem.version.to_s] }.to_h)'
 _LIBRARY_KINDS: Final = ("gem", "pkg-config")
-"""The words before the colon of a library."""
+"""The kinds of libraries, which precede the colon."""
 _LONGEST_S: Final = 30
 
 
@@ -102,7 +105,7 @@ def _gems() -> Mapping[str, str]:
 
 
 def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
-    """Run a command to its end; return None when it cannot be started or takes too long."""
+    """Run a command and wait for it; return None when it cannot be started or takes too long."""
     try:
         return subprocess.run(
             argv,
@@ -110,7 +113,7 @@ def _run(*argv: str) -> subprocess.CompletedProcess[str] | None:
             text=True,
             errors="replace",
             stdin=subprocess.DEVNULL,
-            # Not the caller's folder: a go.mod or a .python-version there would answer for the program.
+            # The caller's folder is not used: a go.mod or .python-version there could change the printed version.
             cwd="/",
             env={**tool_environment(), "GOTOOLCHAIN": "local"},
             timeout=_LONGEST_S,
@@ -131,36 +134,19 @@ _VERSION_ARGUMENTS: Final[Mapping[str, str]] = {
     "nginx": "-v",
     "wrk": "-v",
 }
-"""Arguments that print a program's version, where it is not ``--version``."""
+"""Arguments that print a program's version, if not ``--version``."""
 _FAIL_WITH_VERSION: Final = frozenset({"certutil", "hey", "wrk"})
-"""Programs for which every option that could print the version ends with an error; wrk prints it nevertheless."""
+"""Programs that end with an error for every option that could print the version; wrk prints it nevertheless."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramVersion:
     """A program or library with its version."""
 
-    program: str
     path: Path | None
     """None of a library."""
     version: str
     """Digits and dots; empty when the program does not print it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Miss:
-    """A need that this machine does not meet."""
-
-    subject: str
-    need: Need
-    found: str | None
-    """The version that was found; None when the program is not there."""
-
-    def __str__(self) -> str:
-        """Describe in one line what is needed, what was found, what to install."""
-        wanted = f"{self.need.program} {self.need.version}".rstrip(" *")
-        cure = f"{INSTALL_WITH}: {install_line(self.need.program, self.subject)}"
-        return f"{self.subject}: needs {wanted}, found {self.found or 'none'}; {cure}"
 
 
 def install_line(need: str, subject: str = "") -> str:
@@ -173,7 +159,7 @@ def parse_constraint(text: str) -> SpecifierSet:
     """Read a constraint such as ``>=1.22`` or ``>=3.11,<4``; empty and ``*`` allow every version."""
     if text.strip() in {"", "*"}:
         return SpecifierSet()
-    # Of what Python's own constraints can say, only what means the same for every program.
+    # Only those of Python's constraints that mean the same for every program.
     if not all(_CONSTRAINT.fullmatch(part) for part in text.split(",")):
         raise InvalidValue(f"needs: {text!r} is not understood; write it like '>=1.22' or '>=3.11,<4'")
     return SpecifierSet(text)
@@ -185,28 +171,44 @@ def satisfies(version: str, constraint: str) -> bool:
     return wanted.contains(version) if version else not len(wanted)
 
 
-def check_needs(subject: Subject, find: Callable[[str], ProgramVersion | None] | None = None) -> tuple[Miss, ...]:
-    """Return the needs of a subject that are not met, by default on this machine; empty when it can be built."""
-    misses = []
+def check_needs(subject: Subject) -> dict[str, str]:
+    """Describe each need of a subject that this machine does not meet, by its program; empty if it can be built.
+
+    Each line has what is needed, the version found, and what to install.
+    """
+    unmet = {}
     for need in subject.needs:
-        found = (find or find_need)(need.program)
+        found = find_need(need.program)
         if found is None or not satisfies(found.version, need.version):
-            version = None if found is None else found.version or "an unknown version"
-            misses.append(Miss(subject.id, need, version))
-    return tuple(misses)
+            wanted = f"{need.program} {need.version}".rstrip(" *")
+            version = "none" if found is None else found.version or "an unknown version"
+            cure = install_line(need.program, subject.id)
+            means = cure if recipe_for(need.program).by_hand else f"it with: {cure}"
+            unmet[need.program] = f"needs {wanted}, found {version}; install {means}"
+    return unmet
 
 
-def why_unavailable(subject: Subject) -> str | None:
-    """Describe in one line why a subject cannot be built here; None when it can."""
+def why_unavailable(subject: Subject) -> SubjectUnavailable | None:
+    """Return the error of a subject that cannot be built here, with what to install; None when it can be built."""
     if subject.unavailable:
-        return f"{subject.id}: {subject.unavailable}"
-    return "; ".join(str(miss) for miss in check_needs(subject)) or None
+        return SubjectUnavailable(subject.unavailable, option=subject.id)
+    if not (unmet := check_needs(subject)):
+        return None
+    commands, by_hand = (
+        dict.fromkeys(install_line(program, subject.id) for program in unmet if recipe_for(program).by_hand is hand)
+        for hand in (False, True)
+    )
+    return SubjectUnavailable(
+        "; ".join(unmet.values()),
+        option=subject.id,
+        install_command=" && ".join(commands) or None,
+        install_by_hand=" and ".join(by_hand) or None,
+    )
 
 
 def toolchain(needs: Iterable[Need]) -> dict[str, str]:
     """Return the versions of the needed programs and libraries by name, without missing ones."""
-    found = (find_need(need.program) for need in needs)
-    return {item.program: item.version for item in found if item is not None}
+    return {need.program: found.version for need in needs if (found := find_need(need.program))}
 
 
 def find_need(name: str) -> ProgramVersion | None:
@@ -220,7 +222,7 @@ def find_need(name: str) -> ProgramVersion | None:
         printed = _run("pkg-config", "--modversion", library)
         version = printed.stdout.strip() if printed and printed.returncode == 0 else None
     number = re.match(r"[0-9]+(\.[0-9]+)*", version or "")
-    return None if version is None else ProgramVersion(name, None, number[0] if number else "")
+    return None if version is None else ProgramVersion(None, number[0] if number else "")
 
 
 def check_name(name: str) -> None:
@@ -246,4 +248,4 @@ def find_program(program: str) -> ProgramVersion | None:
     if path is None or printed is None or (printed.returncode != 0 and program not in _FAIL_WITH_VERSION):
         return None
     match = VERSION.search(printed.stdout + printed.stderr)
-    return ProgramVersion(program, Path(path), match[1] if match else "")
+    return ProgramVersion(Path(path), match[1] if match else "")

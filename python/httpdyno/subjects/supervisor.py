@@ -1,7 +1,7 @@
 """Supervisor of one command: ends its whole process group as soon as the parent is gone.
 
-Started as a script of its own, with a pipe from the parent as standard input: the pipe closes when the parent closes it
-or dies, also of SIGKILL. Imports nothing of httpdyno, so that it starts within some milliseconds.
+It runs as a separate script with a pipe from the parent as standard input, which closes when the parent closes it
+or dies, also of SIGKILL. It imports nothing of httpdyno, so that it starts within some milliseconds.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def start_script(script: str, *argv: str, **options: "Any") -> "subprocess.Popen[bytes]":  # noqa: ANN401  # of Popen
     """Start a script that runs until its standard input ends: ``communicate`` closes that, and waits.
 
-    A process group of its own keeps it from Ctrl-C in a terminal.
+    It has its own process group, so that Ctrl-C in a terminal does not reach it.
     """
     command = [sys.executable, "-I", "-S", script, *argv]
     return subprocess.Popen(command, stdin=subprocess.PIPE, process_group=0, **options)
@@ -42,7 +42,7 @@ def main(argv: list[str]) -> int:
     poll.register(0, select.POLLIN | select.POLLHUP)
     poll.register(os.pidfd_open(child.pid), select.POLLIN)
     poll.poll()
-    # Either the command ended, and what it left running goes too; or the parent is gone, and everything goes.
+    # Either the command has ended, and its remaining processes are killed; or the parent is gone, and all are killed.
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     status = child.wait()

@@ -15,7 +15,7 @@ _RATES: Final = frozenset({"rate", "rate_per_connection"})
 _PORTS: Final = {"http": 80, "https": 443}
 SEQUENCES: Final = {
     True: "requests one after another on one connection",
-    False: "requests one after another, each on a connection of its own",
+    False: "requests one after another, each on a new connection",
 }
 _LOOPS: Final = {Loop.OPEN: "an open loop", Loop.CLOSED: "a closed loop"}
 
@@ -28,16 +28,16 @@ class Load:
     connections: int
     duration_s: float
     requests: int
-    """For tools that end after a number instead of a time."""
+    """Number of requests, for tools that end after a number instead of a time."""
     rate_per_s: float | None = None
-    """Of an open loop, all connections together; None: a closed one."""
+    """Rate of an open loop, over all connections; None: a closed loop."""
     threads: int = 1
     timeout_s: float = 30.0
     method: str = "GET"
     headers: tuple[str, ...] = ()
-    """Each as ``Name: value``."""
+    """Header lines, each as ``Name: value``."""
     content: str | None = None
-    """What is sent with each request, as text; it takes a template of its own (``fill_content``)."""
+    """Content of each request, as text; it needs a template of its own (``fill_content``)."""
     keepalive: bool = True
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Load:
 
     @property
     def loop(self) -> Loop:
-        """Open when there is a rate."""
+        """The loop: open if there is a rate."""
         return Loop.CLOSED if self.rate_per_s is None else Loop.OPEN
 
 
@@ -86,7 +86,7 @@ def check_template(argv: Sequence[str], *, section: str) -> None:
 def loops_of(tool: Subject) -> tuple[Loop, ...]:
     """Return the loops that a tool can run, by its templates.
 
-    A template with a rate is that of an open loop, also under ``[run]``.
+    A template with a rate is for an open loop, also under ``[run]``.
     """
     closed = not _RATES.intersection(_names(tool.run_argv))
     opened = bool(tool.open_argv) or not closed
@@ -96,7 +96,7 @@ def loops_of(tool: Subject) -> tuple[Loop, ...]:
 def fill_template(tool: Subject, load: Load) -> tuple[str, ...]:
     """Return the command of a tool for a load; keeps ``{folder}`` and ``{target}``.
 
-    An argument that is ``{headers}`` stands for one header: it is repeated for each, together with the option before
+    The argument ``{headers}`` becomes one header: it is repeated for each, together with the option before
     it; without headers both are left out.
     """
     if load.loop not in loops_of(tool):

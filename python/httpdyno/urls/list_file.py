@@ -25,7 +25,7 @@ Received = Callable[[int, int | None], None]
 """Takes the number of bytes so far and the expected number, None if unknown."""
 
 _LARGEST_BYTES: Final = 2 * 1024**3
-"""Ten million domains have 400 MiB, or 110 MiB compressed."""
+"""Largest download; for comparison, ten million domains are 400 MiB, or 110 MiB compressed."""
 _TIMEOUT_S: Final = 60.0
 """Longest silence of the server."""
 _PIECE_BYTES: Final = 256 * 1024
@@ -50,9 +50,11 @@ def download(url: str, into: IO[bytes], *, progress: Received | None = None) -> 
                 with storage_errors("downloading the list: cannot write"):
                     into.write(piece)
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise UsageError(f"{url}: {_failure(error)}; look at the address, or download it and give the file") from error
+        raise UsageError(
+            f"{url}: {_failure(error)}; check the address, or download it yourself and name the file"
+        ) from error
     if max(received, expected or 0) > _LARGEST_BYTES:
-        raise UsageError(f"{url}: larger than {format_size(_LARGEST_BYTES)}; download it and give the file")
+        raise UsageError(f"{url}: larger than {format_size(_LARGEST_BYTES)}; download it yourself and name the file")
     if expected is not None and received < expected:
         raise UsageError(f"{url}: ended after {format_size(received)} of {format_size(expected)}; try again")
     with storage_errors("downloading the list: cannot write"):
@@ -65,7 +67,7 @@ def _failure(error: Exception) -> str:
         return f"the server answers {error.code} {error.reason}"
     cause = error.reason if isinstance(error, urllib.error.URLError) else error
     if isinstance(cause, TimeoutError):
-        return f"cannot be fetched: nothing came for {_TIMEOUT_S:.0f} s"
+        return f"cannot be fetched: the server sent nothing for {_TIMEOUT_S:.0f} s"
     reason = getattr(cause, "strerror", None) or " ".join(str(cause).split())[:_REASON_LENGTH]
     return f"cannot be fetched: {reason or type(cause).__name__}"
 
@@ -83,7 +85,7 @@ def is_remote(source: str) -> bool:
 
 @contextmanager
 def opened_list(source: str, progress: Received | None = None) -> Iterator[IO[bytes]]:
-    """Open a list, unpacked: a file, ``-`` for standard input, or a URL; errors of the block are UsageErrors, too."""
+    """Open a list, unpacked: a file, ``-`` for standard input, or a URL; read errors become UsageErrors."""
     name = name_of_list(source)
     with ExitStack() as stack:
         try:
@@ -120,6 +122,6 @@ def _open(source: str, progress: Received | None, stack: ExitStack) -> IO[bytes]
     archive = stack.enter_context(zipfile.ZipFile(packed))
     members = [member for member in archive.infolist() if not member.is_dir()]
     if not members:
-        raise UsageError(f"{name_of_list(source)}: there is no file in the archive; give the list itself")
+        raise UsageError(f"{name_of_list(source)}: the archive has no file; name the list itself")
     # The archive may hold a licence, too.
     return stack.enter_context(archive.open(max(members, key=lambda member: member.file_size)))

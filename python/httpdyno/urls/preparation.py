@@ -25,7 +25,7 @@ _URL: Final = re.compile(
 _DOMAIN: Final = re.compile(
     rb"(?:LABEL(?:\.LABEL)+\.?|localhost|\[[0-9a-f:.]+\])".replace(b"LABEL", _HOST_LABEL) + _REST, re.I
 )
-"""A word without a dot is not a domain: a local host needs its scheme."""
+"""A word without a dot is not a domain; a local host needs a scheme."""
 _MOST_PORTS: Final = 65_535
 _LONGEST_QUOTED: Final = 60
 _LONGEST_LINE: Final = 64 * 1024
@@ -39,7 +39,7 @@ class _Lines:
         self._file = file
         self._name = name
         self._number = 0
-        """Of the last line that was read, from 1."""
+        """Number of the last line that was read, from 1."""
         self._last = b""
         self.no_urls = 0
         self.first_no_url = ""
@@ -126,7 +126,7 @@ class DomainColumn:
 
 
 def domain_column(first_line: str) -> DomainColumn | None:
-    """Return from its first line whether a list is a table of domains, and in which column they stand.
+    """Return from its first line whether a list is a table of domains, and which column has them.
 
     Supported are tables with a heading (DomCop's ``"Rank","Domain","Open Page Rank"``, Majestic's, Cloudflare's
     ``domain``, Chrome's ``origin,rank``) and those without one, in which a rank stands before or behind the name
@@ -153,7 +153,7 @@ def is_table(first_line: str) -> bool:
 
 
 def host_name(text: str) -> str | None:
-    """Return a domain in lower case and punycode, or None: ``com``, ``a_b.example`` and ``-a.example`` are no hosts."""
+    """Return a domain in lower case and punycode, or None: ``com``, ``a_b.example``, ``-a.example`` are not hosts."""
     name = text.strip().removesuffix(".").lower()
     if not name.isascii():
         try:
@@ -199,7 +199,7 @@ def _reason(domain: str, name: str | None) -> str | None:
 
 
 def _row(line: str, delimiter: str) -> list[str]:
-    """Read one row of a table: no field of a list of domains goes on in the next line."""
+    """Read one row of a table: no field of a list of domains continues on the next line."""
     try:
         return next(csv.reader(io.StringIO(line.strip("\r\n")), delimiter=delimiter), [])
     except csv.Error:
@@ -207,7 +207,7 @@ def _row(line: str, delimiter: str) -> list[str]:
 
 
 def prepare_urls(source: str, *, limit: int | None, progress: Received | None = None) -> UrlFile:
-    """Prepare a list: a file, ``-`` for standard input, or a URL; the caller closes it; no limit: all.
+    """Prepare a list: a file, ``-`` for standard input, or a URL; the caller closes it; without a limit it is whole.
 
     Bare domains get ``https://``; a table of domains is filtered by ``read_domains``. Raise EmptyList without a URL.
     """

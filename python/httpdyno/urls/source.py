@@ -106,20 +106,21 @@ def written(urls: Iterable[bytes], source: str) -> UrlFile:
             file.write(piece, what=_PREPARING)
             count += len(piece)
         if count == 0:
-            raise EmptyList(f"{name_of_list(source)}: there is no URL in it; give one URL or domain a line")
+            raise EmptyList(f"{name_of_list(source)}: the list has no URL; write one URL or domain a line")
     return UrlFile(file, count, source)
 
 
 _FASTEST_PER_S: Final = 300
-"""URLs a second of the fastest client, at the concurrency that clients have of their own."""
+"""URLs a second of the fastest client, at the clients' own concurrency."""
 
 
 def early_order(count: int, slow: Sequence[int], *, timeout_s: float) -> list[int]:
     """Return the order of a list in which its slowest URLs come early.
 
-    After the last of them come as many URLs as the fastest client reads within a timeout, so that it ends before the
-    list. In a shorter list the slow URLs come first. In a longer one they are spread evenly over the part before: a
-    client that is limited by its CPU must not wait with all of its requests. The other URLs keep their order.
+    After the last slow URL come as many URLs as the fastest client reads within a timeout, so that the slow URL
+    ends before the list. In a shorter list the slow URLs come first. In a longer one they are spread evenly over the
+    part before: a client that is limited by its CPU must not wait with all of its requests. The other URLs keep their
+    order.
 
     Parameters
     ----------
@@ -154,7 +155,7 @@ def with_slow_first(urls: UrlFile, slow: Sequence[int], *, timeout_s: float) -> 
 
 
 def at_origin(url: str, against: str) -> str:
-    """Return the URL of the same page at another machine's origin, ``http://other:8080``.
+    """Return the URL of the same page on another machine's origin, ``http://other:8080``.
 
     A URL without a path gets its host as the path, so that pages of different hosts remain different:
     ``https://www.example.org`` becomes ``http://other:8080/www.example.org``. A line that is not a URL is unchanged.
@@ -175,7 +176,7 @@ def file_at_origin(urls: UrlFile, against: str) -> UrlFile:
     """Rewrite a prepared list with ``at_origin``; closes the given one."""
     with _new_file() as file, urls, urls.file.path.open("rb") as lines:
         file.write((_line_at_origin(line, against) for line in lines), what=_PREPARING)
-    # The web cannot generate it again: the run keeps it, like a list of the user.
+    # The web cannot generate this list again, so the run keeps it, like a list of the user.
     return replace(urls, file=file, source=urls.source or against)
 
 
@@ -187,14 +188,14 @@ def _line_at_origin(line: bytes, against: str) -> bytes:
 
 
 HOSTS_COUNTED: Final = 1_000_000
-"""Largest number of hosts that are counted: no decision depends on more."""
+"""Largest number of hosts that are counted; no decision depends on a larger number."""
 _AUTHORITY: Final = re.compile(
     rb"https?://(?:[^/?#\\@]*@)*(?:www\.)?(\[[^\]/?#\\]*\]|[^:/?#\\@]+?)\.?(?::[0-9]*)?(?=[/?#\\]|$)", re.I
 )
 
 
 def count_hosts(urls: Iterable[bytes]) -> int:
-    """Count the hosts of a list without their case, ports and a first ``www.``; ``HOSTS_COUNTED`` at most."""
+    """Count the hosts of a list, ignoring case, ports and a leading ``www.``; ``HOSTS_COUNTED`` at most."""
     hosts: set[bytes] = set()
     for url in urls:
         if found := _AUTHORITY.match(url.strip()):

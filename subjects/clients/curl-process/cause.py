@@ -26,7 +26,7 @@ NAMES = {
 
 
 def cause_name(exit_status: int) -> str:
-    """Name the cause that curl's exit status stands for.
+    """Name the cause that curl's exit status means.
 
     Returns
     -------

@@ -32,7 +32,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that curl can honour.
+        If curl does not support a value.
     """
     return Settings(
         concurrency=concurrency(environment.get("CONCURRENCY") or "10"),

@@ -32,7 +32,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that aiohttp can honour.
+        If aiohttp does not support a value.
     """
     one_of(environment, "HTTP_VERSION", {"": None, "1.1": None}, "empty or 1.1 (aiohttp speaks nothing else)")
     return Settings(

@@ -34,7 +34,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that BlackSheep can honour.
+        If BlackSheep does not support a value.
     """
     # BlackSheep has no setting for HTTP/2 only.
     http2 = one_of(environment, "HTTP_VERSION", {"": True, "1.1": False}, "empty or 1.1")

@@ -38,7 +38,7 @@ def innermost(error: BaseException) -> BaseException:
     while not isinstance(error, TimeoutError | httpx.InvalidURL):
         # httpcore raises its errors again "from None": the context still has the cause.
         inner = error.__cause__ or error.__context__
-        # Attempts to several addresses fail together; the first error stands for all.
+        # Attempts to several addresses fail together; the first error represents all.
         inner = inner.exceptions[0] if isinstance(inner, BaseExceptionGroup) else inner
         if inner is None:
             break

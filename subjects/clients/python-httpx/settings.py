@@ -34,7 +34,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that httpx can honour.
+        If httpx does not support a value.
     """
     versions = {"": False, "1.1": False, "2": True}  # httpx speaks HTTP/1.1 by default
     return Settings(

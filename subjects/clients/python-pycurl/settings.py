@@ -34,7 +34,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that PycURL can honour.
+        If PycURL does not support a value.
     """
     return Settings(
         concurrency=concurrency(environment.get("CONCURRENCY") or "10"),

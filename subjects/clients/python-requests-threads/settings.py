@@ -32,7 +32,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that Requests can honour.
+        If Requests does not support a value.
     """
     one_of(environment, "HTTP_VERSION", {"": None, "1.1": None}, "empty or 1.1 (Requests speaks nothing else)")
     return Settings(

@@ -31,7 +31,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that urllib can honour.
+        If urllib does not support a value.
     """
     one_of(environment, "HTTP_VERSION", {"": None, "1.1": None}, "empty or 1.1 (urllib speaks nothing else)")
     # Permitted, but never used: urllib requests that servers close every connection.

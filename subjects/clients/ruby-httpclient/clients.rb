@@ -24,7 +24,7 @@ class Clients
   private
 
   def replace
-    @client.reset_all # closes what is idle; what is not ends its request
+    @client.reset_all # closes idle connections; the others end their requests
     @client = new_client
   end
 

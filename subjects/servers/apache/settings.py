@@ -27,7 +27,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that Apache can honour.
+        If Apache does not support a value.
     """
     for name in ("WORKLOADS_MS", "TIMEOUT_MS"):
         if environment.get(name):

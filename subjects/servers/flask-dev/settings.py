@@ -32,7 +32,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that the development server can honour.
+        If the development server does not support a value.
     """
     timeout_ms = number(environment, "TIMEOUT_MS", 1, LONGEST_MS)
     # A thread for each request, or one for all of them: no other number. There is one process.

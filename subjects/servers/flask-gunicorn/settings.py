@@ -34,7 +34,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that gunicorn can honour.
+        If gunicorn does not support a value.
     """
     timeout_ms = number(environment, "TIMEOUT_MS", 1, LONGEST_MS)
     return Settings(

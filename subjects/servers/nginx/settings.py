@@ -26,7 +26,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that nginx can honour.
+        If nginx does not support a value.
     """
     for name in ("WORKLOADS_MS", "TIMEOUT_MS"):
         if environment.get(name):

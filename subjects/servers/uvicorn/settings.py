@@ -32,7 +32,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     Raises
     ------
     SettingError
-        If a value is not one that uvicorn can honour.
+        If uvicorn does not support a value.
     """
     timeout_ms = number(environment, "TIMEOUT_MS", 1, LONGEST_MS)
     # The event loop of a process has one thread, and no other number is possible.

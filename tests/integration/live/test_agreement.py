@@ -114,7 +114,7 @@ def test_who_does_not_agree_sends_nothing(
     assert "1 at a time to a host; add your contact with --contact" in terminal.seen
     terminal.type(answer)
     assert terminal.end() == 130
-    assert "not begun: nothing was sent" in terminal.seen
+    assert "not started: nothing was sent" in terminal.seen
     assert not site.paths
     assert not (tmp_path / "runs").exists()
 

@@ -11,9 +11,10 @@ from conftest import MakeSubject
 from doubles.command_line import CORRECT, Command
 from doubles.load import hogs
 from doubles.two_machines import AGAINST, PORT, THERE_V6, RunningOrigin
-from httpdyno.cli.output import report_of
+from httpdyno.experiments.registry import definition_of
 from httpdyno.judge.verdict import DONE_SLACK_NS
 from httpdyno.model import Validity
+from httpdyno.runs.showing import build_report
 from httpdyno.store import open_run
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -62,7 +63,7 @@ def test_verdicts_rest_on_what_the_other_machine_saw(
         assert abs(way.clock_ahead_ns) <= way.clock_bound_ns
     asked = run.samples().select(pl.col("url")).collect()["url"]
     assert set(asked) == {f"{against}/bytes/100?n={n}" for n in range(40)}
-    page = repr(report_of(run))
+    page = repr(build_report(run, definition_of("bench")))
     assert f"against {against}" in page
     assert "Other machine" in page
 

@@ -179,7 +179,7 @@ def test_the_time_of_a_whole_run_is_printed_before_builds(
     monkeypatch.setattr("httpdyno.experiments.crawl.plan.HEADLINE", ())
     bare = given[1:]
     first, *others = httpdyno("bench", *bare).err.splitlines()
-    foreseen = r"9 trials take about \d[\d.]* (s|min|h), after what must be built"
+    foreseen = r"9 trials take about \d[\d.]* (s|min|h), after missing builds"
     assert re.fullmatch(f"httpdyno: bench: {foreseen}; for a first look: httpdyno bench --quick", first)
     assert others
     # A user who names subjects or amounts has chosen.

@@ -220,7 +220,7 @@ def test_a_run_of_version_1_can_be_compared(httpdyno: Command, tmp_path: Path) -
     [
         (
             ["before", "absent"],
-            "'absent': there is no such run, neither as a folder nor below runs; choose from: after, before",
+            "'absent': there is no such run, neither at that path nor below runs; choose from: after, before",
         ),
         (["before", "before"], "are one run; compare one run with httpdyno compare before"),
         (["before", "after", "--metric", "speed"], "no metric 'speed'; "),
@@ -233,7 +233,7 @@ def test_a_run_of_version_1_can_be_compared(httpdyno: Command, tmp_path: Path) -
             "threshold 'slower' is not valid; write it like 'right_per_s",
         ),
         (["before", "after", "--fail-if", "speed < -5%"], "no metric 'speed'; "),
-        (["before", "after", "--fail-if", "p99 < -100%"], "threshold 'p99_ms < -100%' is always passed"),
+        (["before", "after", "--fail-if", "p99 < -100%"], "threshold 'p99_ms < -100%' always passes"),
         (
             ["before", "after", "--baseline", "go"],
             "--baseline conflicts with a second run: of two runs the first is the baseline",
@@ -256,7 +256,10 @@ def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"record_version": 3}, "written by a newer httpdyno (records of version 3, this one reads up to 2); update"),
+        (
+            {"record_version": 3},
+            "written by a newer httpdyno (records of version 3; this httpdyno reads up to 2); update",
+        ),
         ({"record_version": None}, "manifest.json has no record_version; this is not a run of httpdyno"),
         ({"experiment": "dance"}, "experiment 'dance' is unknown to this version of httpdyno; known: bench"),
         ({"machine": 7}, "manifest.json is damaged at machine"),

@@ -135,7 +135,7 @@ def test_it_is_stopped_by_a_signal_and_goes_on_in_the_background(
     wait_for(flag.exists, (folder / "output.txt").read_text)
     finished = len(open_run(folder).trials)
     os.kill(process_of(ended), signal.SIGTERM)
-    assert "(partial); go on with: httpdyno bench --resume" in printed_at_the_end(ended, folder)
+    assert "(partial); continue with: httpdyno bench --resume" in printed_at_the_end(ended, folder)
     assert len(open_run(folder).trials) == finished < 2
     again = httpdyno("bench", "--resume", "latest", "--detach")
     assert again.code == 0, again.err

@@ -31,7 +31,7 @@ from httpdyno.model import (
     TrialPlan,
     Workload,
 )
-from httpdyno.subjects.build import BuildEvent, BuildState
+from httpdyno.subjects.build import BuildState
 
 SUBJECT = Subject(
     id="good", kind=SubjectKind.CLIENT, language="C", method="m", folder=Path("/nowhere"), run_argv=("x",)
@@ -136,13 +136,13 @@ def test_a_block_of_several_trials_is_a_line_and_so_is_each_trial_that_went_wron
 def test_all_builds_of_a_run_are_one_line_and_so_are_all_proofs(lines: Lines) -> None:
     with Display(Console(file=StringIO()), folded=True) as display:
         for subject in (SUBJECT, replace(SUBJECT, id="other")):
-            display.build(BuildEvent(subject, BuildState.BUILDING))
-            display.build(BuildEvent(subject, BuildState.BUILT))
+            display.build(subject, BuildState.BUILDING)
+            display.build(subject, BuildState.BUILT)
         for subject in (SUBJECT, replace(SUBJECT, id="other")):
             display.probing(subject)
     assert lines() == [
         "httpdyno: building subjects that are not built yet, which may take minutes",
-        "httpdyno: proving the claims of subjects, once for each build",
+        "httpdyno: testing the claims of subjects, once for each build",
     ]
 
 

@@ -48,7 +48,7 @@ NO_ROOM = Fact("network_namespaces", "EPERM", Fitness.NO, "no rooms", "run as ro
         (
             [ROOMS[0], NO_ROOM, LIMIT],
             False,
-            "cannot measure: no room can be made here (network_namespaces); to cure it: run as root",
+            "cannot measure: no room can be created here (network_namespaces); to fix it: run as root",
         ),
     ],
 )
@@ -64,6 +64,6 @@ def test_the_last_line_is_the_conclusion(httpdyno: Command, monkeypatch: pytest.
     monkeypatch.setenv("FAKE_ENGINE", "no-namespaces")
     ended = httpdyno("doctor")
     assert (ended.code, ended.err) == (1, "")
-    said = "cannot measure: no room can be made here (user_namespaces); to cure it: run as root"
+    said = "cannot measure: no room can be created here (user_namespaces); to fix it: run as root"
     assert ended.out.splitlines()[-1] == said
     assert httpdyno("doctor", "--format", "json").code == 1

@@ -23,7 +23,7 @@ from httpdyno.experiments.registry import definition_of
 from httpdyno.judge.machine_plan import Load, Machine
 from httpdyno.model import FORMER_NAMES, LinesSummary, Link, Outcome, Sample, Trial
 from httpdyno.report.formats import Surface, render
-from httpdyno.runs.plan_report import example_source, plan_table
+from httpdyno.runs.plan_report import default_source, plan_table
 from httpdyno.store import open_run, polars_schema
 from httpdyno.store.query import RUN_COLUMNS, TABLES, ask
 from httpdyno.subjects.catalogue import read_catalogue
@@ -32,7 +32,17 @@ from pages.command_line import ENGINE_VERBS
 pytestmark = pytest.mark.slow
 
 PAGES = (
-    *("call-cost.md", "capacity.md", "clients.md", "fetch.md", "load.md", "real-network.md", "servers.md"),
+    *(
+        "call-cost.md",
+        "capacity.md",
+        "clients.md",
+        "fetch.md",
+        "load.md",
+        "load-data.md",
+        "real-network.md",
+        "servers.md",
+    ),
+    "connections.md",
     *("../concepts/frontier.md", "../concepts/link.md", "../results/examples/README.md"),
     *("../results/published-grids.md", "../results/published.md", "../start.md", "../../README.md"),
 )
@@ -225,7 +235,7 @@ def test_the_options_and_columns_that_a_page_lists_are_there(verb: str) -> None:
 
 
 def test_the_plan_of_the_page_is_what_the_verb_prints() -> None:
-    source = example_source()
+    source = default_source(Path("/no-runs"), "bench")
     machine = Machine(8, 8 * 4 * 2**30, 10e9)
     table = plan_table(source, "1e9/week", Load(1e9 / 604_800), machine, for_programs=False)
     (shown,) = blocks(PLAN, "text")[:1]

@@ -31,9 +31,9 @@ def test_options_stand_in_groups(httpdyno: Command) -> None:
     assert re.findall(r"^(\S.*):$", httpdyno("bench", "--help").out, re.MULTILINE) == [
         "Arguments",
         "What is measured",
-        "The web, and the way to it",
+        "The web, and the path to it",
         "The real internet",
-        "What others have published",
+        "Published measurements",
         "Subjects, and the machine",
         "The run",
         "Results",

@@ -8,7 +8,7 @@ from conftest import MakeSubject
 from doubles.claims import claim_result
 from doubles.command_line import Command
 from doubles.trials import trial
-from httpdyno.lab.conformance import Room
+from httpdyno.lab.conformance import CaseRunner
 from httpdyno.model import Cases, Outcome, Trial
 from httpdyno.store import open_run
 
@@ -30,17 +30,19 @@ CLAIMS = '[capabilities]\nhttp = ["1.1", "2"]'
 def given(make_subject: MakeSubject, subject_folders: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """A client that speaks both versions, and one that claims neither."""
 
-    def proven(_: Room) -> list[Trial]:
+    def proven(_: CaseRunner) -> list[Trial]:
         return [trial("both", 0).having(Cases((claim_result("http 2", claimed=True, works=True),)))]
 
     # The stand-in for the engine has no hosts for proving a claim.
-    monkeypatch.setattr("httpdyno.lab.proof.prove", proven)
+    monkeypatch.setattr("httpdyno.lab.conformance.prove", proven)
     make_subject("both", TELLS_ITS_VERSION, more=CLAIMS)
     make_subject("neither", TELLS_ITS_VERSION)
     return ["both", "neither", "--subjects", str(subject_folders), "--limit", "5"]
 
 
-def test_who_does_not_claim_it_has_a_row_with_the_reason(httpdyno: Command, given: list[str], tmp_path: Path) -> None:
+def test_a_client_without_the_claim_has_a_row_with_the_reason(
+    httpdyno: Command, given: list[str], tmp_path: Path
+) -> None:
     ended = httpdyno("bench", *given, "--http-version", "2", "--repeat", "2", "--format", "json")
 
     assert ended.code == 0, ended.err
@@ -49,7 +51,7 @@ def test_who_does_not_claim_it_has_a_row_with_the_reason(httpdyno: Command, give
     assert {row["http_version"] for row in ended.rows} == {"2"}
     assert (rows["both"]["totalUrls"], rows["neither"]["totalUrls"]) == (5, None)
     assert rows["neither"]["verdict"] == "unavailable"
-    assert reason in rows["neither"]["notes"][0]
+    assert rows["neither"]["notes"][0] == f"unavailable: {reason.removeprefix('neither: ')} (2 of 2 trials)"
     assert ended.err.splitlines().count(f"httpdyno: {reason}") == 1
     (folder,) = (tmp_path / "runs").iterdir()
     run = open_run(folder)

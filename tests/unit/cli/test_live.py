@@ -29,7 +29,7 @@ def test_the_user_agent_has_the_contact(contact: str, about: str) -> None:
 
 @pytest.mark.parametrize("contact", ["me)", "(me", "a\\b", "a\nb", "é@example.org", "\x1b[2J"])
 def test_a_contact_that_no_header_carries_is_refused(contact: str) -> None:
-    with pytest.raises(InvalidValue, match="--contact: .* cannot stand in a user agent"):
+    with pytest.raises(InvalidValue, match="--contact: .* is not valid in a user agent"):
         live_user_agent(contact)
 
 
@@ -64,10 +64,10 @@ def test_hosts_are_counted_as_the_limit_tells_them_apart(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--web", "live", "--yes"], "--web live: the real internet has no list of its own; give one with --urls: a"),
+        (["--web", "live", "--yes"], "--web live: the real internet has no list; give one with --urls: a"),
         (["--web", "live", "--urls", "list"], "there is no terminal to ask at; give --yes to agree"),
         (["--web", "live", "--urls", "list", "--yes", "--link", "lan"], "--link conflicts with --web live"),
-        (["--web", "live", "--urls", "list", "--yes", "--contact", "(me)"], "--contact: '(me)' cannot stand"),
+        (["--web", "live", "--urls", "list", "--yes", "--contact", "(me)"], "--contact: '(me)' is not valid"),
         (["--web", "live", "--urls", "list", "--yes", "--per-host-interval", "x"], "--per-host-interval: 'x'"),
         (["--per-host", "2"], "--per-host requires --web live"),
         (["--web", "plain", "--per-host-interval", "1s"], "--per-host-interval requires --web live"),
@@ -100,7 +100,7 @@ def test_an_empty_pipe_is_no_list_for_the_live_web(
         "try", "one", "--subjects", str(subject_folders), "--web", "live", "--yes", "--limit", "3", stdin=b""
     )
     assert ended.code == 2
-    assert "standard input: there is no URL in it" in ended.err
+    assert "standard input: the list has no URL" in ended.err
 
 
 def test_a_piped_list_is_fetched_from_the_live_web(
@@ -142,9 +142,7 @@ def test_a_contact_of_the_environment_belongs_to_the_command(
     assert ended.code == 0, ended.err
     assert f"httpdyno/{__version__} (HTTP client benchmark; +me@example.org)" in ended.err
     lines = [line for line in ended.out.splitlines() if line.startswith("UNVERIFIED: ")]
-    assert lines == [
-        "UNVERIFIED: no truth is known for the real internet, so no answer was checked; no client is ranked"
-    ]
+    assert lines == ["UNVERIFIED: the right answers of the internet are unknown: none was checked; no client is ranked"]
     manifest = next((tmp_path / "runs").iterdir()) / "manifest.json"
     assert '"--contact"' in manifest.read_text(encoding="utf-8")
 
@@ -171,8 +169,8 @@ def test_urls_of_a_table_of_domains(httpdyno: Command, tmp_path: Path) -> None:
         ("live", "urls live: the real internet has no list of its own; give a file or https://..."),
         (
             "https://127.0.0.1:1/list.csv",
-            "https://127.0.0.1:1/list.csv: cannot be fetched: Connection refused; look at the address, or"
-            " download it and give the file",
+            "https://127.0.0.1:1/list.csv: cannot be fetched: Connection refused; check the address, or"
+            " download it yourself and name the file",
         ),
     ],
 )

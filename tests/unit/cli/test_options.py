@@ -49,7 +49,10 @@ DAMAGES = {
         "runs/spoilt: manifest.json is damaged; measure again, or remove the folder",
     ),
     "no manifest": (with_text('{"name": "left-pad"}'), "has no record_version; this is not a run of httpdyno"),
-    "newer": (with_manifest(record_version=99), "written by a newer httpdyno (records of version 99, this one reads"),
+    "newer": (
+        with_manifest(record_version=99),
+        "written by a newer httpdyno (records of version 99; this httpdyno reads",
+    ),
     "wrong": (with_manifest(trials_planned="many"), "manifest.json is damaged at trials_planned"),
 }
 CURE = "; measure again, or remove the folder\n"
@@ -98,7 +101,7 @@ def test_a_run_without_its_trials_is_one_line(httpdyno: Command, spoilt: Path, v
 def test_a_name_of_no_run_is_one_line_with_those_that_there_are(httpdyno: Command, spoilt: Path, verb: str) -> None:
     code, out, err = ask(httpdyno, verb, "splot")
     assert (code, out, len(err.splitlines())) == (2, "", 1)
-    assert f"'splot': there is no such run, neither as a folder nor below runs; choose from: {spoilt.name}" in err
+    assert f"'splot': there is no such run, neither at that path nor below runs; choose from: {spoilt.name}" in err
 
 
 # A run of version 1 has no CPU time of an answer, so no plan is possible.

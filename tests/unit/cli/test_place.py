@@ -74,9 +74,9 @@ def test_two_subjects_of_the_same_id_are_refused(httpdyno: Command, elsewhere: P
     shutil.copytree(elsewhere / "good", tmp_path / "other" / "good")
     ended = httpdyno("bench", "./mine/good", "./other/good", "--limit", "4")
     assert (ended.code, ended.out) == (2, "")
-    said = "two subjects are called 'good': mine/good and other/good; rename one of the folders"
+    said = "two subjects have the name 'good': mine/good and other/good; rename one of the folders"
     assert said in ended.err.replace("./", "")
     shutil.copytree(elsewhere / "good", tmp_path / "mine" / "go-net-http")
     ended = httpdyno("try", "./mine/go-net-http", "--limit", "4")
     assert (ended.code, ended.out) == (2, "")
-    assert "two subjects are called 'go-net-http': " in ended.err
+    assert "two subjects have the name 'go-net-http': " in ended.err

@@ -59,7 +59,7 @@ def test_the_answer_comes_first_and_the_cheapest_client_on_top(httpdyno: Command
     assert rows[1].split()[0] == "dear"
     notes = whole(ended.out).partition("\n\n")[2].splitlines()
     assert notes[0] == "figures: runs/one (2026-11-21, A CPU, web plain)"
-    assert "not planned, for lack of figures: C gone" in notes
+    assert "not planned, because figures are missing: C gone" in notes
     assert notes[-1].startswith("check with a tenth of one machine's load: httpdyno capacity cheap --rps 200 --size ")
 
 
@@ -145,7 +145,7 @@ def test_a_run_over_several_links_is_refused(httpdyno: Command, tmp_path: Path) 
     make_run(tmp_path / "runs", [measured("cheap", 0, 1.0, link=link, condition=link) for link in links], name="far")
     ended = httpdyno("plan", "1/s", "--from", "far")
     assert (ended.code, ended.out) == (2, "")
-    assert "plan needs a run over one link, this one has 2" in ended.err
+    assert "plan needs a run over one link, and this run has 2" in ended.err
 
 
 @pytest.mark.usefixtures("runs")

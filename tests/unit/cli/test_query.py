@@ -85,7 +85,7 @@ def test_other_folders_of_runs_and_single_runs_can_be_queried(httpdyno: Command,
 def test_a_folder_without_runs_gives_an_empty_answer_and_a_message(httpdyno: Command) -> None:
     ended = httpdyno("query", "select run from runs", "--format", "json")
     assert (ended.code, ended.out) == (0, "[]\n")
-    assert ended.err == "httpdyno: runs: there are no runs in it; make one with: httpdyno bench\n"
+    assert ended.err == "httpdyno: runs: no runs in this folder; make one with: httpdyno bench\n"
 
 
 def test_what_cannot_be_read_is_named_and_left_out(httpdyno: Command, runs: Path) -> None:
@@ -100,7 +100,7 @@ def test_what_cannot_be_read_is_named_and_left_out(httpdyno: Command, runs: Path
     assert len(lines) == 3
     assert all(line.startswith("httpdyno: left out: runs/") for line in lines)
     assert "runs/foreign is not a run of httpdyno: it has no manifest.json" in ended.err
-    assert "runs/newer: written by a newer httpdyno (records of version 99, this one reads up to 2)" in ended.err
+    assert "runs/newer: written by a newer httpdyno (records of version 99; this httpdyno reads up to 2)" in ended.err
 
 
 def test_a_list_of_runs_names_what_it_leaves_out(httpdyno: Command, runs: Path) -> None:
@@ -144,10 +144,10 @@ def test_a_query_that_fails_over_its_rows_prints_none(httpdyno: Command, name: s
         (["select 1", "--format", "xml"], "httpdyno: --format: 'xml' is unknown; choose from: "),
         (
             ["select 1", "--run", "absent"],
-            "httpdyno: 'absent': there is no such run, neither as a folder nor below runs; ch",
+            "httpdyno: 'absent': there is no such run, neither at that path nor below runs; ch",
         ),
         (["drop table runs"], "httpdyno: query: a query cannot begin with 'drop'"),
-        ([""], "httpdyno: query: there is no query; write it like"),
+        ([""], "httpdyno: query: the query is empty; write it like"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, arguments: list[str], said: str) -> None:

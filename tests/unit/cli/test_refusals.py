@@ -90,7 +90,7 @@ from httpdyno.store import open_run
             "--limt: unknown option; did you mean --limit? See: httpdyno bench -h",
         ),
         (["try"], "httpdyno: SUBJECT is missing; see: httpdyno try -h"),
-        (["try", "good", "fine"], "httpdyno: fine: more than it takes; see: httpdyno try -h"),
+        (["try", "good", "fine"], "httpdyno: fine: unexpected argument; see: httpdyno try -h"),
         (["no-such-verb"], "httpdyno: 'no-such-verb': there is no such verb; see: httpdyno -h"),
         (["benhc"], "httpdyno: 'benhc': there is no such verb; did you mean 'bench'? See: httpdyno -h"),
         (["subjects", "lst"], "'lst': there is no such verb; did you mean 'list'? See: httpdyno subjects -h"),
@@ -127,6 +127,13 @@ def test_mistakes_are_one_line_and_exit_2(httpdyno: Command, given: list[str], a
             ["bench", "good", "--preset", "published", "--scale", "1/10"],
             "LIMIT (environment) conflicts with --scale: both set the number of URLs; leave one out",
         ),
+        (
+            "SATURATE",
+            "1",
+            ["bench", "good", "--concurrency", "5"],
+            "SATURATE (environment) conflicts with --concurrency",
+        ),
+        ("DURATION", "0", ["bench", "good"], "DURATION (environment): 0 is not a duration; write it like 10m"),
         ("USER_AGENT", "two\nlines", ["bench", "good"], "USER_AGENT (environment): 'two\\nlines': no header can"),
     ],
 )
@@ -152,7 +159,8 @@ def test_an_engine_that_is_missing_is_one_line_and_exit_3(
         ended = httpdyno(*arguments)
         assert (ended.code, ended.out) == (3, "")
         assert ended.err == (
-            "httpdyno: HTTPDYNO_ENGINE=/no/engine is not a program that can be run; unset it to use the usual one\n"
+            "httpdyno: HTTPDYNO_ENGINE=/no/engine is not an executable program; "
+            "unset the variable to use the usual engine\n"
         )
 
 

@@ -130,7 +130,7 @@ def test_it_is_said_how_a_stopped_run_goes_on(
     monkeypatch.setenv("FAKE_ENGINE", "refuse")
     ended = httpdyno("bench", *given, "--limit", "4")
     name = ended.err.splitlines()[-2].rpartition("/")[2]
-    assert f"run: runs/{name} (partial); go on with: httpdyno bench --resume runs/{name}" in ended.err
+    assert f"run: runs/{name} (partial); continue with: httpdyno bench --resume runs/{name}" in ended.err
     monkeypatch.delenv("FAKE_ENGINE")
     assert httpdyno("bench", "--resume", "latest").code == 0
 
@@ -266,7 +266,7 @@ Change = Callable[[dict[str, Any]], object]
         (lambda m: m["machine"].update(kernel="9.9"), "the run began on another machine: kernel is "),
         (lambda m: m["webs"][0].update(digest="f" * 32), "the web top-sites has another model; begin a new run"),
         (lambda m: m["urls"].update(sha256="00"), "the list of URLs has changed since the run began"),
-        (lambda m: m["subjects"][0].update(fingerprint="9"), "good: its files, or the programs that it is built with"),
+        (lambda m: m["subjects"][0].update(fingerprint="9"), "good: its files, or the programs that build it"),
         (lambda m: m["subjects"][0].update(lockfiles={"go.sum": "9"}), "good: go.sum is not known, was 9"),
         (lambda m: m["subjects"][0].update(folder="/nowhere"), "/nowhere"),
         (lambda m: m["subjects"][0].update(folder=None), "the folder of good was not recorded"),
@@ -318,7 +318,7 @@ def test_a_subject_that_is_gone_or_edited_is_refused(
     folder = stopped("--limit", "4")
     program = subject_folders / "fine" / "main.py"
     program.write_text(program.read_text() + "\n# edited\n")
-    assert "fine: its files, or the programs that it is built with, have changed" in refused(httpdyno, str(folder))
+    assert "fine: its files, or the programs that build it, have changed" in refused(httpdyno, str(folder))
     (subject_folders / "fine" / "subject.toml").unlink()
     assert "subject.toml" in refused(httpdyno, str(folder))
 

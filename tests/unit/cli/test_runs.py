@@ -16,7 +16,7 @@ def test_where_no_runs_are_that_is_said(httpdyno: Command, option: str, tmp_path
     (tmp_path / "empty").mkdir()
     for asked, folder in (([option, "empty"], "empty"), ([], "runs")):
         ended = httpdyno("runs", *asked)
-        said = f"httpdyno: {folder}: there are no runs in it; make one with: httpdyno bench\n"
+        said = f"httpdyno: {folder}: no runs in this folder; make one with: httpdyno bench\n"
         assert (ended.code, ended.err) == (0, said)
     (tmp_path / "runs").touch()
     ended = httpdyno("runs")

@@ -43,7 +43,7 @@ def test_the_concurrency_that_is_named_measures_them(httpdyno: Command, both: li
 def test_a_list_without_a_given_length_is_lengthened(httpdyno: Command, both: list[str]) -> None:
     ended = httpdyno("bench", *both, "--quick")
     assert ended.code == 0, ended.err
-    assert "httpdyno: 500 URLs are too few for 150 in flight (wide): a rate needs 600; 600 are taken" in ended.err
+    assert "httpdyno: 500 URLs are too few for 150 in flight (wide): a rate needs 600; 600 are used" in ended.err
     assert {row["totalUrls"] for row in ended.rows} == {600}
 
 
@@ -53,7 +53,7 @@ def test_one_client_alone_has_no_rate_and_that_is_said(
 ) -> None:
     ended = httpdyno(verb, *given, "--limit", str(urls), "--format", "json")
     assert ended.code == 0, ended.err
-    assert f"httpdyno: no rate is given of {few}; it needs 4\n" in ended.err
+    assert f"httpdyno: no rate is computed for {few}; it needs 4\n" in ended.err
     assert ended.rows[0]["right_per_s"] is None
 
 
@@ -64,7 +64,9 @@ def test_a_search_ends_where_its_list_is_too_short(httpdyno: Command, both: list
         "httpdyno: --limit: 599 URLs are too few for 150 in flight (wide): a rate needs 600; give so many\n"
     )
     ended = httpdyno("tune", "good", *both[2:4], "--limit", "64", "--format", "json")
-    assert "64 URLs: no more than 16 in flight are tried, since a rate needs 4 for each" in ended.err
+    assert (
+        "64 URLs: at most 16 in flight are tried, because a rate needs 4 URLs for each request in flight" in ended.err
+    )
     assert max(row["concurrency"] for row in ended.rows) <= 16
 
 
@@ -77,7 +79,6 @@ def test_four_urls_for_each_request_in_flight(urls: int, concurrency: int, short
 
 
 def test_a_list_that_fits_no_concurrency_names_none() -> None:
-    assert (
-        ShortList(3, 1, "").refusal(None) == "--limit: 3 URLs are too few for 1 in flight: a rate needs 4; give so many"
-    )
+    refusal = str(ShortList(3, 1, "").refusal(None))
+    assert refusal == "--limit: 3 URLs are too few for 1 in flight: a rate needs 4; give so many"
     assert str(ShortList(1, 2, "")) == "1 URL is too few for 2 in flight: a rate needs 8"

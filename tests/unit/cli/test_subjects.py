@@ -34,9 +34,7 @@ def test_probe_fails_on_a_claim_that_does_not_hold(
     assert ended.code == 1
     failed, change = ended.out.partition("FAILED  boaster: keepalive on: claimed, does not work\n")[1:]
     assert failed
-    assert change.startswith(
-        "        to change: with KEEPALIVE=1 send further requests over a connection that is open; or "
-    )
+    assert change.startswith("        to change: with KEEPALIVE=1 reuse open connections; or ")
     assert "as said boaster: http 2: not claimed, does not work" in ended.out
 
 
@@ -48,7 +46,7 @@ def test_a_folder_is_probed_by_its_path(httpdyno: Command, make_subject: MakeSub
 
 def test_check_of_a_server_names_the_verb_for_servers(httpdyno: Command) -> None:
     said = httpdyno("subjects", "check", "nginx").err
-    assert said == "httpdyno: nginx is a server; this takes a client, see: httpdyno subjects probe\n"
+    assert said == "httpdyno: nginx is a server; name a client, see: httpdyno subjects probe\n"
 
 
 def test_a_subject_that_cannot_be_read_is_named_before_anything_is_measured(

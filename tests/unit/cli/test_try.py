@@ -35,7 +35,7 @@ def test_try_as_json_prints_the_figures_only(httpdyno: Command, given: list[str]
 def test_an_empty_pipe_is_no_list(httpdyno: Command, given: list[str]) -> None:
     ended = httpdyno("try", *given, stdin=b"")
     assert ended.code == 2
-    assert "standard input: there is no URL in it" in ended.err
+    assert "standard input: the list has no URL" in ended.err
 
 
 def test_a_limit_of_memory_that_cannot_be_had_is_said_in_every_format(httpdyno: Command, given: list[str]) -> None:

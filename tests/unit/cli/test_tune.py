@@ -114,7 +114,7 @@ def test_steps_result_and_contention_are_printed(httpdyno: Command, given: list[
     assert any(re.match(r"httpdyno: at most 12 trials(: about .*)?$", line) for line in told)
     tried = [line for line in told if line.startswith("httpdyno: trial ")]
     assert tried[0].startswith(
-        "httpdyno: trial 1 of at most 12: scales, 1 in flight (far below what is usual, to begin with): 60 URLs in"
+        "httpdyno: trial 1 of at most 12: scales, 1 in flight (a first trial, far below the usual load): 60 URLs in"
         " 0.7 s, 83.3 right a second"
     )
     assert any("(again, to see how much it varies)" in line for line in tried)
@@ -219,7 +219,7 @@ def test_a_subject_that_has_changed_is_to_be_tuned_again(
     ended = httpdyno("try", *given, "--concurrency", "auto", "--format", "json")
 
     assert ended.code == 0, ended.err
-    changed = "scales: its files, or the programs that it is built with, have changed since it was tuned"
+    changed = "scales: its files, or the programs that build it, have changed since it was tuned"
     assert f"{changed}: its own concurrency, 1, is used" in ended.err
 
 
@@ -229,7 +229,7 @@ def test_what_cannot_be_read_is_as_if_it_were_not_there(httpdyno: Command, given
     ended = httpdyno("bench", *given, "--concurrency", "auto", "--repeat", "1")
 
     assert ended.code == 0, ended.err
-    assert "scales: what was found before cannot be read: its own concurrency, 1, is used" in ended.err
+    assert "scales: the earlier result cannot be read: its own concurrency, 1, is used" in ended.err
 
 
 @pytest.mark.parametrize("value", ["0", "-3", "1.5", "many", "AUTO", "1e3", "٣", "9" * 5000, "1000001"])
@@ -278,7 +278,7 @@ def test_a_search_goes_on_where_it_stopped(
     stop_after(trials, tmp_path, monkeypatch)
     stopped = httpdyno("tune", *given)
     assert stopped.code == 3
-    assert "(partial); go on with: httpdyno tune --resume runs/" in stopped.err
+    assert "(partial); continue with: httpdyno tune --resume runs/" in stopped.err
     assert not (tmp_path / "cache" / "httpdyno" / "tuned").exists()
     (folder,) = (tmp_path / "runs").iterdir()
     before = open_run(folder).records()
@@ -323,7 +323,7 @@ def test_a_run_is_resumed_by_its_own_verb(
 
     assert ended.code == 2
     name = f"runs/{folder.name}"
-    assert ended.err == f"httpdyno: {name} is a run of tune; go on with: httpdyno tune --resume {name}\n"
+    assert ended.err == f"httpdyno: {name} is a run of tune; continue with: httpdyno tune --resume {name}\n"
 
 
 @pytest.mark.parametrize(

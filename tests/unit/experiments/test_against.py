@@ -21,7 +21,7 @@ THERE = "http://other:8080"
 class _Machines:
     """An engine that knows every web, and another machine whose origin plays one of them."""
 
-    def __init__(self, web: str = "plain", seed: int = 3, *, refusal: str = "") -> None:
+    def __init__(self, web: str = "plain", seed: int = 3, *, refusal: InvalidValue | None = None) -> None:
         self._refusal = refusal
         self._there = Reached(THERE, web, seed, f"{web}/{seed}", 187_000)
         self.asked = 0
@@ -34,7 +34,7 @@ class _Machines:
         assert against == THERE
         self.asked += 1
         if self._refusal:
-            raise InvalidValue(self._refusal)
+            raise self._refusal
         return self._there
 
 
@@ -114,13 +114,16 @@ def test_another_machine_takes_the_place_of_the_presets_server_and_not_of_a_name
     ("refusal", "line"),
     [
         (
-            'URL: "nohost" is not a URL; write it like http://other:8080',
+            InvalidValue('"nohost" is not a URL; write it like http://other:8080', option="URL"),
             '--against: "nohost" is not a URL; write it like',
         ),
-        ("http://other:8080 refuses connections; start", "--against: http://other:8080 refuses connections; start"),
+        (
+            InvalidValue("http://other:8080 refuses connections; start"),
+            "--against: http://other:8080 refuses connections; start",
+        ),
     ],
 )
-def test_a_refusal_of_the_engine_names_the_option(make: Any, refusal: str, line: str) -> None:
+def test_a_refusal_of_the_engine_names_the_option(make: Any, refusal: InvalidValue, line: str) -> None:
     with pytest.raises(InvalidValue) as refused:
         make(_Machines(refusal=refusal))
     assert str(refused.value).startswith(line)

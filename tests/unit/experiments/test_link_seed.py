@@ -7,14 +7,13 @@ from httpdyno.experiments.capacity.plan import Capacity
 from httpdyno.experiments.cost.plan import Cost
 from httpdyno.experiments.latency.plan import Latency
 from httpdyno.experiments.registry import restore_experiment
-from httpdyno.experiments.service.plan import Axes as ServiceAxes
 from httpdyno.experiments.service.plan import Service
 
 EXPERIMENTS = [
     Capacity(axes=CapacityAxes(sizes_bytes=(0, 1024), loss=0.01), link_seed=5),
     Cost(keepalive="both", link="loss=1%", link_seed=5),
     Latency(points="plain:1,json:20", link="loss=1%", link_seed=5),
-    Service(axes=ServiceAxes(connections=(20, 100)), link="loss=1%", link_seed=5),
+    Service(connections="20,100", link="loss=1%", link_seed=5),
 ]
 
 

@@ -7,11 +7,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from httpdyno.cli.experiment_verb import experiment_verb
+from httpdyno.cli.options import experiment_verb
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.cost.options import CostOptions
 from httpdyno.experiments.latency.options import LatencyOptions
-from httpdyno.experiments.options import LINK, MEMORY, TIMEOUT, Option, Verb, option_fields, read_options, web_option
+from httpdyno.experiments.option_fields import Option, option_fields, read_options
+from httpdyno.experiments.options import LINK, MEMORY, TIMEOUT, Verb, web_option
 from httpdyno.experiments.restoring import settings_of
 
 

@@ -64,11 +64,10 @@ def subject(name: str) -> Subject:
 def repeating_plan(names: str, blocks: int, budget: TimeBudget | None = None) -> RepeatingPlan:
     """Plan a number of blocks of subjects with one letter each."""
     condition = Condition("bench", "plain", Workload(()))
-    listed = ListedPlan(schedule([subject(name) for name in names], [condition], repeat=blocks, seed=1))
     return RepeatingPlan(
-        listed,
-        lambda one: one.validity is Validity.UNSTEADY,
-        lambda one: one.summary.right_per_s if one.summary else None,
+        schedule([subject(name) for name in names], [condition], repeat=blocks, seed=1),
+        disturbed=lambda one: one.validity is Validity.UNSTEADY,
+        figure=lambda one: one.summary.right_per_s if one.summary else None,
         budget=budget,
     )
 
@@ -102,7 +101,7 @@ def added(plan: RepeatingPlan, seen: Sequence[Trial]) -> list[tuple[int, str]]:
     found = []
     for one in seen:
         place = (one.block, one.subject)
-        if place in first or one.block > plan.listed.trials[-1].block:
+        if place in first or one.block > plan.trials[-1].block:
             found.append(place)
         first.add(place)
     return found
@@ -112,14 +111,14 @@ def test_a_list_without_a_disturbed_trial_has_no_repeats() -> None:
     plan = repeating_plan("ab", 3)
     seen = repeating(plan, set())
     assert [(one.trial, one.block, one.position, one.subject) for one in seen] == [
-        (one.number, one.block, one.position, one.subject.id) for one in plan.listed.trials
+        (one.number, one.block, one.position, one.subject.id) for one in plan.trials
     ]
     assert len(seen) == plan.most == 6
 
 
 def test_a_disturbed_trial_is_repeated_at_once_in_its_block() -> None:
     plan = repeating_plan("abc", 4)
-    second = plan.listed.trials[4].subject.id
+    second = plan.trials[4].subject.id
     seen = repeating(plan, {(1, second, 0)})
     assert [one.subject for one in seen if one.block == 1].count(second) == 2
     assert (seen[4].subject, seen[5].subject, seen[5].block) == (second, second, 1)
@@ -298,7 +297,7 @@ def test_a_plan_with_repeats_keeps_its_promises(count: int, blocks: int, disturb
             own = [one for one in trials if one.subject == name]
             assert len(own) <= (3 if block < max(blocks, 1) else 1)
             assert all(one.validity is Validity.UNSTEADY for one in own[:-1])
-    listed = [(one.block, one.subject.id) for one in plan.listed.trials]
+    listed = [(one.block, one.subject.id) for one in plan.trials]
     assert list(dict.fromkeys((one.block, one.subject) for one in seen))[: len(listed)] == listed
     # A run that was stopped anywhere goes on as it would have gone.
     assert plan.unplanned(seen[::-1]) is None

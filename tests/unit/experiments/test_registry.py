@@ -17,12 +17,21 @@ from httpdyno.experiments.latency.judge import LatencySummary
 from httpdyno.experiments.registry import definition_of, experiment_names, figure_columns, figure_records
 from httpdyno.experiments.service.figures import ServiceSummary
 from httpdyno.judge import find_metric
-from httpdyno.model import Cases, Direction, LinesSummary, Trial, figure_fields
+from httpdyno.judge.validity import EVERYTHING, RULES
+from httpdyno.model import Cases, Direction, Labels, LinesSummary, Trial, figure_fields
 
 
 def test_every_name_leads_to_its_definition() -> None:
     assert experiment_names() == ("bench", "tune", "load", "capacity", "cost", "latency", "service", "conformance")
     assert [definition_of(name).name for name in experiment_names()] == list(experiment_names())
+
+
+def test_a_rule_spoils_what_its_name_says_or_every_figure() -> None:
+    # A stored trial has the names of the rules that it breaks, and no more.
+    usual = {rule.name: rule.spoils for rule in RULES}
+    for name in experiment_names():
+        for rule in definition_of(name).judging.rules:
+            assert rule.spoils == usual.get(rule.name, EVERYTHING), f"{name}: {rule.name}"
 
 
 def test_an_experiment_of_another_version_is_refused_in_one_line() -> None:
@@ -92,8 +101,8 @@ def test_rules_hold_where_they_apply() -> None:
 
 @pytest.mark.parametrize("package", ["model", "stats", "store", "judge", "report", "runs", "lab", "urls"])
 def test_what_serves_any_experiment_names_none(package: str) -> None:
-    # Trials of any experiment can have lines and cases.
-    shared = (LinesSummary, Cases)
+    # Trials of any experiment can have lines, cases and labels.
+    shared = (LinesSummary, Cases, Labels)
     records = {kind.__name__ for kind in figure_records()} - {kind.__name__ for kind in shared}
     figures = set(figure_columns()) - {field.name for kind in shared for field in figure_fields(kind)}
     for file in (Path(httpdyno.__file__).parent / package).rglob("*.py"):

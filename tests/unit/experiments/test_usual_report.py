@@ -154,7 +154,7 @@ def test_ratios_are_those_of_the_others_to_the_first(tmp_path: Path) -> None:
     assert low is not None
     assert high is not None
     assert low < 0.5 < high
-    assert set(report.comparisons.values("says")) == {"faster"}
+    assert set(report.comparisons.values("result")) == {"faster"}
     assert report.comparisons.values("ratio") == pytest.approx([2.0] * len(report.comparisons.rows), rel=0.01)
     assert "condition" not in [column.name for column in report.comparisons.columns]
 
@@ -271,12 +271,12 @@ def test_every_rule_is_listed_with_the_worst_finding(tmp_path: Path) -> None:
     columns = [column.name for column in report.rules.columns]
     wrong = dict(zip(columns, rules["wrong_answers"], strict=True))
     assert (wrong["at most"], wrong["worst"], wrong["trial"], wrong["failed"]) == (0.5, 4.0, 1, 1)
-    assert wrong["makes it"] == "INCORRECT"
-    assert "4 % of the answers are wrong" in str(wrong["says"])
+    assert wrong["validity"] == "INCORRECT"
+    assert "4 % of the answers are wrong" in str(wrong["finding"])
     # The CPUs of these trials were not measured: the rule says so, and has no column among the trials.
     origin = dict(zip(columns, rules["origin_cpu"], strict=True))
     assert (origin["worst"], origin["trial"], origin["failed"]) == (None, None, 0)
-    assert str(origin["says"]).startswith("not judged: ")
+    assert str(origin["finding"]).startswith("not judged: ")
     names = [column.name for column in report.validity.columns]
     assert "origin_cpu" not in names
     assert report.validity.values("wrong_answers") == (0.0, 4.0, None)

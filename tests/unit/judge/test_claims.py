@@ -9,7 +9,7 @@ import pytest
 
 from doubles.claims import claim_result, conclude_client, conclude_server, require_claims
 from httpdyno.judge.client_cases import claim_cases
-from httpdyno.judge.conformance import Answer, ClientCase, ServerCase, not_tried
+from httpdyno.judge.conformance import Answer, Case, not_tried
 from httpdyno.judge.server_cases import DOCUMENT_SHA256, server_cases
 from httpdyno.model import Capabilities, Count, Counters, KnownFailure, Subject, SubjectKind
 from httpdyno.model.subject import CLAIMS, SERVER_CLAIMS
@@ -30,7 +30,7 @@ HTTP_2 = replace(PLAIN, http_versions=(Count("2", 8),))
 REFUSED = {"https://length.test/bytes/109": "ProtocolError"}
 
 
-def case(name: str, subject: Subject = SUBJECT) -> ClientCase:
+def case(name: str, subject: Subject = SUBJECT) -> Case:
     return next(case for case in claim_cases(subject) if case.title == name)
 
 
@@ -78,7 +78,7 @@ def answered(name: str, code: str = "200") -> dict[str, str]:
         ("check json", answered("check json", "CheckFailed"), PLAIN, False),
     ],
 )
-def test_each_claim_is_shown_by_what_was_seen(
+def test_each_claim_is_shown_by_codes_and_counters(
     claim: str, codes: dict[str, str], counters: Counters, works: bool
 ) -> None:
     assert conclude_client(SUBJECT, case(claim), codes, counters).outcome.is_good is works
@@ -112,7 +112,7 @@ def test_timed_calls_are_requests_that_were_seen(timed: TimedCalls | None, count
 @pytest.mark.parametrize("claim", [*CLAIMS, *SERVER_CLAIMS])
 def test_a_subject_whose_claim_fails_gets_the_change_to_make(claim: str) -> None:
     (case,) = (case for case in (*claim_cases(SUBJECT), *server_cases(SERVER)) if case.title == claim)
-    assert case.change.endswith("; or take the claim out of its [capabilities]")
+    assert case.change.endswith("; or remove the claim from its [capabilities]")
     (finding,) = not_tried(SUBJECT, replace(case, claimed=True)).findings
     assert (finding.change, not_tried(SUBJECT, replace(case, claimed=False)).is_right) == (case.change, True)
 
@@ -165,7 +165,7 @@ def test_a_known_failure_explains_a_claim() -> None:
         (False, True, None, "FAILED"),
     ],
 )
-def test_only_what_works_is_ok(claimed: bool, works: bool, known: str | None, mark: str) -> None:
+def test_only_a_working_capability_is_ok(claimed: bool, works: bool, known: str | None, mark: str) -> None:
     assert claim_result("http 2", claimed, works, known).mark == mark
 
 
@@ -184,13 +184,13 @@ BAD_REQUEST = Answer(400, "text/plain", b"no", 0.001)
 LATE = Answer(503, "text/plain", b"too late", 0.25)
 
 
-def server_case(claim: str, subject: Subject = SERVER) -> ServerCase:
+def server_case(claim: str, subject: Subject = SERVER) -> Case:
     (found,) = (case for case in server_cases(subject) if case.title == claim)
     return found
 
 
 def texts(count: int, *, took_s: float = 0.3) -> Answer:
-    text = json.loads(server_case("endpoint workloads").stimulus.attempts[0].asks[0].content or b"")["text"]
+    text = json.loads(server_case("endpoint workloads").stimulus.attempts[0].requests[0].content or b"")["text"]
     return Answer(200, "application/json", json.dumps({"texts": [text] * count}).encode(), took_s)
 
 
@@ -198,7 +198,7 @@ def test_there_is_a_case_for_each_claim() -> None:
     assert tuple(case.title for case in server_cases(SERVER)) == SERVER_CLAIMS
 
 
-def test_what_is_claimed_follows_from_the_capabilities() -> None:
+def test_claims_follow_from_the_capabilities() -> None:
     assert [case.title for case in server_cases(SERVER) if not case.claimed] == ["workers any"]
     static = replace(SERVER, capabilities=Capabilities(endpoints=("json",)))
     assert [case.title for case in server_cases(static) if case.claimed] == ["endpoint json"]
@@ -234,7 +234,7 @@ def test_right_answers_prove_a_claim(claim: str, answers: list[Answer]) -> None:
 @pytest.mark.parametrize(
     ("claim", "answers"),
     [
-        ("endpoint plain", None),
+        ("endpoint plain", []),
         ("endpoint plain", [replace(RIGHT_PLAIN, status=404)]),
         ("endpoint plain", [replace(RIGHT_PLAIN, content=b"Hello, World!\n")]),
         ("endpoint plain", [replace(RIGHT_PLAIN, content_type="text/html")]),
@@ -256,11 +256,11 @@ def test_right_answers_prove_a_claim(claim: str, answers: list[Answer]) -> None:
         ("endpoint timeout", [replace(LATE, took_s=0.01)]),
     ],
 )
-def test_wrong_answers_do_not(claim: str, answers: list[Answer] | None) -> None:
+def test_wrong_answers_do_not(claim: str, answers: list[Answer]) -> None:
     assert not conclude_server(SERVER, server_case(claim), answers).is_right
 
 
 def test_a_known_failure_explains_a_difference() -> None:
     known = replace(SERVER, known_failures=(KnownFailure("endpoint timeout", "never gives up"),))
-    result = conclude_server(known, server_case("endpoint timeout", known), None)
+    result = conclude_server(known, server_case("endpoint timeout", known), [])
     assert (result.outcome.is_good, result.is_right, result.known) == (False, True, "never gives up")

@@ -23,8 +23,8 @@ from httpdyno.judge.generator import (
     why_not_judged,
     why_not_usable,
 )
-from httpdyno.judge.tool_reports.httpdyno_load import read_load_report
-from httpdyno.model import Count, Loop, ToolLatency, ToolReport
+from httpdyno.judge.tool_reports.httpdyno_load import parse
+from httpdyno.model import Count, ToolLatency, ToolReport
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=1, max_size=300), st.integers(0, 1000))
@@ -165,7 +165,7 @@ def test_what_is_no_report_of_the_calibrator_is_refused_in_one_line(text: str) -
         (
             {},
             0.5,
-            "other work, or this machine's host, used the generator's CPUs for 50% of the time (5% is allowed)",
+            "other programs, or this machine's host, used the generator's CPUs for 50% of the time (5% is allowed)",
         ),
         ({"answers": 0}, 0.0, "no requests were sent"),
         ({"lateness_p50_ns": 300_000}, 0.0, "half of its answers 0.3 ms late"),
@@ -188,7 +188,7 @@ def test_a_disturbed_server_judges_no_generator(change: dict[str, Any], foreign_
     [
         ({50.0: 5}, 0.3, 0.3, None),
         ({99.0: 9}, 0.001, 0.001, None),
-        ({99.0: 9}, 0.002, 0.001, "its p99 would be wrong, but other work, or this machine's host, used"),
+        ({99.0: 9}, 0.002, 0.001, "its p99 would be wrong, but other programs, or this machine's host, used"),
         ({99.0: 9}, 0.0, 0.006, "for 0.60% of the time (0.25% is allowed for that)"),
         ({90.0: 9, 99.0: 9}, 0.0, 0.006, None),
         ({50.0: 9}, 0.05, 0.05, None),
@@ -225,8 +225,11 @@ OWN: dict[str, Any] = {
 }
 
 
+OPENED = {**OWN, "plan": {"rate_per_s": 1.5}}
+
+
 def test_an_open_loop_is_held_to_response_time_and_a_closed_one_to_service_time() -> None:
-    opened, closed = (read_load_report(json.dumps(OWN), loop) for loop in (Loop.OPEN, Loop.CLOSED))
+    opened, closed = (parse(json.dumps({**OWN, "plan": {"rate_per_s": rate}})) for rate in (1.5, None))
     assert (opened.requests, opened.non_2xx, opened.errors) == (3, 1, (Count("ConnectionRefused", 1),))
     assert opened.latency is not None
     assert closed.latency is not None
@@ -235,9 +238,9 @@ def test_an_open_loop_is_held_to_response_time_and_a_closed_one_to_service_time(
 
 
 def test_a_report_of_the_generator_that_lacks_a_figure_is_refused() -> None:
-    with pytest.raises(UnreadableReport, match=r"there is no response_time"):
-        read_load_report(json.dumps({**OWN, "response_time": None}), Loop.OPEN)
-    assert read_load_report(json.dumps({**OWN, "requests": 0}), Loop.OPEN).latency is None
+    with pytest.raises(UnreadableReport, match=r"it has no response_time"):
+        parse(json.dumps({**OPENED, "response_time": None}))
+    assert parse(json.dumps({**OPENED, "requests": 0})).latency is None
 
 
 TRUTH = distribution_of(range(MS, 1_001 * MS, MS))

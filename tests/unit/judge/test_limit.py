@@ -200,7 +200,7 @@ def test_the_note_has_the_share_of_the_fastest_trial() -> None:
     under = {"ceiling_per_s": 1000.0, "ceiling_limit": CeilingLimit.FETCHER}
     trials = [trial("slow", 0, 100.0, **under), trial("fast", 0, 430.0, **under)]
     assert ceiling_notes(trials) == (
-        "the web's ceiling: 1,000 right answers a second (at least: the fetcher had no more CPU time); the fastest "
+        "the web's ceiling: 1,000 right answers a second (at least: the fetcher had no CPU time left); the fastest "
         "trial reached 43 % of it",
     )
     assert ceiling_notes([trial("x", 0, 1.0)]) == ()

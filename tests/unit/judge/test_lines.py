@@ -237,7 +237,7 @@ def test_every_number_of_loops_that_timeit_tries_can_be_chosen(loops: int) -> No
 @pytest.mark.parametrize(
     ("printed", "said"),
     [
-        ("", "0 lines printed, where there must be one"),
+        ("", "0 lines printed instead of one"),
         (line() * 2, "2 lines printed"),
         ("http://a.test/plain,200,2026-01-01T00:00:00Z,1.0,13\n", "Invalid JSON"),
         ("[]", "should be an object"),
@@ -247,13 +247,13 @@ def test_every_number_of_loops_that_timeit_tries_can_be_chosen(loops: int) -> No
         (line(loops=0), "0 loops"),
         (line(loops=None), "runs without a number of loops"),
         (line(runs_ns=[1] * 6), "6 runs, but CPU time of 7 and 7"),
-        (line(runs_ns=[1] * 6, cpu_user_ns=[1] * 6, cpu_system_ns=[1] * 6), "6 runs, where there must be 7"),
-        (line(runs_ns=[1] * 8, cpu_user_ns=[1] * 8, cpu_system_ns=[1] * 8), "8 runs, where there must be 7"),
+        (line(runs_ns=[1] * 6, cpu_user_ns=[1] * 6, cpu_system_ns=[1] * 6), "6 runs instead of 7"),
+        (line(runs_ns=[1] * 8, cpu_user_ns=[1] * 8, cpu_system_ns=[1] * 8), "8 runs instead of 7"),
         (line(cpu_user_ns=[-1] * 7), "a time below 0"),
         (line(calls_per_loop=0), "calls must be 1 or more"),
-        (line(answers=[]), "0 answers, where 805 or more must be"),
-        (line(answers=[{"code": "200", "body_length": 13, "calls": 800}]), "800 answers, where 805 or more must be"),
-        (line(answers=[{"code": "200", "body_length": 13, "calls": 901}]), "all of whole loops"),
+        (line(answers=[]), "0 answers; there must be 805 or more"),
+        (line(answers=[{"code": "200", "body_length": 13, "calls": 800}]), "800 answers; there must be 805 or more"),
+        (line(answers=[{"code": "200", "body_length": 13, "calls": 901}]), "only whole loops"),
         (line(answers=[{"code": "200", "body_length": 13}]), "answers.0.calls: Field required"),
     ],
 )

@@ -105,7 +105,7 @@ def test_a_load_is_cores_requests_in_flight_memory_bandwidth_and_sockets() -> No
     assert plan.connections_per_s.value == pytest.approx(1000.0)
     assert plan.sockets.value == pytest.approx(1000 + 60 * 1000)
     assert (plan.machines, plan.limit, plan.used_share) == (1, Resource.CPU, pytest.approx(0.5))
-    assert plan.cores.interval is None, "a single trial has no spread"
+    assert plan.cores.level is None, "a single trial has no spread"
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_an_interval_is_between_values_of_trials(figures: list[AnswerFigures], r
     each = [rate * one.cpu_ms / 1000 for one in figures]
     assert min(each) <= plan.cores.low * (1 + 1e-12)
     assert plan.cores.high <= max(each) * (1 + 1e-12)
-    assert (plan.cores.interval is None) == (len(figures) == 1)
+    assert (plan.cores.level is None) == (len(figures) == 1)
 
 
 @pytest.mark.parametrize(

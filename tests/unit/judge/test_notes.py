@@ -1,8 +1,13 @@
 """Notes on the trials of a subject and on versions of HTTP."""
 
+from dataclasses import replace
+
 import pytest
 
+from doubles.honest_trial import HONEST, S
 from doubles.trials import trial, trials_of
+from httpdyno.experiments.service.figures import ServiceSummary
+from httpdyno.experiments.service.judge import SERVICE_RULES
 from httpdyno.judge import trial_notes
 from httpdyno.judge.notes import (
     asked_version_notes,
@@ -12,27 +17,33 @@ from httpdyno.judge.notes import (
     unverified_notes,
     version_notes,
 )
-from httpdyno.model import Count, Counters, Outcome, Trial, Validity
+from httpdyno.judge.validity import RULES, broken_names, spoiled_aspects, with_validity
+from httpdyno.model import Aspect, Count, Counters, Outcome, Tally, Trial, Validity
 
 
-def test_reasons_that_differ_in_their_numbers_only_are_one_line() -> None:
+def invalid(block: int, validity: Validity, reason: str, *rules: str) -> Trial:
+    """A trial that breaks these rules, or of a record that does not name them."""
+    return trial("a", block, validity=validity, validity_reason=reason, broken_rules=rules or None)
+
+
+def test_trials_that_break_the_same_rule_are_one_line() -> None:
     limited = [
-        trial("a", block, validity=Validity.ORIGIN_LIMITED, validity_reason=f"busy for {share} % (at most 5 %)")
-        for block, share in enumerate(("69", "7.5", "12"))
+        invalid(block, Validity.ORIGIN_LIMITED, f"{who} was busy for {share} %", "origin_cpu")
+        for block, (who, share) in enumerate((("it", "69"), ("another", "7.5"), ("it", "12")))
     ]
     crashed = trial("a", 4, outcome=Outcome.CRASHED, validity=None, reason="killed by SIGSEGV")
     assert trial_notes([*limited, crashed]) == (
-        "ORIGIN_LIMITED: busy for 69 % (at most 5 %), or similar (3 of 4 trials)",
+        "ORIGIN_LIMITED: it was busy for 69 %, or similar (3 of 4 trials)",
         "crashed: killed by SIGSEGV (1 of 4 trials)",
     )
 
 
-def test_reasons_of_other_words_or_verdicts_stay_apart() -> None:
+def test_trials_that_break_other_rules_stay_apart() -> None:
     trials = [
-        trial("a", 0, validity=Validity.ORIGIN_LIMITED, validity_reason="late by 3 ms"),
-        trial("a", 1, validity=Validity.ORIGIN_LIMITED, validity_reason="busy for 3 %"),
-        trial("a", 2, validity=Validity.UNSTEADY, validity_reason="busy for 3 %"),
-        trial("a", 3, validity=Validity.UNSTEADY, validity_reason="busy for 3 %"),
+        invalid(0, Validity.ORIGIN_LIMITED, "late by 3 ms", "origin_lateness"),
+        invalid(1, Validity.ORIGIN_LIMITED, "busy for 3 %", "origin_cpu"),
+        invalid(2, Validity.UNSTEADY, "busy for 3 %", "drift"),
+        invalid(3, Validity.UNSTEADY, "busy for 3 %", "drift"),
     ]
     assert trial_notes(trials) == (
         "ORIGIN_LIMITED: late by 3 ms (1 of 4 trials)",
@@ -44,10 +55,52 @@ def test_reasons_of_other_words_or_verdicts_stay_apart() -> None:
 
 def test_what_else_was_found_parts_no_reasons() -> None:
     trials = [
-        trial("a", 0, validity=Validity.INCORRECT, validity_reason="9 % are wrong; also: foreign_cpu 27 %"),
-        trial("a", 1, validity=Validity.INCORRECT, validity_reason="9 % are wrong; also: drift 12 %, steal 6 %"),
+        invalid(0, Validity.INCORRECT, "9 % are wrong; also: foreign_cpu 27 %", "wrong_answers", "foreign_cpu"),
+        invalid(1, Validity.INCORRECT, "9 % are wrong; also: drift 12 %, steal 6 %", "wrong_answers", "drift", "steal"),
     ]
     assert trial_notes(trials) == ("INCORRECT: 9 % are wrong; also: foreign_cpu 27 %, or similar (2 of 2 trials)",)
+
+
+def test_the_rules_of_an_experiment_part_its_trials() -> None:
+    late, busy = ServiceSummary(answers=100, errors=0), ServiceSummary(answers=100, errors=0)
+    late = replace(late, send_lag_p99_ns=3_000_000, overhead_p99_ns=20e6)
+    busy = replace(busy, generator_cpu_ns=9 * S, generator_wall_ns=10 * S)
+    trials = [with_validity(HONEST.having(summary), SERVICE_RULES) for summary in (late, busy, busy)]
+    assert [trial.broken_rules for trial in trials] == [("generator_late",), ("generator_cpu",), ("generator_cpu",)]
+    notes = trial_notes(trials)
+    assert [note.rpartition(" (")[2] for note in notes] == ["1 of 3 trials)", "2 of 3 trials)"]
+    assert all(spoiled_aspects(trial) == set(Aspect) for trial in trials)
+    # The same rules by their names and, in a record that does not have them, by its verdict.
+    assert trial_notes([replace(trial, broken_rules=None) for trial in trials[1:]]) == trial_notes(trials[1:])
+
+
+def test_a_record_without_the_names_of_rules_is_shown_like_one_with_them() -> None:
+    busy = replace(HONEST, counters=replace(HONEST.counters, engine_cpu_user_ns=9 * S))
+    crossed = replace(HONEST, tally=Tally(right=90, wrong_length=10))
+    named = [with_validity(one, RULES) for one in (HONEST, busy, busy, crossed)]
+    older = [replace(one, broken_rules=None) for one in named]
+    assert [one.broken_rules for one in named] == [(), ("origin_cpu",), ("origin_cpu",), ("wrong_answers",)]
+    assert trial_notes(older) == trial_notes(named)
+    assert len(trial_notes(named)) == 2
+    assert [spoiled_aspects(one) for one in older] == [spoiled_aspects(one) for one in named]
+    # One rule has another verdict than the stored one: nothing explains it.
+    assert broken_names(replace(older[1], validity=Validity.LINK_LIMITED)) == ()
+
+
+@pytest.mark.parametrize(
+    ("counters", "lines"),
+    [
+        ((Counters(signal=11), Counters(signal=11)), 1),
+        ((Counters(signal=9), Counters(signal=9, out_of_memory=True)), 2),
+        ((Counters(exit_code=1), Counters(exit_code=2)), 2),
+    ],
+)
+def test_failures_are_told_apart_by_the_end_of_the_process(counters: tuple[Counters, ...], lines: int) -> None:
+    failed = [
+        trial("a", block, outcome=Outcome.CRASHED, validity=None, reason=f"ended: {block}", counters=one)
+        for block, one in enumerate(counters)
+    ]
+    assert len(trial_notes(failed)) == lines
 
 
 def test_trials_that_went_well_need_no_words() -> None:
@@ -56,13 +109,20 @@ def test_trials_that_went_well_need_no_words() -> None:
 
 def test_answers_that_could_not_be_checked_are_named_once_for_the_table() -> None:
     live = [
-        trial(subject, block, validity=Validity.UNVERIFIED, validity_reason="no truth is known")
+        trial(
+            *(subject, block),
+            validity=Validity.UNVERIFIED,
+            validity_reason="no truth is known",
+            tally=Tally(unverified=3),
+        )
         for subject in "ab"
         for block in range(2)
     ]
     assert trial_notes(live) == ()
     assert unverified_notes(live) == ("UNVERIFIED: no truth is known; no client is ranked",)
     assert unverified_notes(trials_of("a", [1.0])) == ()
+    # Trials whose experiment checks nothing, as those of tools, break no rule.
+    assert unverified_notes([replace(one, broken_rules=()) for one in live]) == ()
 
 
 def test_a_memory_limit_without_effect_is_noted_once_with_its_reason() -> None:
@@ -88,7 +148,7 @@ def test_several_subjects_without_packages_get_one_note_with_the_remedy() -> Non
     def without(subject: str, reason: str) -> Trial:
         return trial(subject, 0, outcome=Outcome.UNAVAILABLE, validity=None, reason=reason)
 
-    lacking = [without(name, f"{name}: needs it, found none; install it with: apt-get install {name}") for name in "ab"]
+    lacking = [replace(without(name, "needs it"), install_command=f"apt-get install {name}") for name in "ab"]
     nowhere = without("c", "c: no package has it")
     assert missing_notes([*lacking, *lacking, nowhere, trial("d", 0)]) == (
         "2 lack packages; to install them first, add --install",
@@ -119,7 +179,7 @@ def test_the_share_is_of_all_requests(versions: tuple[Count, ...] | None, share:
 def test_subjects_that_spoke_another_version_are_named() -> None:
     trials = [spoke("a", 76), spoke("b", 73), spoke("c", 0), spoke("d", 0)]
     assert version_notes(trials) == (
-        "HTTP versions differ, and with them the work of a client: the origin saw "
+        "HTTP versions differ, and so does the work of a client: the origin saw "
         "HTTP/2 in 73 to 76 % of the requests of C a, C b; no HTTP/2 of C c, C d",
     )
 

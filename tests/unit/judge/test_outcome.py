@@ -89,7 +89,7 @@ def judged(last_end_s: float | None = None, causes: Sequence[str | None] = (), *
             Outcome.HUNG,
             "printed every URL, but did not exit before the deadline",
         ),
-        (replace(DONE, kind="interrupted"), LINES, judged(), Outcome.INTERRUPTED, "stopped before it was done"),
+        (replace(DONE, kind="interrupted"), LINES, judged(), Outcome.INTERRUPTED, "stopped before it ended"),
         (
             DONE,
             replace(LINES, garbage=2, garbage_examples=("hello", "w\x1brld")),
@@ -102,21 +102,21 @@ def judged(last_end_s: float | None = None, causes: Sequence[str | None] = (), *
             LINES,
             judged(foreign=1, foreign_examples=("https://x",), duplicates=3),
             Outcome.FOREIGN,
-            "1 line of a URL that was not given, such as 'https://x'",
+            "1 line for a URL that is not in the list, such as 'https://x'",
         ),
         (
             DONE,
             LINES,
             judged(duplicates=3, duplicate_examples=("https://x",), missing=9),
             Outcome.DUPLICATE,
-            "3 lines more than the URL was given, such as 'https://x'",
+            "3 lines more than the URL is in the list, such as 'https://x'",
         ),
         (
             DONE,
             LINES,
             judged(missing=1, missing_examples=("https://x",)),
             Outcome.MISSING,
-            "1 URL forgotten, though it exited with 0, such as 'https://x'",
+            "1 URL forgotten, although it exited with 0, such as 'https://x'",
         ),
         # the deadline
         (DEADLINE, LINES, judged(59, missing=500), Outcome.OK, None),

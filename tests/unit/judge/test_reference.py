@@ -82,5 +82,5 @@ def test_the_first_of_a_list_are_expected_as_if_there_were_no_others(numbers: li
 def test_a_list_with_a_url_twice_is_not_cut() -> None:
     twice = expected([1, 1, 2])
     assert twice.first(3) is twice
-    with pytest.raises(ValueError, match="more than once"):
+    with pytest.raises(ValueError, match="duplicate URLs"):
         twice.first(2)

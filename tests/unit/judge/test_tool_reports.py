@@ -19,8 +19,8 @@ REPORTS = ROOT / "tests" / "fixtures" / "tool-reports"
 
 EXPECTED = IN_JSON | IN_TEXT
 UNREADABLE = {
-    "ab-timeout": "the report of ab cannot be read: there is no line 'Complete requests'",
-    "h2load-aborted": "the report of h2load cannot be read: there is no line 'finished in'",
+    "ab-timeout": "the report of ab cannot be read: it has no line 'Complete requests'",
+    "h2load-aborted": "the report of h2load cannot be read: it has no line 'finished in'",
     "rewrk-refused": "the report of rewrk cannot be read: it is empty",
     "wrk-refused": "the report of wrk cannot be read: it is empty",
 }

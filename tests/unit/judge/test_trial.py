@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from doubles.honest_trial import judge_validity
 from doubles.printed import artifacts
 from httpdyno.errors import EngineFailed
 from httpdyno.judge import (
@@ -20,7 +21,7 @@ from httpdyno.judge import (
 )
 from httpdyno.judge.outcome import Ending
 from httpdyno.judge.trial import summarise_crawl
-from httpdyno.judge.validity import RULES, judge_validity
+from httpdyno.judge.validity import RULES
 from httpdyno.judge.verdict import VERDICTS
 from httpdyno.model import (
     Condition,

@@ -5,8 +5,21 @@ from dataclasses import replace
 
 import pytest
 
-from doubles.honest_trial import BIN, ENGINE, HONEST, MS, SUBJECT, S, bins, finding, paced, with_counters, with_summary
-from httpdyno.judge.validity import RULES, findings, judge_validity, spoiled_aspects, with_validity
+from doubles.honest_trial import (
+    BIN,
+    ENGINE,
+    HONEST,
+    MS,
+    SUBJECT,
+    S,
+    bins,
+    finding,
+    judge_validity,
+    paced,
+    with_counters,
+    with_summary,
+)
+from httpdyno.judge.validity import RULES, findings, spoiled_aspects, with_validity
 from httpdyno.model import (
     Aspect,
     Counters,
@@ -79,9 +92,9 @@ STOLEN = replace(SUBJECT, steal_ns=6 * S // 10)
             "drift",
             Validity.UNSTEADY,
             67,
-            "another than that of the first (-67 %, between -67 and -67 %, after a warm-up of 2 s; at most 10 %)",
+            "differs from that of the first (-67 %, between -67 and -67 %, after a warm-up of 2 s; at most 10 %)",
         ),
-        (replace(HONEST, tally=Tally(unverified=5)), "unverified", Validity.UNVERIFIED, 100, "the real internet"),
+        (replace(HONEST, tally=Tally(unverified=5)), "unverified", Validity.UNVERIFIED, 100, "the internet"),
     ],
     ids=lambda value: value if isinstance(value, str) and "_" in value else "",
 )
@@ -212,7 +225,7 @@ def test_shares_of_a_very_short_trial_are_not_judged() -> None:
 
 def test_a_kernel_without_pressure_information_is_named_as_the_reason() -> None:
     found = finding(with_counters(io_pressure_us=None), "io_pressure")
-    assert (found.passed, found.text) == (None, "not judged: this kernel keeps no pressure stall information (PSI)")
+    assert (found.passed, found.text) == (None, "not judged: this kernel has no pressure stall information (PSI)")
 
 
 def test_a_trial_that_was_refused_keeps_its_reason() -> None:

@@ -135,8 +135,8 @@ def test_what_was_due_is_kept_where_code_or_length_is_wrong() -> None:
         ("200", None, Served("status", 200, 0), "200, no length; served 0"),
         ("404", 9, Served("either", 200, 16384), "404; served 200"),
         ("Timeout", None, Served("status", 200, 16384), "Timeout; served 200"),
-        ("Timeout", None, Served("error", None, None, "check_failed"), "Timeout; due CheckFailed"),
-        ("200", 5, Served("error", None, None, "stall_tls"), "200; due an error, for stall_tls"),
+        ("Timeout", None, Served("error", None, None, "check_failed"), "Timeout; expected CheckFailed"),
+        ("200", 5, Served("error", None, None, "stall_tls"), "200; expected an error: stall_tls"),
         ("200", 5, Served(None), None),
     ],
 )

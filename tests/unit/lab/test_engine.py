@@ -31,3 +31,10 @@ def test_ctrl_c_in_a_terminal_does_not_reach_it(printed: Path, tmp_path: Path) -
     with pytest.raises(InvalidValue, match="ended with exit status 1"), TemporaryFile() as rows:
         Engine(program).write_lines(printed, rows, killed=False)
     assert int((tmp_path / "group").read_text()) != os.getpgrp()
+
+
+def test_a_refusal_names_the_argument_apart() -> None:
+    with pytest.raises(InvalidValue) as refused:
+        Engine(find_engine()).web("no-web", seed=None)
+    assert refused.value.option == "--web no-web"
+    assert refused.value.line == f"--web no-web: {refused.value.message}"

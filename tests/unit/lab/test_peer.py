@@ -44,5 +44,5 @@ def test_answers_of_a_server_are_those_of_its_contract(path: str, length: int) -
 
 @pytest.mark.parametrize("prefix", [f"{PEER_URL}/bytes/10?n=", "http://other.example:8080/plain?n="])
 def test_a_url_with_an_unknown_answer_is_refused(prefix: str) -> None:
-    with pytest.raises(InvalidValue, match="answer there is not known"):
+    with pytest.raises(InvalidValue, match="answer there is unknown"):
         peer_expectations(UrlSeries(prefix, 2))

@@ -301,7 +301,7 @@ def test_the_variable_names_the_place_of_the_engine(
     monkeypatch.setenv("HTTPDYNO_ENGINE", str(stand_in_engine))
     assert find_engine() == stand_in_engine
     monkeypatch.setenv("HTTPDYNO_ENGINE", str(tmp_path))
-    with pytest.raises(EngineFailed, match="HTTPDYNO_ENGINE=.* is not a program that can be run"):
+    with pytest.raises(EngineFailed, match="HTTPDYNO_ENGINE=.* is not an executable program"):
         find_engine()
 
 

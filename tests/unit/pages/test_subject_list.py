@@ -42,7 +42,7 @@ def test_the_page_has_what_each_server_claims() -> None:
         assert row(page, subject.id)[4:12] == list(expected.values()), (subject.id, "write it anew: make docs-subjects")
 
 
-def test_what_a_probe_found_is_said_in_words() -> None:
+def test_the_results_of_a_probe_are_written_in_words() -> None:
     subject = Subject(
         "a-client", SubjectKind.CLIENT, "C", "a | b", Path("x"), ("x",),
         known_failures=(KnownFailure("keepalive off", "keeps\nthem", "https://issues.example/1"),),

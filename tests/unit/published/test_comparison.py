@@ -137,7 +137,7 @@ def test_notes_name_differences_only() -> None:
     assert notes(side_by_side(BOTH, PUBLISHED, HERE)) == [
         "published: A text, https://example.org/text",
         "not measured here: C",
-        "order by time: 1 of 1 pairs stand as published (medians, without their doubt)",
+        "order by time: 1 of 1 pairs are in the published order (by medians alone)",
         "machine: published: theirs; measured: ours",
         "web: published: the internet; measured: a model",
         "web twin: fitted to these figures",
@@ -152,9 +152,9 @@ def test_notes_name_differences_only() -> None:
 def test_nothing_differs_between_a_publication_and_itself() -> None:
     table = published_table("crawl")
     told = notes(side_by_side(replace(table.as_table(), notes=()), table, table.circumstances))
-    kept = [f"published: {table.source}", "order by time: 45 of 45 pairs stand as published"]
+    kept = [f"published: {table.source}", "order by time: 45 of 45 pairs are in the published order"]
     assert [line for line in told if not line.startswith(("published figures:", "Bun fetch:"))] == [
-        kept[0], f"{kept[1]} (medians, without their doubt)",
+        kept[0], f"{kept[1]} (by medians alone)",
     ]  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from doubles.presets import preset_names, published_tables
-from httpdyno.cli.experiment_verb import experiment_verb
+from httpdyno.cli.options import experiment_verb
 from httpdyno.errors import InvalidValue, UnknownName
 from httpdyno.experiments.crawl.options import VERB
 from httpdyno.experiments.crawl.plan import USUAL_DEADLINE_S

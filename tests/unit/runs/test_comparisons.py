@@ -278,13 +278,13 @@ def test_no_subject_is_first_if_the_origin_limited_a_better_one(tmp_path: Path) 
     limited = trials_of("fast", [1806.0] * 5, validity=Validity.ORIGIN_LIMITED, validity_reason="busy")
     trials = [*trials_of("go", BEFORE), *trials_of("rust", AFTER), *limited]
     run = open_run(make_run(tmp_path, trials, settings={"rank_by": "right_per_s"}))
-    why = "because the origin set the pace; no client behind it can be called first"
+    why = "because the origin limited it; no client with a lower figure can be called first"
     said = f"at least 1,806 right answers a second, {why}"
     assert f"fast: {said}" in notes_of(compare_within_run(run, [RIGHT], [], baseline=None))
     (table,) = shown_tables(run, "table", verbose=True)
     assert f"C fast: {said}" in [note.text for note in table.notes]
     fastest, _ = table.title.splitlines()
-    assert fastest.startswith("Fastest here: no clear winner: the origin held up C fast at 1,806 right/s")
+    assert fastest.startswith("Fastest here: no clear winner: the origin limited C fast at 1,806 right/s")
     assert any(str(row[4]).startswith("\u22651806") for row in table.rows)
     # A time has no known bound.
     assert not any("at least" in note for note in notes_of(compare_within_run(run, [P99], [], baseline=None)))

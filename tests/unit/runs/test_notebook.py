@@ -137,7 +137,7 @@ def test_a_run_is_named_as_on_the_command_line(tmp_path: Path, monkeypatch: pyte
         assert httpdyno.load_run(name).folder == Path("runs", folder)
     monkeypatch.chdir("/")
     assert httpdyno.load_run("latest", runs=tmp_path / "runs").folder.name == "second"
-    with pytest.raises(UnknownName, match="'third': there is no such run, neither as a folder nor below"):
+    with pytest.raises(UnknownName, match="'third': there is no such run, neither at that path nor below"):
         httpdyno.load_run("third", runs=tmp_path / "runs")
 
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from doubles.runs import make_run
 from doubles.trials import trial
-from httpdyno.runs.stored_runs import KeptRun, Limits, beyond, remove, stored_runs
+from httpdyno.runs.stored_runs import KeptRun, beyond, remove, stored_runs
 from httpdyno.store.folder import MANIFEST, PINNED, RunLock
 
 NOW = datetime(2026, 11, 27, tzinfo=UTC)
@@ -26,43 +27,44 @@ RUNS = (run("b", 2), run("a", 1), run("large", 3, 1000), run("pinned", 40, stays
 @pytest.mark.parametrize(
     ("limits", "gone"),
     [
-        (Limits(), {}),
-        (Limits(keep=4), {}),
-        (Limits(keep=2), {"large": "not one of the newest 2", "old": "not one of the newest 2"}),
-        (Limits(keep=0), dict.fromkeys(("a", "b", "large", "old"), "not one of the newest 0")),
-        (Limits(older=30 * DAY), {"old": "started 50 days ago"}),
+        ({}, {}),
+        ({"keep": 4}, {}),
+        ({"keep": 2}, {"large": "not one of the newest 2", "old": "not one of the newest 2"}),
+        ({"keep": 0}, dict.fromkeys(("a", "b", "large", "old"), "not one of the newest 0")),
+        ({"older": 30 * DAY}, {"old": "started 50 days ago"}),
         (
-            Limits(size_bytes=500),
+            {"size_bytes": 500},
             dict.fromkeys(("large", "old"), "does not fit into 500 B with the newer ones"),
         ),
         (
-            Limits(keep=1, older=2 * DAY),
+            {"keep": 1, "older": 2 * DAY},
             {"b": "not one of the newest 1", "large": "started 3 days ago", "old": "started 50 days ago"},
         ),
     ],
 )
-def test_a_run_beyond_a_limit_goes(limits: Limits, gone: dict[str, str]) -> None:
-    assert {one.folder.name: reason for one, reason in beyond(RUNS, limits, now=NOW)} == gone
+def test_a_run_beyond_a_limit_goes(limits: dict[str, Any], gone: dict[str, str]) -> None:
+    assert {one.folder.name: reason for one, reason in beyond(RUNS, now=NOW, **limits)} == gone
 
 
 _RUNS = st.lists(st.builds(run, st.just("x"), st.integers(0, 99), st.integers(0, 99), stays=st.booleans()))
-_LIMITS = st.builds(
-    Limits,
-    st.none() | st.integers(0, 9),
-    st.none() | st.builds(lambda days: days * DAY, st.integers(0, 99)),
-    st.none() | st.integers(0, 999),
+_LIMITS = st.fixed_dictionaries(
+    {
+        "keep": st.none() | st.integers(0, 9),
+        "older": st.none() | st.builds(lambda days: days * DAY, st.integers(0, 99)),
+        "size_bytes": st.none() | st.integers(0, 999),
+    }
 )
 
 
 @given(_RUNS, _LIMITS)
-def test_what_is_left_is_within_every_limit(runs: list[KeptRun], limits: Limits) -> None:
-    gone = [one for one, _ in beyond(runs, limits, now=NOW)]
+def test_what_is_left_is_within_every_limit(runs: list[KeptRun], limits: dict[str, Any]) -> None:
+    gone = [one for one, _ in beyond(runs, now=NOW, **limits)]
     left = [one for one in runs if not any(one is other for other in gone)]
     counted = [one for one in left if not one.stays]
     assert not any(one.stays for one in gone)
-    assert limits.keep is None or len(counted) <= limits.keep
-    assert limits.older is None or all(NOW - one.started_at <= limits.older for one in counted)
-    assert limits.size_bytes is None or sum(one.size_bytes for one in counted) <= limits.size_bytes
+    assert limits["keep"] is None or len(counted) <= limits["keep"]
+    assert limits["older"] is None or all(NOW - one.started_at <= limits["older"] for one in counted)
+    assert limits["size_bytes"] is None or sum(one.size_bytes for one in counted) <= limits["size_bytes"]
 
 
 def test_a_run_goes_whole_and_one_that_is_made_stays(tmp_path: Path) -> None:

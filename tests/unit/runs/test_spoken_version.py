@@ -22,8 +22,8 @@ SUBJECTS = [client("old", "1.1"), client("both", "1.1", "2"), client("new", "2")
     ("version", "refused"),
     [
         ("", {}),
-        ("1.1", {"new": "it claims HTTP/2 alone", "silent": "its subject.toml claims no version"}),
-        ("2", {"old": "it claims HTTP/1.1 alone", "silent": "its subject.toml claims no version"}),
+        ("1.1", {"new": "it claims only HTTP/2", "silent": "its subject.toml claims no version"}),
+        ("2", {"old": "it claims only HTTP/1.1", "silent": "its subject.toml claims no version"}),
     ],
 )
 def test_clients_without_the_version_are_not_measured(version: str, refused: dict[str, str]) -> None:

@@ -8,12 +8,6 @@ from httpdyno.errors import InvalidValue
 from httpdyno.stats.boundary import Break, Check, DoublingSearch
 
 
-@pytest.mark.parametrize(("load", "doubt"), [(0, 0), (-1, 0), (1, -0.1), (1, 0.6)])
-def test_what_no_trial_can_show_is_refused(load: float, doubt: float) -> None:
-    with pytest.raises(InvalidValue, match="chance of an error"):
-        Check(load, held=True, error_chance=doubt)
-
-
 def searched(search: DoublingSearch, breaks_at: float) -> tuple[Break, list[int]]:
     checks: list[Check] = []
     while (load := search.next(checks)) is not None:

@@ -74,7 +74,7 @@ def test_too_few_points_give_no_law(loads: list[int], values: list[float], point
     law = fit_scalability(loads, values)
 
     assert law == NotEnoughPoints(points)
-    assert str(law) == f"not enough points for a law: {points} different concurrencies, it takes 4"
+    assert str(law) == f"not enough points for a law: {points} different concurrencies instead of 4"
 
 
 @pytest.mark.slow

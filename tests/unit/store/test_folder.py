@@ -91,7 +91,7 @@ def test_a_damaged_run_without_a_time_is_the_oldest(runs: Path) -> None:
         (
             "absent",
             UnknownName,
-            "'absent': there is no such run, neither as a folder nor below runs; choose from: a-name-of-",
+            "'absent': there is no such run, neither at that path nor below runs; choose from: a-name-of-",
         ),
         ("", UnknownName, "'': there is no such run"),
         ("list.txt", UnreadableRun, "runs/list.txt is not a run of httpdyno: a run is a folder"),

@@ -50,8 +50,8 @@ def test_a_machine(now: Machine, said: list[str]) -> None:
         (replace(SUBJECT, version="1.1"), ["version is 1.1, was 1.0"]),
         (replace(SUBJECT, lockfiles={"go.sum": "01"}), ["go.sum is 01, was 00"]),
         (replace(SUBJECT, lockfiles={}), ["go.sum is not known, was 00"]),
-        (replace(SUBJECT, fingerprint="fe"), ["its files, or the programs that it is built with, have changed"]),
-        (replace(SUBJECT, version=None, unavailable="no go"), ["it was available, and is not any more: no go"]),
+        (replace(SUBJECT, fingerprint="fe"), ["its files, or the programs that build it, have changed"]),
+        (replace(SUBJECT, version=None, unavailable="no go"), ["it was available, and is not now: no go"]),
         # Before the build neither the version nor the hash need be known.
         (replace(SUBJECT, version=None, fingerprint=None), []),
     ],

@@ -14,7 +14,7 @@ from httpdyno.model import Outcome, Sample, Trial, flatten
 from httpdyno.store import Machine, Manifest, Run, RunWriter, polars_schema
 from httpdyno.store.folder import SAMPLES
 from httpdyno.store.manifest import GitState, WebIdentity
-from httpdyno.store.query import RUN_COLUMNS, SETTING, TABLES, Answer, ComputedFigures, ask, open_runs, table_columns
+from httpdyno.store.query import CASE_COLUMNS, RUN_COLUMNS, SETTING, TABLES, Answer, ComputedFigures, ask, open_runs
 
 VERSION_1 = Path(__file__).parents[2] / "golden" / "run-of-version-1"
 NOON = datetime(2026, 11, 21, 13, tzinfo=timezone(timedelta(hours=1)))
@@ -171,10 +171,13 @@ def test_times_compare_with_what_is_typed(runs: dict[str, Run]) -> None:
         assert [row["run"] for row in rows] == ["20261122T120000Z-bench"]
 
 
-def test_the_columns_are_those_that_are_announced(runs: dict[str, Run]) -> None:
-    for table, columns in table_columns(runs, {}).items():
-        assert list(ask(runs, f"select * from {table}").columns) == columns
-        assert list(ask({}, f"select * from {table}").columns) == table_columns({}, {})[table]
+def test_the_columns_of_records_come_first_whatever_runs_there_are(runs: dict[str, Run]) -> None:
+    for table in TABLES:
+        without, columns = (list(ask(some, f"select * from {table}").columns) for some in ({}, runs))
+        assert columns[: len(without)] == without
+    assert list(ask({}, "select * from trials").columns) == ["run", *polars_schema(Trial)]
+    assert list(ask({}, "select * from samples").columns) == ["run", *polars_schema(Sample)]
+    assert list(ask({}, "select * from cases").columns) == list(CASE_COLUMNS)
 
 
 def test_no_runs_give_no_rows() -> None:
@@ -214,15 +217,15 @@ def test_show_tables_lists_the_tables() -> None:
         (
             "select subject trials",
             UnknownName,
-            "'subject' is a column of no table; add from and one of runs, trials, ceil",
+            "'subject' needs a table; add from and one of runs, trials, ceil",
         ),
         ("select nosuch(subject) from trials", InvalidValue, "query: unsupported function 'nosuch'"),
         ("select sum(subject) from trials", InvalidValue, "query: `sum` operation not supported for dtype `str`"),
         ("select 1 as a; select 2 as b", InvalidValue, "query: one (and only one) statement"),
         ("select trial, trial from trials", InvalidValue, "query: "),
         ("selec 1", InvalidValue, "a query cannot begin with 'selec'; write it like: select"),
-        ("", InvalidValue, "query: there is no query; write it like"),
-        ("-- nothing", InvalidValue, "query: there is no query"),
+        ("", InvalidValue, "query: the query is empty; write it like"),
+        ("-- nothing", InvalidValue, "query: the query is empty"),
         ("drop table runs", InvalidValue, "a query cannot begin with 'drop'"),
         ("create table x as select 1", InvalidValue, "a query cannot begin with 'create'"),
         ("delete from trials where trial = 0", InvalidValue, "a query cannot begin with 'delete'"),

@@ -1,10 +1,12 @@
 """The figures of trials survive a round trip through their rows."""
 
-import polars as pl
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from httpdyno.store.reader import figure_rows, with_figures
+from doubles.trials import trial
+from httpdyno.store.reader import record_frames, with_figures
 
 NAMES = st.sampled_from(["held", "per_s", "urls", "why_not", "series"])
 VALUES = {
@@ -19,8 +21,9 @@ FIGURES = st.sets(NAMES).flatmap(lambda names: st.fixed_dictionaries({name: VALU
 
 @given(st.lists(FIGURES, max_size=4))
 def test_figures_come_back_from_their_rows(figures: list[dict[str, object]]) -> None:
-    trials = pl.DataFrame({"trial": range(len(figures))}, schema={"trial": pl.Int32()})
-    wide = with_figures(trials, figure_rows(dict(enumerate(figures))))  # type: ignore[arg-type]
+    trials = [replace(trial("a", 0), trial=number, figures=each) for number, each in enumerate(figures)]
+    rows, of_figures = record_frames(trials)  # type: ignore[arg-type]
+    wide = with_figures(rows.select("trial"), of_figures)
     assert wide.height == len(figures)
     for number, each in enumerate(figures):
         found = {name: value for name, value in wide.row(number, named=True).items() if value is not None}

@@ -276,7 +276,7 @@ def test_a_run_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     folder = _complete(tmp_path)
     _edit(folder, record_version=3, state="new", machine=None)
     with pytest.raises(
-        UnreadableRun, match=r"newer httpdyno \(records of version 3, this one reads up to 2\)"
+        UnreadableRun, match=r"newer httpdyno \(records of version 3; this httpdyno reads up to 2\)"
     ) as raised:
         open_run(folder)
     assert raised.value.exit_code == 2

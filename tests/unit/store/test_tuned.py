@@ -57,7 +57,7 @@ def test_for_something_else_nothing_is_known(tmp_path: Path, change: dict[str, A
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"fingerprint": "f2"}, "its files, or the programs that it is built with, have changed since it was tuned"),
+        ({"fingerprint": "f2"}, "its files, or the programs that build it, have changed since it was tuned"),
         ({"web_digest": "d2"}, "the web top-sites has another model since it was tuned"),
     ],
 )
@@ -80,7 +80,7 @@ def test_another_seed_is_a_web_of_the_same_kind(tmp_path: Path) -> None:
 def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, text: bytes) -> None:
     keep_tuned(tmp_path, OF, FOUND).write_bytes(text)
 
-    assert find_tuned(tmp_path, OF) == NotTuned("what was found before cannot be read")
+    assert find_tuned(tmp_path, OF) == NotTuned("the earlier result cannot be read")
 
 
 @pytest.mark.parametrize("value", [b"0", b"-5", b'"x"', b"null"])
@@ -88,11 +88,11 @@ def test_a_concurrency_that_cannot_be_is_not_taken(tmp_path: Path, value: bytes)
     path = keep_tuned(tmp_path, OF, FOUND)
     path.write_bytes(path.read_bytes().replace(b'"concurrency": 40', b'"concurrency": ' + value))
 
-    assert find_tuned(tmp_path, OF) == NotTuned("what was found before cannot be read")
+    assert find_tuned(tmp_path, OF) == NotTuned("the earlier result cannot be read")
 
 
 def test_a_cache_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "tuned").write_text("in the way")
 
-    with pytest.raises(StorageFailed, match="what was found cannot be kept"):
+    with pytest.raises(StorageFailed, match="the result cannot be written"):
         keep_tuned(tmp_path, OF, FOUND)

@@ -14,7 +14,7 @@ import pytest
 from conftest import MakeSubject
 from httpdyno.errors import Interrupted, StorageFailed
 from httpdyno.model import Subject
-from httpdyno.subjects.build import BuildEvent, BuildState, build_place, build_subjects, find_build, log_tail
+from httpdyno.subjects.build import BuildState, build_place, build_subjects, find_build, log_tail
 from httpdyno.subjects.catalogue import Catalogue, read_subject, subjects_table
 
 BUILD = '[build]\nargv = ["sh", "build.sh"]\n[version]\nargv = ["cat", "product"]'
@@ -39,9 +39,13 @@ def times_built(tmp_path: Path) -> int:
 
 
 def test_a_build_is_made_once(built: Subject, cache: Path, tmp_path: Path) -> None:
-    events: list[BuildEvent] = []
-    first = build_subjects([built], cache, tell=events.append)["counted"].build
-    second = build_subjects([built], cache, tell=events.append)["counted"].build
+    states: list[BuildState] = []
+
+    def tell(_: Subject, state: BuildState) -> None:
+        states.append(state)
+
+    first = build_subjects([built], cache, tell=tell)["counted"].build
+    second = build_subjects([built], cache, tell=tell)["counted"].build
     assert first is not None
     assert first == second == find_build(built, cache)
     assert first.version == "1.2.3"
@@ -49,7 +53,7 @@ def test_a_build_is_made_once(built: Subject, cache: Path, tmp_path: Path) -> No
     assert first.argv == ("python3", "-S", "main.py")
     assert [path.name for path in first.trust_files] == ["cacert.pem"]
     assert times_built(tmp_path) == 1
-    assert [event.state for event in events] == [BuildState.BUILDING, BuildState.BUILT, BuildState.READY]
+    assert states == [BuildState.BUILDING, BuildState.BUILT, BuildState.READY]
 
 
 def test_a_changed_file_is_built_again_elsewhere(built: Subject, cache: Path, tmp_path: Path) -> None:
@@ -63,7 +67,7 @@ def test_a_changed_file_is_built_again_elsewhere(built: Subject, cache: Path, tm
     assert times_built(tmp_path) == 2
 
 
-def test_what_a_build_left_in_the_folder_changes_nothing(built: Subject, cache: Path) -> None:
+def test_build_products_in_the_folder_do_not_change_the_fingerprint(built: Subject, cache: Path) -> None:
     before = build_place(built, cache)
     for name in (".venv", "node_modules", "target", "__pycache__"):
         (built.folder / name).mkdir()
@@ -71,7 +75,7 @@ def test_what_a_build_left_in_the_folder_changes_nothing(built: Subject, cache: 
     assert build_place(built, cache) == before
 
 
-def test_what_the_tools_of_a_build_forget_among_temporary_files_goes_with_it(
+def test_temporary_files_of_a_build_are_removed_with_it(
     make_subject: MakeSubject, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tmp").mkdir()
@@ -112,7 +116,7 @@ def test_a_failure_keeps_its_log_and_lets_the_others_go_on(
     ("more", "said"),
     [
         ('[build]\nargv = ["no-such-program"]', "failed with exit status 127"),
-        ('[version]\nargv = ["sh", "-c", "echo oh >&2; exit 1"]', "[version] failed with exit status 1, saying oh"),
+        ('[version]\nargv = ["sh", "-c", "echo oh >&2; exit 1"]', "[version] failed with exit status 1, printing oh"),
         ('[version]\nargv = ["no-such-program"]', "the command of [version] does not run"),
         ('[version]\nargv = ["{target}/release/nothing"]', "the build left no "),
     ],
@@ -204,8 +208,8 @@ def test_two_runs_at_once_build_once(built: Subject, cache: Path, tmp_path: Path
         from httpdyno.subjects.build import build_subjects
         from httpdyno.subjects.catalogue import read_subject
         states = []
-        def tell(event):
-            states.append(str(event.state))
+        def tell(subject, state):
+            states.append(str(state))
             if states[-1] == "waiting":  # only then the other one's build may end
                 Path({str(tmp_path / "waited-for")!r}).touch()
         outcome = build_subjects(

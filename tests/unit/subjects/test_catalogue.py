@@ -32,14 +32,14 @@ def test_further_folders_are_added(make_subject: MakeSubject, subject_folders: P
         assert {"one", "two", "go-net-http"} <= set(read_catalogue(extra).subjects)
 
 
-def test_what_lies_in_the_folder_of_a_subject_is_none(make_subject: MakeSubject) -> None:
+def test_a_subject_inside_the_folder_of_a_subject_is_ignored(make_subject: MakeSubject) -> None:
     folder = make_subject("mine")
     shutil.copytree(folder, folder / "library" / "mine")
     assert read_catalogue([folder]).select(["mine"])[0].folder == folder
 
 
 def test_a_folder_without_subjects_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(InvalidSubject, match=r"there is no subject\.toml in it"):
+    with pytest.raises(InvalidSubject, match=r"no subject\.toml in this folder"):
         read_catalogue([tmp_path])
 
 
@@ -51,11 +51,11 @@ def test_two_subjects_of_one_id_are_a_mistake_that_stops_no_other(
     catalogue = read_catalogue([subject_folders])
     assert {"other", "node-fetch"} <= {subject.id for subject in catalogue.select(["other", "node-fetch"])}
     assert "go-net-http" not in catalogue.subjects
-    with pytest.raises(InvalidSubject, match="two subjects are called 'go-net-http': .* and .*; rename"):
+    with pytest.raises(InvalidSubject, match="two subjects have the name 'go-net-http': .* and .*; rename"):
         catalogue.select(["go-net-http"])
 
 
-def test_who_is_measured_without_a_word(make_subject: MakeSubject, subject_folders: Path) -> None:
+def test_the_headline_and_added_clients_are_the_default(make_subject: MakeSubject, subject_folders: Path) -> None:
     make_subject("mine")
     headline = ["go-net-http", "rust-reqwest", "not-there"]
     chosen = read_catalogue([subject_folders]).usual(headline)
@@ -71,9 +71,9 @@ def test_a_tool_is_no_client(subject_folders: Path) -> None:
         'kind = "server"\nlanguage = "C"\nmethod = "hammer"\n[run]\nargv = ["hammer"]\n', encoding="utf-8"
     )
     catalogue = read_catalogue([subject_folders])
-    with pytest.raises(UnknownName, match="hammer is a server; this takes a client"):
+    with pytest.raises(UnknownName, match="hammer is a server; name a client"):
         catalogue.select_of_kind(["hammer"], SubjectKind.CLIENT)
-    with pytest.raises(UnknownName, match="this takes a client, see: httpdyno subjects probe$"):
+    with pytest.raises(UnknownName, match="name a client, see: httpdyno subjects probe$"):
         catalogue.select_of_kind(["hammer"], SubjectKind.CLIENT, instead={SubjectKind.SERVER: "subjects probe"})
 
 
@@ -82,7 +82,7 @@ def test_claims_are_those_of_clients_and_servers() -> None:
     assert {subject.kind for subject in catalogue.claimants(())} == {SubjectKind.CLIENT, SubjectKind.SERVER}
     named = ["flask-dev", "go-net-http"]
     assert [subject.id for subject in catalogue.claimants(named)] == named
-    with pytest.raises(UnknownName, match="ab is a tool; this takes a client or a server"):
+    with pytest.raises(UnknownName, match="ab is a tool; name a client or a server"):
         catalogue.claimants(["flask-dev", "ab"])
 
 
@@ -209,7 +209,7 @@ def test_a_mistake_in_the_claims_of_a_server_is_reported(
         read_subject(write(tmp_path, SERVER.replace(line, replacement, 1)))
 
 
-def test_what_can_be_derived_need_not_be_written(tmp_path: Path) -> None:
+def test_optional_keys_have_defaults(tmp_path: Path) -> None:
     subject = read_subject(write(tmp_path, 'kind="server"\nlanguage="C"\nmethod="nginx"\n[run]\nargv=["nginx"]'))
     assert (subject.concurrency, subject.needs, subject.build_argv) == (10, (), ())
 
@@ -275,14 +275,14 @@ def test_bytes_that_are_no_text_are_refused(make_subject: MakeSubject) -> None:
         read_subject(folder)
 
 
-def test_what_can_be_had_nowhere_needs_no_command(tmp_path: Path) -> None:
+def test_an_unavailable_subject_needs_no_command(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     head = 'kind = "client"\nlanguage = "Ruby"\nmethod = "gone"\n'
     (folder / "subject.toml").write_text(f'{head}unavailable = "no package of it is published"\n', encoding="utf-8")
     subject = read_subject(folder)
     assert subject.run_argv == ()
-    assert why_unavailable(subject) == "gone: no package of it is published"
+    assert str(why_unavailable(subject)) == "gone: no package of it is published"
     (folder / "subject.toml").write_text(head, encoding="utf-8")
     with pytest.raises(InvalidSubject, match="the key 'run' is missing"):
         read_subject(folder)

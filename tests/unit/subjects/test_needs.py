@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from httpdyno.errors import InvalidValue
 from httpdyno.model import Need, Subject, SubjectKind
+from httpdyno.subjects import needs
 from httpdyno.subjects.cache import program_path
 from httpdyno.subjects.needs import (
     ProgramVersion,
@@ -19,6 +20,7 @@ from httpdyno.subjects.needs import (
     parse_constraint,
     satisfies,
     toolchain,
+    why_unavailable,
 )
 
 
@@ -71,9 +73,24 @@ def test_a_constraint_that_is_none_is_refused(text: str) -> None:
         parse_constraint(text)
 
 
-def test_a_missing_program_names_what_to_install() -> None:
-    (miss,) = check_needs(subject(Need("go", ">=1.22")), lambda _: None)
-    assert str(miss) == "a-client: needs go >=1.22, found none; install it with: httpdyno subjects install a-client"
+def test_a_missing_program_has_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(needs, "find_need", lambda _: None)
+    (line,) = check_needs(subject(Need("go", ">=1.22"))).values()
+    assert line == "needs go >=1.22, found none; install it with: httpdyno subjects install a-client"
+
+
+def test_an_unavailable_subject_has_all_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(needs, "find_need", lambda _: None)
+    error = why_unavailable(subject(Need("cargo"), Need("rustc"), Need("cc"), Need("dotnet", ">=10")))
+    assert error is not None
+    assert error.line == f"a-client: {error.reason}"
+    assert error.reason.startswith(
+        "needs cargo, found none; install it with: curl -sSf https://sh.rustup.rs | sh; needs "
+    )
+    assert error.install_command == "curl -sSf https://sh.rustup.rs | sh && apt-get install build-essential"
+    assert error.install_by_hand == "the SDK of https://dotnet.microsoft.com/download, in PATH or DOTNET_ROOT"
+    assert error.reason.endswith(f"needs dotnet >=10, found none; install {error.install_by_hand}")
+    assert why_unavailable(subject()) is None
 
 
 def test_libraries_are_found_with_their_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,12 +116,13 @@ def test_a_need_of_no_kind_is_refused(name: str) -> None:
         check_name(name)
 
 
-def test_an_old_program_names_what_was_found() -> None:
-    found = {"go": ProgramVersion("go", Path("/bin/go"), "1.19.8"), "cc": ProgramVersion("cc", Path("/bin/cc"), "")}
-    misses = check_needs(subject(Need("go", ">=1.22"), Need("cc"), Need("cc", ">=9")), found.get)
-    assert [str(miss).split("; ")[0] for miss in misses] == [
-        "a-client: needs go >=1.22, found 1.19.8",
-        "a-client: needs cc >=9, found an unknown version",
+def test_an_old_program_has_the_version_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"go": ProgramVersion(Path("/bin/go"), "1.19.8"), "cc": ProgramVersion(Path("/bin/cc"), "")}
+    monkeypatch.setattr("httpdyno.subjects.needs.find_need", found.get)
+    lines = check_needs(subject(Need("go", ">=1.22"), Need("cc"), Need("cc", ">=9"))).values()
+    assert [line.split("; ")[0] for line in lines] == [
+        "needs go >=1.22, found 1.19.8",
+        "needs cc >=9, found an unknown version",
     ]
 
 

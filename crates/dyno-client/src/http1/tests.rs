@@ -1,11 +1,11 @@
-//! Exchanges on a connection whose bytes come in any pieces.
+//! Exchanges on a connection whose bytes arrive in arbitrary pieces.
 
 use proptest::prelude::*;
 use tokio::io::AsyncWriteExt;
 
 use super::*;
 
-/// Writes down what it is given.
+/// Records everything that it receives.
 #[derive(Debug, Default, PartialEq, Eq, Clone)]
 struct Taken {
     status: u16,
@@ -38,7 +38,7 @@ fn taken(status: u16, server: Option<&str>, length: Option<u64>, content: &str) 
     }
 }
 
-/// Returns the results of exchanges on one connection whose bytes come in pieces of these lengths.
+/// Returns the results of exchanges on one connection whose bytes arrive in pieces of these lengths.
 fn exchanges(wire: &str, pieces: &[usize], heads: &[bool]) -> Vec<Result<(Taken, bool), Failure>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
@@ -54,7 +54,7 @@ fn exchanges(wire: &str, pieces: &[usize], heads: &[bool]) -> Vec<Result<(Taken,
                 tokio::task::yield_now().await;
                 rest = later;
             }
-            // No further bytes, but requests are still taken.
+            // The server sends no more bytes, but still accepts requests.
             theirs.shutdown().await.unwrap();
         };
         let ask = async {
@@ -79,7 +79,7 @@ proptest! {
     fn any_split_of_the_input_brings_the_same(
         pieces in proptest::collection::vec(1_usize..60, 1..8),
     ) {
-        // One exchange at a time: the next answer begins in a piece of its own, as after a request.
+        // One exchange at a time: the next answer begins in a separate piece, as it would after a request.
         let answers: [(String, bool, Taken, bool); 6] = [
             (format!("{PLAIN}hello"), false, taken(200, Some("a"), Some(5), "hello"), true),
             (format!("{PLAIN}world"), false, taken(200, Some("a"), Some(5), "world"), true),
@@ -102,7 +102,7 @@ proptest! {
         ];
         for (wire, is_head, expected, reusable) in answers {
             let found = exchanges(&wire, &pieces, &[is_head]);
-            // Whether the client saw the server close after its answer depends on the pieces.
+            // Whether the client notices that the server closes after its answer depends on the pieces.
             let found = found.into_iter().map(|one| one.map(|(taken, _)| taken)).collect::<Vec<_>>();
             prop_assert_eq!(found, [Ok(expected)], "{} {}", wire, reusable);
         }
@@ -111,7 +111,7 @@ proptest! {
 
 #[test]
 fn a_repeated_head_means_the_same_and_a_different_one_does_not() {
-    // Each answer is one piece, so the connection sees them one after the other.
+    // Each answer is one piece, so the connection receives them one after another.
     let wire = [
         &format!("{PLAIN}hello")[..],
         &format!("{PLAIN}world"),

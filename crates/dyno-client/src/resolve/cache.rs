@@ -4,11 +4,12 @@ use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Values by name, at most so many. When it is full, the entry that came first goes: a crawl returns to a host soon or never.
+/// A limited number of values by name. When it is full, the oldest entry is dropped: a crawl returns to a host soon or
+/// never.
 #[derive(Debug)]
 pub(super) struct Cache<V> {
     entries: HashMap<Rc<str>, Entry<V>>,
-    /// Names in the order they came, with the number of their entry: a name that came again is listed twice.
+    /// Names in the order of insertion, with the number of their entry: a name that was inserted twice occurs twice.
     order: VecDeque<(Rc<str>, u64)>,
     most: usize,
     next: u64,
@@ -41,7 +42,7 @@ impl<V> Cache<V> {
         self.entries.get(name).map(|entry| &entry.value)
     }
 
-    /// Keeps a value until a moment.
+    /// Stores a value until `until`.
     pub(super) fn insert(&mut self, name: Rc<str>, value: V, until: Instant) {
         let number = self.next;
         self.next += 1;
@@ -58,7 +59,7 @@ impl<V> Cache<V> {
             let Some((name, number)) = self.order.pop_front() else {
                 return;
             };
-            // A later entry of that name has a place of its own further back.
+            // A later entry of that name is further back in the order.
             if self
                 .entries
                 .get(&name)

@@ -6,30 +6,30 @@ use std::time::Duration;
 
 /// The port of name servers.
 const PORT: u16 = 53;
-/// As the C library has them where the file says nothing.
+/// Defaults of the C library.
 const TIMEOUT_S: u64 = 5;
 const ATTEMPTS: u32 = 2;
-/// The most that the file may ask for, as the C library caps it.
+/// Upper limits on the values in the file, also those of the C library.
 const MAX_TIMEOUT_S: u64 = 30;
 const MAX_ATTEMPTS: u32 = 5;
 
-/// Which name servers to ask, and how.
+/// Name servers to query, and the timeouts.
 ///
-/// Search domains are left out on purpose: the names of URLs are absolute.
+/// Search domains are ignored on purpose: the names in URLs are absolute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Configuration {
-    /// In the order they are asked in; never empty.
+    /// Servers in the order of preference; never empty.
     pub servers: Vec<SocketAddr>,
-    /// How long the last attempt at a server waits for its answer.
+    /// Timeout of the last attempt at a server.
     pub timeout: Duration,
-    /// How often each server is asked.
+    /// Number of attempts per server.
     pub attempts: u32,
-    /// Whether each lookup begins with the next server.
+    /// Whether each lookup starts with the next server.
     pub rotate: bool,
 }
 
 impl Default for Configuration {
-    /// The name server of this machine itself, as the C library does without a file.
+    /// Returns the name server on this machine, which the C library uses without a file.
     fn default() -> Self {
         Self {
             servers: vec![(Ipv4Addr::LOCALHOST, PORT).into()],
@@ -41,7 +41,7 @@ impl Default for Configuration {
 }
 
 impl Configuration {
-    /// Reads the file of this machine; without one, or with one that names no server, the default.
+    /// Reads the file of this machine; returns the default if it is missing or names no server.
     #[must_use]
     pub fn of_machine() -> Self {
         Self::of_file(Path::new("/etc/resolv.conf"))
@@ -53,7 +53,7 @@ impl Configuration {
             .unwrap_or_default()
     }
 
-    /// Reads the text of such a file. Unknown lines are ignored, as in every resolver.
+    /// Parses the file. Unknown lines are ignored, as by every resolver.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut found = Self {
@@ -88,7 +88,7 @@ impl Configuration {
     }
 }
 
-/// Reads an address; a link-local one may name its interface by number.
+/// Parses an address; a link-local one may name its interface by number.
 fn server(text: &str) -> Option<SocketAddr> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Some((address, PORT).into());

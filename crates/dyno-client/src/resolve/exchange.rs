@@ -1,4 +1,4 @@
-//! Queries to name servers: over UDP, over TCP where the answer does not fit, one server after the other.
+//! Queries name servers: over UDP, over TCP if the answer does not fit, one server after another.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,42 +12,43 @@ use tokio::time::timeout;
 use super::configuration::Configuration;
 use super::message::{Answer, Family, Reading, query, read};
 
-/// Longer than any answer over UDP to a query that offers no more than the 512 bytes of RFC 1035.
+/// Buffer for an answer over UDP: our queries allow at most 512 bytes (RFC 1035).
 const ANSWER_BYTES: usize = 4 << 10;
 
-/// The query and its server.
+/// A query and its servers.
 pub(super) struct Question<'a> {
     pub configuration: &'a Configuration,
-    /// Which server comes first.
+    /// Index of the server to query first.
     pub first: usize,
-    /// How long all attempts but the last wait: a lost datagram must not cost the whole of a URL's time.
+    /// Timeout of all attempts except the last: a lost datagram must not use up the timeout of a URL.
     pub attempt_timeout: Duration,
     pub name: Name,
     pub families: &'a [(Family, u16)],
 }
 
-/// How asking for one family ended.
+/// Outcome of the query for one family.
 pub(super) enum QueryOutcome {
     Answer(Answer),
     TimedOut,
 }
 
-/// A query without an answer.
+/// A query that has no answer yet.
 struct Open {
     family: Family,
     id: u16,
     bytes: Vec<u8>,
 }
 
-/// A name server during one lookup. Its socket stays open, so that an answer later than a repeated query is still taken.
+/// A name server during one lookup. Its socket stays open, so that a late answer to the first query is accepted after
+/// the query was repeated.
 struct Server {
     address: SocketAddr,
     socket: Option<UdpSocket>,
-    /// The server failed, or cannot be reached: by family.
+    /// Whether the server failed or was unreachable, by family.
     failed: [bool; 2],
 }
 
-/// Asks until each family has an answer, or all name servers have failed; reports each answer as soon as it is known.
+/// Queries until each family has an answer, or all name servers have failed; reports each answer as soon as it arrives.
 pub(super) async fn ask(question: Question<'_>, mut report: impl FnMut(Family, QueryOutcome)) {
     let mut open: Vec<Open> = Vec::with_capacity(2);
     for &(family, id) in question.families {
@@ -109,7 +110,7 @@ impl Server {
         }
     }
 
-    /// Sends all queries that this server has not failed at, and takes answers to them.
+    /// Sends all queries at which this server has not failed, and receives the answers.
     async fn ask(
         &mut self,
         name: &Name,
@@ -138,7 +139,7 @@ impl Server {
                 continue;
             };
             if reading == Reading::Truncated {
-                // That it speaks no TCP says nothing of the other query.
+                // A server without TCP may still answer the other query over UDP.
                 reading = over_tcp(self.address, name, &open[place])
                     .await
                     .unwrap_or(Reading::Answer(Answer::Failed));
@@ -156,7 +157,7 @@ impl Server {
     }
 }
 
-/// Which query the bytes answer, and how.
+/// Returns which query the message answers, and how.
 fn find(open: &[Open], name: &Name, bytes: &[u8]) -> Option<(usize, Reading)> {
     let readings = open
         .iter()
@@ -166,7 +167,7 @@ fn find(open: &[Open], name: &Name, bytes: &[u8]) -> Option<(usize, Reading)> {
         .find(|(_, reading)| *reading != Reading::NotOurs)
 }
 
-/// A socket at a port of its own, which cannot be guessed, that takes datagrams of that server only.
+/// Opens a socket with an unpredictable port, which accepts datagrams of that server only.
 async fn connect(server: SocketAddr) -> io::Result<UdpSocket> {
     let any: SocketAddr = match server {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -177,7 +178,7 @@ async fn connect(server: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// The same query over TCP, where each message has its length before it (RFC 1035, section 4.2.2).
+/// Sends the same query over TCP, where a length precedes each message (RFC 1035, section 4.2.2).
 async fn over_tcp(server: SocketAddr, name: &Name, query: &Open) -> io::Result<Reading> {
     let mut stream = TcpStream::connect(server).await?;
     let length = u16::try_from(query.bytes.len()).map_err(io::Error::other)?;

@@ -1,4 +1,4 @@
-//! `/etc/hosts`, and `localhost`, which needs no file.
+//! `/etc/hosts`, and `localhost`, which needs no entry.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -18,7 +18,7 @@ impl Hosts {
             .unwrap_or_default()
     }
 
-    /// Reads the text of such a file; lines that make no sense are passed over.
+    /// Parses the file; malformed lines are skipped.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let mut hosts = Self::default();
@@ -43,7 +43,7 @@ impl Hosts {
         }
     }
 
-    /// The addresses of a name in lower case; those of the loopback for `localhost` and below (RFC 6761, 6.3).
+    /// The addresses of a name in lower case; loopback addresses for `localhost` and names below it (RFC 6761, 6.3).
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Vec<IpAddr>> {
         if let Some(addresses) = self.addresses.get(name) {

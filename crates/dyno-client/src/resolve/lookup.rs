@@ -1,4 +1,4 @@
-//! A lookup under way or done: shared by all requests for the same name, ended with the last of them.
+//! A lookup, in progress or finished: all requests for the same name share it, and it ends with the last of them.
 
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -10,17 +10,17 @@ use tokio::task::AbortHandle;
 use super::message::Family;
 use crate::failure::Failure;
 
-/// Result for one family: its addresses, perhaps none, or the failure.
+/// Result for one family: its addresses, possibly none, or the failure.
 pub type FamilyResult = Result<Rc<[IpAddr]>, Failure>;
 
-/// By [`Family::index`]; `None` while no answer came.
+/// Results by [`Family::index`]; `None` before the answer.
 pub(super) type Families = [Option<FamilyResult>; 2];
 
 /// A wait for the addresses of a name.
 #[derive(Debug, Clone)]
 pub struct Lookup(pub(super) Rc<Flight>);
 
-/// State that waiting requests share with the task that asks.
+/// State that waiting requests share with the task of the query.
 #[derive(Debug, Default)]
 pub(super) struct Flight {
     pub families: RefCell<Families>,
@@ -30,7 +30,7 @@ pub(super) struct Flight {
 
 impl Drop for Flight {
     fn drop(&mut self) {
-        // No task waits for the answer any more.
+        // No request waits for the answer any more.
         if let Some(task) = self.task.get_mut() {
             task.abort();
         }
@@ -38,7 +38,7 @@ impl Drop for Flight {
 }
 
 impl Lookup {
-    /// Addresses that are known without asking.
+    /// Creates a lookup with known addresses.
     #[must_use]
     pub fn of(addresses: &[IpAddr]) -> Self {
         let (v4, v6): (Vec<IpAddr>, Vec<IpAddr>) =
@@ -46,19 +46,19 @@ impl Lookup {
         Self::done([Some(Ok(v4.into())), Some(Ok(v6.into()))])
     }
 
-    /// A lookup that has its answers already.
+    /// Creates a finished lookup.
     pub(super) fn done(families: Families) -> Self {
         let flight = Flight::default();
         flight.families.replace(families);
         Self(Rc::new(flight))
     }
 
-    /// Returns the result for a family, if it has one by now.
+    /// Returns the result for a family, if it is known already.
     pub(crate) fn known(&self, family: Family) -> Option<FamilyResult> {
         self.0.families.borrow()[family.index()].clone()
     }
 
-    /// Waits until more is known than there was when `seen` families were.
+    /// Waits until more families are known than `seen`.
     pub(crate) async fn wait_for_more_than(&self, seen: usize) {
         loop {
             let changed = self.0.changed.notified();

@@ -6,14 +6,14 @@ use std::time::Duration;
 use hickory_proto::op::{Message, MessageType, OpCode, Query, ResponseCode};
 use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
 
-/// The most aliases that are followed: longer chains are mistakes, or malice.
+/// Limit of aliases to follow: longer chains are mistakes or attacks.
 const MAX_ALIASES: usize = 16;
-/// No answer is kept longer than this, whatever it says (a day, as BIND and unbound have it).
+/// Longest time that an answer is cached, whatever its time to live (a day, as in BIND and unbound).
 const MAX_TTL: Duration = Duration::from_secs(86_400);
-/// Nor that there is nothing (RFC 2308, section 5: one to three hours have been found to work well).
+/// Longest time that a negative answer is cached (RFC 2308, section 5, recommends one to three hours).
 const MAX_NEGATIVE_TTL: Duration = Duration::from_secs(3_600);
 
-/// The two kinds of addresses in queries.
+/// The two families of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
     /// `A` records.
@@ -23,7 +23,7 @@ pub enum Family {
 }
 
 impl Family {
-    /// Both, the preferred one first (RFC 8305, section 3).
+    /// Both families, the preferred one first (RFC 8305, section 3).
     pub const BOTH: [Self; 2] = [Self::V6, Self::V4];
 
     const fn record_type(self) -> RecordType {
@@ -33,7 +33,7 @@ impl Family {
         }
     }
 
-    /// A place in an array for each.
+    /// Index of the family in arrays.
     #[must_use]
     pub const fn index(self) -> usize {
         match self {
@@ -43,29 +43,29 @@ impl Family {
     }
 }
 
-/// Answer of a name server.
+/// An answer of a name server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// These addresses, perhaps none, for so long.
+    /// These addresses, possibly none, with their time to live.
     Addresses(Vec<IpAddr>, Duration),
-    /// There is no such name, for so long.
+    /// The name does not exist; with the time to live of this answer.
     NoSuchName(Duration),
-    /// It could or would not say.
+    /// The server failed or refused.
     Failed,
 }
 
-/// A parsed message of a name server.
+/// Result of parsing a message of a name server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// No answer to this question: it is ignored.
+    /// Not an answer to this query: to be ignored.
     NotOurs,
-    /// An answer that did not fit: ask again over TCP.
+    /// The answer did not fit: query again over TCP.
     Truncated,
     /// The answer.
     Answer(Answer),
 }
 
-/// The message that asks for the addresses of a name.
+/// Encodes a query for the addresses of a name.
 pub(super) fn query(id: u16, name: &Name, family: Family) -> Option<Vec<u8>> {
     let mut message = Message::new(id, MessageType::Query, OpCode::Query);
     message.metadata.recursion_desired = true;
@@ -73,9 +73,9 @@ pub(super) fn query(id: u16, name: &Name, family: Family) -> Option<Vec<u8>> {
     message.to_vec().ok()
 }
 
-/// Reads what came in answer to [`query`].
+/// Parses an answer to [`query`].
 pub(super) fn read(bytes: &[u8], id: u16, name: &Name, family: Family) -> Reading {
-    // Most of what is not ours differs here already.
+    // Rejects most messages that do not belong to this query.
     if bytes.get(..2) != Some(&id.to_be_bytes()) {
         return Reading::NotOurs;
     }
@@ -100,7 +100,7 @@ pub(super) fn read(bytes: &[u8], id: u16, name: &Name, family: Family) -> Readin
     }
 }
 
-/// The addresses at the end of the chain of aliases that begins with `name`.
+/// The addresses at the end of the chain of aliases from `name`.
 fn addresses(message: &Message, name: &Name, family: Family) -> Answer {
     let (mut name, mut least) = (name, u32::MAX);
     for _ in 0..=MAX_ALIASES {
@@ -127,7 +127,7 @@ fn addresses(message: &Message, name: &Name, family: Family) -> Answer {
     Answer::Failed
 }
 
-/// How long an answer of nothing may be kept: as the zone's authority says, or not at all (RFC 2308, section 5).
+/// Time to live of an answer without addresses: from the zone's SOA record, or zero (RFC 2308, section 5).
 fn kept_nothing(message: &Message) -> Duration {
     let authority = message
         .authorities
@@ -203,7 +203,7 @@ mod tests {
         let cases = [
             (vec![v4("a.test.", 60)], found(&["192.0.2.1"], 60)),
             (vec![v4("A.TEST.", 60)], found(&["192.0.2.1"], 60)),
-            // Out of order; the shortest time to live of the chain.
+            // Records out of order; the shortest time to live in the chain counts.
             (
                 vec![
                     v4("c.test.", 60),
@@ -212,7 +212,7 @@ mod tests {
                 ],
                 found(&["192.0.2.1"], 7),
             ),
-            // Addresses of others, of the other family, and no end.
+            // Addresses of other names, of the other family, and chains without an end.
             (vec![v4("other.test.", 60)], found(&[], 0)),
             (vec![v6("a.test.")], found(&[], 0)),
             (vec![alias("a.test.", "b.test.", 9)], found(&[], 0)),

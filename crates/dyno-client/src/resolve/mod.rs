@@ -1,4 +1,4 @@
-//! From a host name to addresses: a stub resolver with a cache, and which address to connect to.
+//! From a host name to an address: a stub resolver with a cache, and the choice of the address to connect to.
 
 mod cache;
 mod configuration;

@@ -1,4 +1,4 @@
-//! Which address to connect to, and when (RFC 8305, "Happy Eyeballs"), without I/O: the clock is passed in.
+//! Decides which address to connect to, and when (RFC 8305, "Happy Eyeballs"). No I/O; the clock is passed in.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
@@ -8,18 +8,18 @@ use super::lookup::FamilyResult;
 use super::message::Family;
 use crate::failure::Failure;
 
-/// How long a first answer with addresses of version 4 waits for those of version 6 (section 3).
+/// How long an answer with IPv4 addresses waits for the IPv6 addresses (section 3).
 const RESOLUTION_DELAY: Duration = Duration::from_millis(50);
-/// How long an attempt has before the next one begins in parallel (section 5).
+/// How long an attempt runs before the next one starts in parallel (section 5).
 const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
-/// More addresses than this are not tried: what answers none of so many will answer none.
+/// Limit of addresses to try: if so many do not answer, further ones are unlikely to.
 const MAX_ATTEMPTS: usize = 16;
 
 /// A race of connection attempts to the addresses of one host.
 #[derive(Debug)]
 pub struct Race {
     port: u16,
-    /// Addresses that were not tried yet, by family.
+    /// Untried addresses, by family.
     waiting: [VecDeque<IpAddr>; 2],
     /// State of each family.
     families: [FamilyState; 2],
@@ -41,16 +41,16 @@ enum FamilyState {
 /// The next action of a race.
 #[derive(Debug, PartialEq)]
 pub enum Step {
-    /// Begin an attempt, then ask again.
+    /// Start an attempt, then call again.
     Connect(SocketAddr),
-    /// Wait for an answer, for the end of an attempt, or for this moment.
+    /// Wait for an answer, for the end of an attempt, or until this moment.
     Wait(Option<Instant>),
-    /// There is nothing left to try.
+    /// All addresses have failed.
     Lost(Failure),
 }
 
 impl Race {
-    /// A race to a port, with no address known yet.
+    /// Creates a race to a port, with no address known yet.
     #[must_use]
     pub fn new(port: u16) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Race {
         }
     }
 
-    /// How many families are known.
+    /// Number of families with a result.
     #[must_use]
     pub fn families_known(&self) -> usize {
         self.families
@@ -74,7 +74,7 @@ impl Race {
             .count()
     }
 
-    /// Takes what was found out of a family; only the first time counts.
+    /// Adds the result for a family; only the first one counts.
     pub fn learn(&mut self, family: Family, found: FamilyResult, now: Instant) {
         let place = family.index();
         if self.families[place] != FamilyState::Unknown {
@@ -97,7 +97,7 @@ impl Race {
         }
     }
 
-    /// An attempt has failed: the next need not wait.
+    /// Notes that an attempt failed, so the next one need not wait.
     pub fn failed(&mut self, failure: Failure) {
         self.open = self.open.saturating_sub(1);
         self.failure = Some(failure);
@@ -134,7 +134,7 @@ impl Race {
         Step::Connect((address, self.port).into())
     }
 
-    /// The reason of the failure: that of the last attempt; without an attempt, the worse one of the two lookups.
+    /// The failure to report: of the last attempt, or, without an attempt, the worse one of the two lookups.
     fn why(&self) -> Failure {
         if let Some(failure) = self.failure {
             return failure;

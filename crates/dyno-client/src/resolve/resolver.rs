@@ -19,25 +19,25 @@ use super::message::{Answer, Family};
 use crate::cryptography::KernelRandom;
 use crate::failure::Failure;
 
-/// Names whose answers are kept. More are of no use to a crawl, which goes through its hosts and seldom back.
+/// Limit of names in the cache. A crawl goes through its hosts once, so more would not help.
 const MAX_NAMES: usize = 16 << 10;
-/// How long it is kept that the name servers fail (RFC 2308, section 7.1: at most five minutes).
+/// How long a failure of the name servers is cached (RFC 2308, section 7.1: at most five minutes).
 const FAILURE_TTL: Duration = Duration::from_secs(5);
-/// An address that is never assigned (RFC 3849), for asking the kernel whether there is a way to such addresses at all.
+/// An address that is never assigned (RFC 3849), used to ask the kernel for a route to IPv6 addresses.
 const ANY_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
 
 /// Settings of a resolver.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Which servers, how patiently.
+    /// Name servers and timeouts.
     pub configuration: Configuration,
     /// Names that need no query.
     pub hosts: Hosts,
-    /// How long all attempts but the last wait for an answer.
+    /// Timeout of all attempts except the last.
     pub attempt_timeout: Duration,
 }
 
-/// A resolver of one thread. Equal lookups share one question.
+/// A resolver for one thread. Concurrent lookups of the same name share one query.
 #[derive(Clone)]
 pub struct Resolver(Rc<Inner>);
 
@@ -53,11 +53,11 @@ struct Inner {
 /// Counts of lookups so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Queries for one family each, repetitions not counted.
+    /// Queries, each for one family; repetitions are not counted.
     pub queries: u64,
     /// Lookups that the cache answered.
     pub cached: u64,
-    /// Lookups that waited for another's question.
+    /// Lookups that shared a query in progress.
     pub shared: u64,
 }
 
@@ -71,7 +71,8 @@ impl std::fmt::Debug for Resolver {
 }
 
 impl Resolver {
-    /// A resolver; asks the kernel once whether addresses of version 6 can be reached, and if not, never asks for any.
+    /// Creates a resolver. Asks the kernel once whether IPv6 addresses are reachable; if not, it never queries for
+    /// them.
     #[must_use]
     pub fn new(options: Options) -> Self {
         let reaches_v6 = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))
@@ -97,7 +98,8 @@ impl Resolver {
         self.0.counts.get()
     }
 
-    /// Begins to look a host up, in a `LocalSet`; `host` as a URL has it: in lower case, an address of version 6 in brackets.
+    /// Starts to look up a host, in a `LocalSet`; `host` is written as in a URL: lower case, an IPv6 address in
+    /// brackets.
     #[must_use]
     pub fn lookup(&self, host: &str) -> Lookup {
         let host = host.strip_suffix('.').unwrap_or(host);
@@ -145,7 +147,7 @@ impl Resolver {
         Lookup(flight)
     }
 
-    /// Forgets lookups that were given up, before they are more than those under way.
+    /// Removes cancelled lookups before they outnumber the active ones.
     fn sweep(&self) {
         let mut flights = self.0.flights.borrow_mut();
         if flights.len() == flights.capacity() {
@@ -179,14 +181,14 @@ impl Resolver {
             };
             ask(question, take).await;
         } else {
-            // An answer to a query whose number can be guessed can be forged.
+            // If the number of a query can be guessed, an answer can be forged.
             for family in families {
                 take(*family, QueryOutcome::Answer(Answer::Failed));
             }
         }
         self.0.flights.borrow_mut().remove(&host);
         if let (Some(flight), false) = (flight.upgrade(), kept.is_zero()) {
-            // A task that has ended cannot be cancelled.
+            // A finished task cannot be cancelled.
             flight.task.borrow_mut().take();
             let families = flight.families.borrow().clone();
             self.0
@@ -196,7 +198,7 @@ impl Resolver {
         }
     }
 
-    /// Which server is asked first.
+    /// Index of the server to query first.
     fn turn(&self) -> usize {
         let turn = self.0.next_server.get();
         if self.0.options.configuration.rotate {
@@ -212,17 +214,17 @@ impl Resolver {
     }
 }
 
-/// A number for a query that cannot be guessed; `None` without randomness.
+/// An unpredictable number for a query; `None` if random numbers are unavailable.
 fn query_id(random: &impl SecureRandom) -> Option<u16> {
     let mut bytes = [0; 2];
     random.fill(&mut bytes).ok()?;
     Some(u16::from_be_bytes(bytes))
 }
 
-/// Returns the result that an answer means, and how long it may be kept.
+/// Converts an answer into a result and the time for which it is cached.
 fn with_ttl(outcome: QueryOutcome) -> (FamilyResult, Duration) {
     match outcome {
-        // Many servers do not say how long there will be no address of this family; that should not spoil the other's.
+        // Many servers give no time to live for a missing family; that must not shorten the time of the other family.
         QueryOutcome::Answer(Answer::Addresses(none, kept)) if none.is_empty() => {
             (Ok(none.into()), kept.max(FAILURE_TTL))
         }
@@ -233,7 +235,7 @@ fn with_ttl(outcome: QueryOutcome) -> (FamilyResult, Duration) {
     }
 }
 
-/// The name in a query; `None` if no message can carry it.
+/// Parses a host as a DNS name; `None` if it is not valid in a query.
 fn name_of(host: &str) -> Option<Name> {
     let labels = host.split('.').map(str::as_bytes);
     let mut name = Name::from_labels(labels).ok()?;

@@ -1,4 +1,4 @@
-//! Decoding of content codings, with a bound on the decoded length.
+//! Decodes content codings, with a limit on the decoded length.
 
 use brotlic::decode::{BrotliDecoder, DecoderInfo};
 use dyno_client::Failure;
@@ -6,37 +6,38 @@ use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 use zstd::zstd_safe::DParameter;
 
-/// Codings that requests offer: exactly those that are decoded.
+/// Codings that requests accept: exactly those that can be decoded.
 pub const ACCEPTED: &str = "gzip, deflate, br, zstd";
 
-/// Codings that one answer may have, one over the other.
+/// Codings that one answer may have on top of each other.
 const MAX_STEPS: usize = 4;
-/// Content that is decoded in one step: small enough to stay in a processor's cache.
+/// Content that is decoded in one step: small enough to stay in the CPU's cache.
 pub const PIECE_BYTES: usize = 64 << 10;
-/// The work after which other tasks of the thread have their turn, in bytes read and made: about a millisecond.
+/// Work after which other tasks of the thread get a turn, in bytes read and written: about a millisecond.
 pub const TURN_BYTES: usize = 1 << 20;
 /// The window of 8 MiB that RFC 9659 allows zstd as a content coding.
 const ZSTD_WINDOW_LOG: u32 = 23;
 /// The largest window of deflate.
 const DEFLATE_WINDOW_BITS: u8 = 15;
 
-/// Where decoded content goes.
+/// Destination of decoded content.
 pub trait Sink {
     /// Takes a piece.
     ///
     /// # Errors
     ///
-    /// The sink's own.
+    /// An error of the sink.
     fn take(&mut self, piece: &[u8]) -> Result<(), Failure>;
 }
 
-/// The codings of one answer, in the order they are taken off.
+/// The codings of one answer, in the order of decoding.
 #[derive(Default)]
 pub struct Decoding {
     steps: Vec<Step>,
-    /// A coding is unknown, or there are too many: the content stays as it comes.
+    /// Whether the content is kept undecoded, because a coding is unknown or there are too many.
     keeps: bool,
-    /// Bytes that each step may produce. The limit also holds for bytes after the end of the next step, which are not content.
+    /// Limit on the bytes that each step produces. It includes bytes that the next step ignores because they follow
+    /// its end.
     most: u64,
 }
 
@@ -48,10 +49,10 @@ impl std::fmt::Debug for Decoding {
 
 struct Step {
     coder: Coder,
-    /// Bytes of input; the undecoded ones begin at this place.
+    /// Input bytes; the undecoded ones begin at `at`.
     input: Vec<u8>,
     used: usize,
-    /// Whether it filled its last piece: it may have more, even with no input left.
+    /// Whether the last piece was filled: then more may follow, even with no input left.
     filled: bool,
     stage: Stage,
     made: u64,
@@ -61,21 +62,21 @@ struct Step {
 enum Stage {
     NotBegun,
     UnderWay,
-    /// Bytes that follow are garbage, unless they begin another member.
+    /// One member has ended; further bytes are garbage, unless they begin another member.
     Ended,
-    /// Garbage came: all that follows is, too, wherever the next piece happens to begin.
+    /// Garbage followed the end: everything after it is ignored, however the pieces are divided.
     Over,
 }
 
 enum Coder {
     Gzip(Decompress),
-    /// Deflate, with or without the wrapper of zlib: which it is, its first two bytes say.
+    /// Deflate, with or without the zlib wrapper; the first two bytes decide.
     Deflate(Option<Decompress>, Vec<u8>),
     Brotli(BrotliDecoder),
     Zstd(Decoder<'static>),
 }
 
-/// Bytes that one step of a coder consumed and produced.
+/// Bytes that one decoding step consumed and produced.
 struct Progress {
     used: usize,
     made: usize,
@@ -83,9 +84,9 @@ struct Progress {
 }
 
 impl Decoding {
-    /// The codings that the values of `Content-Encoding` name, of a content of `most` bytes.
+    /// Returns the decoding for the values of `Content-Encoding`, for content of at most `most` bytes.
     ///
-    /// Where one of them is unknown, or there are more than four, the content stays as it comes.
+    /// If a coding is unknown, or there are more than four, the content is kept undecoded.
     ///
     /// # Errors
     ///
@@ -113,9 +114,9 @@ impl Decoding {
         if steps.len() > MAX_STEPS {
             return Ok(Self::keeping());
         }
-        // They are named in the order they were put on.
+        // The header lists codings in the order they were applied.
         steps.reverse();
-        // A coding over another one makes a little more than the content, where that cannot be made smaller.
+        // A coding makes content that cannot be compressed slightly longer.
         let most = most
             .saturating_add(most / 8)
             .saturating_add(PIECE_BYTES as u64);
@@ -133,23 +134,24 @@ impl Decoding {
         }
     }
 
-    /// Whether content stays as it comes although it has a coding.
+    /// Whether coded content is kept undecoded.
     #[must_use]
     pub const fn keeps(&self) -> bool {
         self.keeps
     }
 
-    /// Whether no coding is taken off.
+    /// Whether there is nothing to decode.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Takes a piece off the wire, which [`Decoding::advance`] decodes. Without a coding it goes to the sink.
+    /// Takes a received piece, which [`Decoding::advance`] decodes. Content without a coding goes straight to the
+    /// sink.
     ///
     /// # Errors
     ///
-    /// The sink's.
+    /// An error of the sink.
     pub fn take(&mut self, bytes: &[u8], sink: &mut impl Sink) -> Result<(), Failure> {
         match self.steps.first_mut() {
             Some(step) => {
@@ -160,15 +162,15 @@ impl Decoding {
         }
     }
 
-    /// Decodes what was taken, for one turn at most, and hands on what comes of it; `room` has [`PIECE_BYTES`]. Returns the
-    /// work that was done, in bytes: with less than [`TURN_BYTES`] nothing is left to do.
+    /// Decodes received content for at most one turn, and passes the result to the sink; `room` has [`PIECE_BYTES`].
+    /// Returns the work done, in bytes: less than [`TURN_BYTES`] means that nothing is left to decode.
     ///
     /// # Errors
     ///
-    /// [`Failure::MalformedCoding`], [`Failure::ContentTooLong`], or the sink's.
+    /// [`Failure::MalformedCoding`], [`Failure::ContentTooLong`], or an error of the sink.
     pub fn advance(&mut self, room: &mut [u8], sink: &mut impl Sink) -> Result<usize, Failure> {
         let mut work = 0;
-        // The last step first: none holds more than a piece of the one before.
+        // The last step goes first, so none holds more than one piece of the step before it.
         while work < TURN_BYTES
             && let Some(place) = self.steps.iter().rposition(Step::has_work)
         {
@@ -189,13 +191,13 @@ impl Decoding {
         Ok(work)
     }
 
-    /// The content has ended.
+    /// Checks that the content is complete.
     ///
     /// # Errors
     ///
-    /// [`Failure::MalformedCoding`] where a coding has not.
+    /// [`Failure::MalformedCoding`] if a coding has not ended.
     pub fn end(&self) -> Result<(), Failure> {
-        // Zero bytes decode to zero bytes, in every coding.
+        // Empty content decodes to empty content in every coding.
         if self.steps.iter().any(|step| step.stage == Stage::UnderWay) {
             Err(Failure::MalformedCoding)
         } else {
@@ -246,7 +248,7 @@ impl Step {
         Ok(progress)
     }
 
-    /// Whether there is more of the coding, or another member of it behind the one that has ended; all else there is garbage.
+    /// Whether the coding continues, or another member follows the one that ended; anything else is garbage.
     fn goes_on(&mut self) -> Result<bool, Failure> {
         match self.stage {
             Stage::NotBegun | Stage::UnderWay => return Ok(true),
@@ -283,7 +285,7 @@ impl Coder {
                 let taken = bytes.len().min(2 - start.len());
                 start.extend_from_slice(&bytes[..taken]);
                 if let [first, second] = start[..] {
-                    // RFC 1950, 2.2: method 8, and a check that makes both a multiple of 31.
+                    // A zlib header (RFC 1950, 2.2): method 8, and both bytes together a multiple of 31.
                     let wrapped =
                         first & 15 == 8 && u16::from_be_bytes([first, second]).is_multiple_of(31);
                     let stream = stream.insert(Decompress::new(wrapped));

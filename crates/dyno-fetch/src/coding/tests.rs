@@ -1,4 +1,4 @@
-//! Codings against their encoders: however content is cut, whatever is behind it, wherever it ends.
+//! Decodes what encoders produce: cut into any pieces, followed by anything, truncated anywhere.
 
 use std::io::Write;
 

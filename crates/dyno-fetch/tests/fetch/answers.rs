@@ -1,4 +1,4 @@
-//! Results and error names of each kind of answer.
+//! Results and error names for each kind of answer.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::crawl::{at, at_a_timeout, crawl, reported};
 use super::server::{KeepsOn, Server, send, whole};
 
-/// Keeps the connection open and says nothing until the client goes.
+/// Sends nothing, and keeps the connection open until the client closes it.
 fn silence(stream: &mut TcpStream) -> KeepsOn {
     while matches!(stream.read(&mut [0; 64]), Ok(count) if count > 0) {}
     false
@@ -50,7 +50,7 @@ fn answer(stream: &mut TcpStream, path: &str) -> KeepsOn {
         }
         "/drip" => {
             send(stream, head("200 OK\r\nContent-Length: 3000").as_bytes());
-            // Two minutes in all.
+            // Sends for two minutes in all.
             while stream.write_all(b"x").is_ok() {
                 thread::sleep(Duration::from_millis(40));
             }
@@ -82,7 +82,7 @@ fn answer(stream: &mut TcpStream, path: &str) -> KeepsOn {
     }
 }
 
-/// The answers that lead elsewhere, and where they lead.
+/// The redirects, and their targets.
 fn redirect(stream: &mut TcpStream, path: &str) -> KeepsOn {
     match path {
         "/nowhere" => moved(stream, "http://[nonsense/"),
@@ -147,7 +147,7 @@ fn each_has_its_name_and_a_stall_ends_at_the_deadline() {
         ("/redirect/11", "TooManyRedirects", 0),
     ];
     let server = Server::start(|stream, path, _| answer(stream, path));
-    // Each has a host of its own, so that none meets what another has left of a connection.
+    // Each URL has a separate host, so that none uses a connection of another.
     let lines: Vec<String> = expected
         .iter()
         .enumerate()

@@ -1,4 +1,4 @@
-//! A crawl within a test, and what crawls must do as a whole.
+//! Runs crawls within a test, and tests crawls as a whole.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,18 +16,18 @@ use dyno_fetch::{End, Options};
 
 use super::server::{Server, send, whole};
 
-/// Against hangs only: no right answer comes near it.
+/// Limit that only a hang exceeds.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Timeouts, for crawls in which some answers never come: a busy machine may not give an honest one within a short one. Who takes
-/// a fault for an answer, or for another fault, does so at each of them.
+/// Timeouts to try in turn, for crawls with answers that never arrive: a busy machine may not deliver a good answer
+/// within a short one. A client that mistakes one fault for another does so at every timeout.
 pub const TIMEOUTS: [Duration; 3] = [
     Duration::from_secs(1),
     Duration::from_secs(6),
     Duration::from_secs(60),
 ];
 
-/// Crawls with one timeout after the other, until what is found is right.
+/// Crawls with one timeout after another, until the result is as expected.
 pub fn at_a_timeout<T: PartialEq + std::fmt::Debug>(due: &T, crawl: impl Fn(Duration) -> T) {
     let mut found = None;
     for timeout in TIMEOUTS {
@@ -39,7 +39,7 @@ pub fn at_a_timeout<T: PartialEq + std::fmt::Debug>(due: &T, crawl: impl Fn(Dura
     assert_eq!(found.as_ref(), Some(due));
 }
 
-/// Where connections go that go elsewhere.
+/// Rules that connect to other hosts and ports.
 pub fn connecting(rules: impl IntoIterator<Item = String>) -> Reroute {
     Reroute {
         connect_to: rules
@@ -50,7 +50,7 @@ pub fn connecting(rules: impl IntoIterator<Item = String>) -> Reroute {
     }
 }
 
-/// Options under which the hosts of a test are this server.
+/// Options that connect all hosts of a test to this server.
 pub fn at(server: &Server) -> Options {
     let address = server.address;
     Options {
@@ -60,12 +60,12 @@ pub fn at(server: &Server) -> Options {
     }
 }
 
-/// Rows in the order they were printed: URL, code, milliseconds, length.
+/// Returns the rows in the order they were printed: URL, code, milliseconds, length.
 pub fn crawl(options: Options, lines: &[impl AsRef<str>]) -> Vec<(String, String, f64, u64)> {
     reported(options, lines).0
 }
 
-/// The same, and the report.
+/// Returns the rows and the report.
 pub fn reported(
     options: Options,
     lines: &[impl AsRef<str>],
@@ -110,7 +110,7 @@ fn printed(options: Options, list: OwnedFd) -> (String, serde_json::Value) {
     )
 }
 
-/// Seconds of the day, of a moment as rows have it.
+/// Seconds since midnight of a time in a row.
 fn time_of_day_s(moment: &str) -> f64 {
     let (_, time) = moment.trim_end_matches('Z').split_once('T').unwrap();
     time.split(':')
@@ -204,7 +204,7 @@ fn a_row_is_printed_while_the_list_goes_on() {
 
 #[test]
 fn a_host_has_at_most_its_limit_and_delays_no_other_host() {
-    /// Requests that the busy host has, the most that it had at once, and those that the others have answered.
+    /// Requests of the busy host, its peak concurrency, and the number of answered requests to other hosts.
     #[derive(Default)]
     struct Seen {
         now: usize,
@@ -220,7 +220,7 @@ fn a_host_has_at_most_its_limit_and_delays_no_other_host() {
             now.now += 1;
             now.most = now.most.max(now.now);
             changed.notify_all();
-            // It answers nothing before it has all that it may have, and everybody else was answered.
+            // Answers nothing before the busy host has its maximum of requests, and the other hosts have been answered.
             let waits = |seen: &mut Seen| seen.most < 2 || seen.others < 20;
             let waited = changed.wait_timeout_while(now, PATIENCE, waits).unwrap();
             assert!(!waited.1.timed_out(), "others waited for a busy host");
@@ -270,10 +270,10 @@ fn beginnings_at_a_host_are_apart() {
         .collect();
     starts.sort_unstable();
     assert_eq!(starts.len(), 5);
-    // Waiting for the host is not a part of a URL's time: that starts when it is over.
+    // Waiting for the host is not part of a URL's time, which starts afterwards.
     for (start, due_ms) in starts.into_iter().zip((0..).step_by(50)) {
         let after_s = (time_of_day_s(start) - begun.as_secs_f64()).rem_euclid(86_400.0);
-        // A double has a second of these years to a quarter of a microsecond.
+        // With times of these years, a double has a precision of a quarter of a microsecond.
         assert!(
             after_s * 1e3 + 0.1 >= f64::from(due_ms),
             "{begun:?} {start}"
@@ -283,12 +283,13 @@ fn beginnings_at_a_host_are_apart() {
 
 #[test]
 fn a_connection_that_was_closed_meanwhile_costs_no_answer() {
-    // It promises to go on, and closes when the next request comes.
+    // The server announces keep-alive, and closes when the next request arrives.
     let server = Server::start(|stream, _, number| number == 0 && whole(stream, "", b"content"));
     let lines: Vec<String> = (0..10)
         .map(|number| format!("http://a.test/{number}"))
         .collect();
-    // A clock tells this from a crash: on a busy machine a server may close too late in one crawl, and hardly in twenty.
+    // Only the time distinguishes this from a crash: on a busy machine the server may close too late in one crawl, but
+    // hardly in twenty.
     let crawled = (0..20).any(|_| {
         let options = Options {
             concurrency: 1,
@@ -362,7 +363,7 @@ fn a_list_is_continued_where_it_was_interrupted() {
         ..at(&server)
     };
     assert_eq!(crawl(with(), &lines[..20]).len(), 20);
-    // A torn line is a line that was not done.
+    // An incomplete line is not finished.
     let text = std::fs::read_to_string(&journal).unwrap();
     std::fs::write(&journal, &text[..text.len() - 2]).unwrap();
     assert_eq!(crawl(with(), &lines).len(), 31);

@@ -1,4 +1,4 @@
-//! The fetcher against servers that behave, and servers that do not.
+//! Tests of the fetcher against correct and faulty servers.
 #![expect(
     clippy::unwrap_used,
     clippy::format_collect,

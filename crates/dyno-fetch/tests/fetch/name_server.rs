@@ -1,4 +1,4 @@
-//! A name server, over UDP and TCP, that answers each query as a test says.
+//! A name server, over UDP and TCP, whose answers are set by the test.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
@@ -9,7 +9,7 @@ use hickory_proto::op::{Message, OpCode, ResponseCode};
 use hickory_proto::rr::rdata::A;
 use hickory_proto::rr::{RData, Record, RecordType};
 
-/// The datagrams that answer a query; over TCP the first of them.
+/// Returns the datagrams that answer a query; over TCP only the first is sent.
 pub type Reply = dyn Fn(&Message, bool) -> Vec<Vec<u8>> + Send + Sync;
 
 pub struct NameServer {
@@ -18,7 +18,7 @@ pub struct NameServer {
 
 impl NameServer {
     pub fn start(reply: impl Fn(&Message, bool) -> Vec<Vec<u8>> + Send + Sync + 'static) -> Self {
-        // The port of one protocol may be taken in the other.
+        // A port that is free for one protocol may be taken for the other.
         let (udp, tcp) = (0..100)
             .find_map(|_| {
                 let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -65,7 +65,7 @@ pub fn answer(query: &Message, code: ResponseCode) -> Message {
     answer
 }
 
-/// The answer with an address, to a query for those of version 4.
+/// The answer with an IPv4 address to an `A` query.
 pub fn found(query: &Message, address: Ipv4Addr) -> Message {
     let mut answer = answer(query, ResponseCode::NoError);
     let question = &query.queries[0];

@@ -1,15 +1,19 @@
 //! Names: answers of name servers, and their effect on a fetch.
 
 use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Write};
 use std::net::Ipv4Addr;
+use std::os::unix::net::UnixListener;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
+use dyno_client::Sockets;
 use dyno_fetch::Options;
 use hickory_proto::op::{Message, ResponseCode};
 
-use super::crawl::{PATIENCE, at_a_timeout, crawl};
+use super::crawl::{PATIENCE, at_a_timeout, connecting, crawl};
 use super::name_server::{NameServer, answer, found};
 use super::server::{Server, whole};
 
@@ -21,7 +25,7 @@ fn asking(servers: &[&NameServer], timeout: Duration) -> Options {
     }
 }
 
-/// A server at an address that the name server gives for every name, and the port to put into a URL.
+/// Starts a server whose address the name server returns for every name; also returns the port for URLs.
 fn http() -> (Server, u16) {
     let server = Server::start(|stream, _, _| whole(stream, "", b"x"));
     let port = server.address.port();
@@ -48,7 +52,7 @@ fn what_a_name_server_does_has_a_name() {
                 vec![bytes(&cut)]
             }
             "right.test." | "long.test." => vec![bytes(&right)],
-            // Garbage, another's answer, and a forged one before the right one.
+            // Garbage, an answer to another query and a forged answer precede the right one.
             "noisy.test." => {
                 let mut foreign = found(query, Ipv4Addr::new(127, 9, 9, 9));
                 foreign.metadata.id = query.metadata.id.wrapping_add(1);
@@ -146,14 +150,14 @@ fn a_name_is_asked_for_once() {
     );
     assert!(rows.iter().all(|row| row.1 == "200"));
     assert_eq!(http.connections.load(Ordering::SeqCst), 40);
-    // One of each family. A query whose answer is late is sent again with its number.
+    // One number per family: if the answer is late, the query is repeated with the same number.
     assert!(numbers.lock().unwrap().len() <= 2);
 }
 
 #[test]
 fn a_refused_connection_is_reported() {
     let server = NameServer::start(|query, _| vec![bytes(&found(query, Ipv4Addr::LOCALHOST))]);
-    // The port is taken, so that no other program gets it, and does not listen.
+    // Binds the port, so that no other program gets it, and does not listen.
     let taken = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     let any = std::net::SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     taken.bind(&any.into()).unwrap();
@@ -161,4 +165,48 @@ fn a_refused_connection_is_reported() {
     let url = format!("http://a.test:{port}/");
     let rows = crawl(asking(&[&server], PATIENCE), &[url]);
     assert_eq!(rows[0].1, "ConnectionRefused");
+}
+
+#[test]
+fn over_a_unix_socket_no_name_is_looked_up() {
+    let path = std::env::temp_dir().join(format!("dyno-fetch-{}.sock", std::process::id()));
+    let listener = UnixListener::bind(&path).unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = BufReader::new(stream.unwrap());
+            let mut host = None;
+            for line in (&mut stream).lines() {
+                let line = line.unwrap();
+                if line.is_empty() {
+                    break;
+                }
+                host = host.or(line.strip_prefix("Host: ").map(str::to_owned));
+            }
+            let host = host.unwrap();
+            let length = host.len();
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{host}"
+            );
+            stream.get_mut().write_all(answer.as_bytes()).unwrap();
+        }
+    });
+    let unix = path.to_str().unwrap().parse().unwrap();
+    let options = Options {
+        sockets: Arc::new(Sockets::new(Some(unix), Vec::new(), false)),
+        reroute: connecting(["::127.0.0.1:".to_owned()]),
+        timeout: PATIENCE,
+        ..Options::default()
+    };
+    let rows = crawl(options, &["http://a.test/", "http://longer.test:8080/"]);
+    let mut found: Vec<_> = rows
+        .iter()
+        .map(|(url, code, _, length)| (url.as_str(), code.as_str(), *length))
+        .collect();
+    found.sort_unstable();
+    let hosts = [
+        ("http://a.test/", "200", 6),
+        ("http://longer.test:8080/", "200", 16),
+    ];
+    assert_eq!(found, hosts);
+    std::fs::remove_file(path).unwrap();
 }

@@ -1,4 +1,4 @@
-//! A server of HTTP that does to each path what a test says.
+//! An HTTP server whose behaviour on each path is set by the test.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Whether the connection takes another request.
+/// Whether the connection accepts another request.
 pub type KeepsOn = bool;
-/// Answers a request of this path, the n-th of its connection.
+/// Answers a request for this path, the n-th of its connection.
 pub type Answer = dyn Fn(&mut TcpStream, &str, usize) -> KeepsOn + Send + Sync;
 
-/// A server until the test ends.
+/// A server that runs until the test ends.
 #[derive(Clone)]
 pub struct Server {
     pub address: SocketAddr,
@@ -53,7 +53,7 @@ impl Server {
     }
 }
 
-/// Reads a head; its path.
+/// Reads a request head and returns its path.
 fn request(stream: &mut TcpStream) -> Option<String> {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
@@ -69,12 +69,12 @@ fn request(stream: &mut TcpStream) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Sends bytes; a client that has gone does not matter.
+/// Sends bytes, and ignores that a client may have closed.
 pub fn send(stream: &mut TcpStream, bytes: &[u8]) {
     drop(stream.write_all(bytes));
 }
 
-/// Sends a whole answer.
+/// Sends a complete answer.
 pub fn whole(stream: &mut TcpStream, fields: &str, content: &[u8]) -> KeepsOn {
     let head = format!(
         "HTTP/1.1 200 OK\r\n{fields}Content-Length: {}\r\n\r\n",

@@ -1,4 +1,4 @@
-//! Crawls over TLS: whom the fetcher trusts, which sessions it resumes, what it says of a server without HTTP/2.
+//! Crawls over TLS: trusted certificates, resumed sessions, servers without HTTP/2.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use socket2::{Domain, Socket, Type};
 
 use super::crawl::{PATIENCE, at_a_timeout, connecting, reported};
 
-/// Two hosts, four URLs each, in turns.
+/// URLs of two hosts in turn, four of each.
 const URLS: [&str; 8] = [
     "https://a.test/plain",
     "https://b.test/plain",
@@ -23,7 +23,7 @@ const URLS: [&str; 8] = [
     "https://b.test/bytes/3",
 ];
 
-/// An origin whose hosts offer HTTP/1.1 alone, and its authority.
+/// An origin whose hosts offer HTTP/1.1 only, and its certificate authority.
 fn origin() -> (Arc<Authority>, Running) {
     origin_of("[http]\nhttp2 = 0")
 }
@@ -41,7 +41,7 @@ fn origin_of(model: &str) -> (Arc<Authority>, Running) {
     (authority, running.unwrap())
 }
 
-/// One URL after the other, each over a connection of its own.
+/// Options for one URL at a time, each on a new connection.
 fn one_by_one(origin: &Running) -> Options {
     let port = origin.https()[0].port();
     Options {
@@ -74,7 +74,7 @@ fn each_host_is_asked_for_a_session_once_and_then_resumes_it() {
         assert_eq!(report["phases"]["tls"]["count"], 8);
     }
     std::fs::remove_file(file).unwrap();
-    // The peer saw the same.
+    // The server counted the same.
     let seen = origin.stop().report;
     assert_eq!((seen.handshakes_full, seen.handshakes_resumed), (4, 12));
 }
@@ -175,7 +175,7 @@ fn a_host_that_does_not_answer_over_a_connection_is_connected_to_again() {
 
 #[test]
 fn who_does_not_accept_or_shake_hands_is_given_up_by_name() {
-    // One listens and its queue is full; the other accepts, and says nothing.
+    // One listens with a full queue; the other accepts and sends nothing.
     let listener = || {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         let any: SocketAddr = "127.0.0.1:0".parse().unwrap();

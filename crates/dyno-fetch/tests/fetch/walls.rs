@@ -8,7 +8,7 @@ use super::crawl::{PATIENCE, at, connecting, crawl, reported};
 use super::name_server::{NameServer, found};
 use super::server::{KeepsOn, Server, send, whole};
 
-/// Redirects to what stands behind the question mark of a target; answers with a letter where there is none.
+/// Redirects to the URL in the query of the target; answers with a letter without a query.
 fn sends_elsewhere() -> Server {
     Server::start(|stream, target, _| -> KeepsOn {
         let Some((_, location)) = target.split_once('?') else {
@@ -51,7 +51,7 @@ fn a_public_host_leads_into_no_private_network() {
             assert_eq!(found, code, "{url}");
         }
     }
-    // Further on it is the same: a host between two others is as public as its address.
+    // The rule also applies after a second redirect: a host in between is as public as its address.
     let rows = crawl(
         at(&server),
         &["http://a.test/?http://b.test/?http://10.0.0.1/"],
@@ -88,7 +88,7 @@ fn a_name_leads_inside_when_its_address_does() {
     assert_eq!(crawl(options(false), &lines)[0].1, "PrivateRedirect");
     assert_eq!(crawl(options(true), &lines)[0].1, "200");
     assert_eq!(names.address.ip(), IpAddr::V4(Ipv4Addr::LOCALHOST));
-    // The list may name it, and its connection serves no redirect from outside.
+    // The list may name the private host, but a redirect from outside must not use its open connection.
     let lines = [format!("http://inner.test:{port}/"), lines[0].clone()];
     let one = |options| Options {
         concurrency: 1,

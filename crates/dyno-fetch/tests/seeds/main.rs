@@ -1,6 +1,6 @@
-//! Seeds of fuzzing, and inputs that once failed: each runs through its target once, without libFuzzer.
+//! Runs the seeds of fuzzing, and inputs that once failed, through their target once, without libFuzzer.
 //!
-//! The targets are those of `fuzz/targets`, which `scripts/fuzz` builds; here they are compiled as modules.
+//! The targets are in `fuzz/targets`, which `scripts/fuzz` builds; here they are compiled as modules.
 
 // The crate whose macro the targets call.
 extern crate self as libfuzzer_sys;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-/// The input of a target, as libFuzzer's crate takes it from bytes; none if they are too few.
+/// The input of a target, decoded from bytes as libFuzzer's crate does; `None` if there are too few bytes.
 trait Input<'b>: Sized {
     fn take(bytes: &mut &'b [u8]) -> Option<Self>;
 }
@@ -63,12 +63,12 @@ tuples!(A B C D);
 
 macro_rules! fuzz_target {
     (|$input:ident: $kind:ty| $body:block) => {
-        /// Takes one input; false if it is too short to be one.
+        /// Runs one input; false if it is too short.
         pub(crate) fn takes(mut bytes: &[u8]) -> bool {
             let Some($input) = <$kind as crate::Input>::take(&mut bytes) else {
                 return false;
             };
-            // It may return before its end.
+            // The body may return early.
             let run = || $body;
             run();
             true
@@ -86,7 +86,7 @@ macro_rules! targets {
                 clippy::all,
                 clippy::pedantic,
                 clippy::unwrap_used,
-                reason = "a target's attributes are those of a program, and what it takes in is looked at where it belongs"
+                reason = "a target has the attributes of a program, and its code is linted in fuzz/"
             )]
             mod $name;
         )+
@@ -109,6 +109,8 @@ targets! {
     redirect "../../../../fuzz/targets/redirect.rs"
     request "../../../../fuzz/targets/request.rs"
     response "../../../../fuzz/targets/response.rs"
+    stages "../../../../fuzz/targets/stages.rs"
+    template "../../../../fuzz/targets/template.rs"
 }
 
 fn main() {
@@ -124,7 +126,7 @@ fn main() {
         for entry in std::fs::read_dir(seeds)? {
             let name = entry?.file_name().into_string().unwrap_or_default();
             if !known(&name) {
-                return Err(format!("fuzz/seeds/{name} is of no target").into());
+                return Err(format!("fuzz/seeds/{name} belongs to no target").into());
             }
         }
         Ok(())
@@ -132,7 +134,7 @@ fn main() {
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-/// Every input in a folder; a panic names the one that it comes from.
+/// Runs every input in a folder; a panic names the input that caused it.
 fn all(folder: &Path, takes: fn(&[u8]) -> bool) -> Result<(), Failed> {
     let mut count = 0;
     for entry in std::fs::read_dir(folder)? {

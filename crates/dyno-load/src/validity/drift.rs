@@ -4,18 +4,18 @@ use std::fmt::Write as _;
 
 use super::student::two_sided_quantile;
 
-/// A drift is looked for in this many values and more.
+/// Smallest number of values in which a drift can be detected.
 const FEWEST: usize = 30;
-/// The share of a series that is a warm-up whatever came after it.
+/// Share at the start of a series that counts as warm-up, whatever follows it.
 const USUAL_WARM_UP: f64 = 0.25;
-/// A series that becomes faster may have warmed up for this share, as a just-in-time compiler does.
+/// Longest warm-up of a series that becomes faster, as with a just-in-time compiler.
 const LONG_WARM_UP: f64 = 0.5;
 const BATCH: usize = 5;
 const STRONGEST_DEPENDENCE: f64 = 0.9;
 const FEWEST_FREEDOM: f64 = 2.0;
 const LEVEL: f64 = 0.99;
 
-/// An estimate with its interval, as shares of the mean.
+/// An estimate with its confidence interval, as shares of the mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Drift {
     estimate: f64,
@@ -23,10 +23,10 @@ struct Drift {
     high: f64,
 }
 
-/// Reads the drift of the answers of each second, in per cent, and what it is made of.
+/// Measures the drift of the answers per second, in per cent; also returns its parts as text.
 ///
-/// 0 where it cannot be distinguished from chance with 99 % confidence. The warm-up is left out: what becomes faster may have warmed up
-/// for up to half of the time, what becomes slower for no more than a quarter.
+/// The drift is 0 if it cannot be distinguished from chance with 99 % confidence. The warm-up is left out: at most half
+/// of a series that becomes faster, and a quarter of one that becomes slower.
 pub(super) fn read(answers: &[f64]) -> (Option<f64>, String) {
     let warm_up = warm_up(answers);
     let steady = &answers[warm_up..];
@@ -57,7 +57,8 @@ pub(super) fn read(answers: &[f64]) -> (Option<f64>, String) {
     (Some(100.0 * estimate.abs()), detail)
 }
 
-/// How many seconds the warm-up takes; a long one must raise the throughput, and have come to its end.
+/// Duration of the warm-up in seconds; more than a quarter counts only if the throughput rose and the warm-up has
+/// ended.
 #[expect(clippy::cast_precision_loss, reason = "a count of seconds")]
 fn warm_up(answers: &[f64]) -> usize {
     let usual = warm_up_length(answers, USUAL_WARM_UP);
@@ -70,9 +71,9 @@ fn warm_up(answers: &[f64]) -> usize {
     }
 }
 
-/// The number of values that a series takes to settle: MSER-5.
+/// Number of values until a series is steady: MSER-5.
 ///
-/// The values are averaged five by five; the number to drop is the one after which the mean of the rest is known best. White, An
+/// Averages the values in fives, and drops as many as make the standard error of the remaining mean smallest. White, An
 /// effective truncation heuristic for bias reduction in simulation output, Simulation 69 (1997), 323-334.
 #[expect(
     clippy::cast_precision_loss,
@@ -99,11 +100,12 @@ fn warm_up_length(values: &[f64], longest: f64) -> usize {
     BATCH * best.0
 }
 
-/// How far the last third of a series lies from its first third, as a share of the mean of all; `None` without answers.
+/// Difference between the last and the first third of a series, as a share of the overall mean; `None` without
+/// answers.
 ///
-/// Geweke's diagnostic of convergence, with thirds in place of his first tenth and last half; the effective number of values is
-/// that of Zwiers and von Storch, Taking serial correlation into account in tests of the mean, Journal of Climate 8 (1995),
-/// 336-351.
+/// Geweke's diagnostic of convergence, with thirds instead of the first tenth and the last half. The effective number
+/// of values follows Zwiers and von Storch, Taking serial correlation into account in tests of the mean, Journal of
+/// Climate 8 (1995), 336-351.
 #[expect(clippy::cast_precision_loss, reason = "a count of seconds")]
 fn drift(values: &[f64]) -> Option<Drift> {
     if values.len() < FEWEST || mean(values) <= 0.0 {
@@ -127,7 +129,7 @@ fn drift(values: &[f64]) -> Option<Drift> {
     })
 }
 
-/// From 60 values on their means in 30 to 59 batches, which depend less on each other.
+/// Averages 60 or more values in 30 to 59 batches, which are less correlated.
 fn batches(values: &[f64]) -> Vec<f64> {
     let size = values.len() / FEWEST;
     let count = values.len() / size;
@@ -135,7 +137,7 @@ fn batches(values: &[f64]) -> Vec<f64> {
     used.chunks_exact(size).map(mean).collect()
 }
 
-/// The values without a straight line through them.
+/// Residuals after subtracting a fitted straight line.
 #[expect(clippy::cast_precision_loss, reason = "a count of seconds")]
 fn detrended(values: &[f64]) -> Vec<f64> {
     let middle = (values.len() as f64 - 1.0) / 2.0;
@@ -152,10 +154,10 @@ fn detrended(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// How much a value says of the next: between 0 (negative ones are chance) and 0.9.
+/// Correlation of consecutive values, between 0 (negative ones are due to chance) and 0.9.
 ///
-/// A line that is fitted to few values takes part of their correlation away: Marriott and Pope, Bias in the estimation of
-/// autocorrelations, Biometrika 41 (1954), 390-402.
+/// Corrects for the fitted line, which removes part of the correlation of few values: Marriott and Pope, Bias in the
+/// estimation of autocorrelations, Biometrika 41 (1954), 390-402.
 #[expect(clippy::cast_precision_loss, reason = "a count of seconds")]
 fn correlation(rest: &[Vec<f64>; 2], squares: f64) -> f64 {
     if squares == 0.0 {
@@ -193,7 +195,7 @@ mod tests {
     fn the_end_of_a_warm_up() {
         let cases = [
             (vec![], 0),
-            (joined(&[(&[0.0], 5), (&[9.0], 14)]), 0), // fewer than 20: nothing can be spared
+            (joined(&[(&[0.0], 5), (&[9.0], 14)]), 0), // fewer than 20: no value is dropped
             (vec![3.0; 100], 0),
             (joined(&[(&[0.0], 5), (&[9.0], 35)]), 5),
             (joined(&[(&[1.0, 3.0, 5.0, 7.0, 8.5], 1), (&[9.0], 35)]), 5),

@@ -1,29 +1,30 @@
-//! The validity of a load: the rules that its report must meet for its figures to say something about the server.
+//! The validity of a load: the rules that its report must meet for its figures to describe the server.
 //!
-//! Pure: a rule reads one number from what was measured and compares it with a threshold.
+//! Pure: each rule reads one number from the measurements and compares it with a threshold.
 
 mod drift;
-mod student;
+pub(crate) mod student;
 
 use crate::check::Checked;
 use crate::judgement::{Finding, Judgement, Verdict};
 use crate::report::Report;
 use crate::time_text::format_time;
 
-/// Lag that the generator may always have.
+/// Send lag that is always allowed.
 const ALLOWED_LAG_NS: u64 = 100_000;
-/// Largest share of failed requests and connections at which the 99th percentile of the lag still describes the generator: when many
-/// requests end at once, as at a timeout, the next ones are all due and are sent one after the other.
+/// Largest share of failed requests and connections at which the 99th percentile of the send lag still describes the
+/// generator. When many requests end at once, as at a timeout, the overdue ones are sent one after another, which is
+/// not the generator's fault.
 const MOST_FAILED: f64 = 0.005;
-/// Shares of a shorter load are not judged: the kernel counts what they are made of in ticks of 4 or 10 ms.
+/// Shortest load whose CPU shares are judged: the kernel counts CPU time in ticks of 4 or 10 ms.
 const SHORTEST_NS: u64 = 1_000_000_000;
-const TOO_SHORT: &str = "shares of less than 1 s say too little";
+const TOO_SHORT: &str = "shares of less than 1 s are too uncertain";
 const NOT_COUNTED: &str = "the generator did not count how busy it was";
 
-/// A number in per cent, and what it is made of.
+/// A number in per cent, and its parts as text.
 type Reading = (Option<f64>, String);
 
-/// A rule: its sentence has places for `{number}`, `{threshold}` and `{detail}`.
+/// A rule. Its sentence contains `{number}`, `{threshold}` and `{detail}`.
 struct Rule {
     name: &'static str,
     verdict: Verdict,
@@ -32,14 +33,14 @@ struct Rule {
     read: fn(&Evidence) -> Reading,
 }
 
-/// In the order of their weight.
+/// The rules; the first broken one decides.
 const RULES: [Rule; 6] = [
     Rule {
         name: "generator_waiting",
         verdict: Verdict::GeneratorLimited,
         threshold: 10.0,
-        sentence: "a thread of the generator waited for its CPU for {number} of the load (at most {threshold}), which is in \
-                   every time that it tells: give it a CPU of its own (--cpus), or end what else runs",
+        sentence: "a thread of the generator waited for its CPU for {number} of the load (at most {threshold}), and \
+                   every measured time includes such waits: give it a CPU of its own (--cpus), or stop other programs",
         read: waiting,
     },
     Rule {
@@ -77,13 +78,13 @@ const RULES: [Rule; 6] = [
         name: "drift",
         verdict: Verdict::Unsteady,
         threshold: 10.0,
-        sentence: "the throughput of the last third of the steady state is another than that of the first ({detail}; at \
+        sentence: "the throughput of the last third of the steady state differs from that of the first ({detail}; at \
                    most {threshold})",
         read: throughput_drift,
     },
 ];
 
-/// Readings that the rules use.
+/// Measurements that the rules read.
 #[derive(Debug, Clone, Default)]
 struct Evidence {
     open_loop: bool,
@@ -92,16 +93,16 @@ struct Evidence {
     failed_share: f64,
     send_lag_p99_ns: Option<u64>,
     response_p50_ns: Option<u64>,
-    /// Of the busiest thread, 0 to 1.
+    /// Busy share of the busiest thread, 0 to 1.
     busy_share: Option<f64>,
-    /// Of the thread that waited longest, 0 to 1.
+    /// Waiting share of the thread that waited longest for its CPU, 0 to 1.
     waiting_share: Option<f64>,
     checks: Option<Checked>,
     /// Answers in each whole second.
     answers: Vec<f64>,
 }
 
-/// Judges what a report says.
+/// Judges a load by its report.
 pub(crate) fn judge(report: &Report) -> Judgement {
     judge_evidence(&evidence(report))
 }
@@ -189,7 +190,7 @@ fn find(rule: &Rule, evidence: &Evidence) -> Finding {
     }
 }
 
-/// The name of a broken rule and what was read.
+/// Name and reading of a broken rule.
 fn short(found: &Finding) -> String {
     let number = beyond(found.number.unwrap_or_default(), found.threshold);
     format!(
@@ -199,7 +200,7 @@ fn short(found: &Finding) -> String {
     )
 }
 
-/// A number beyond its threshold, with enough digits not to read like it.
+/// A reading beyond its threshold, with enough digits to differ from the threshold.
 fn beyond(number: f64, threshold: f64) -> String {
     if percent(number) != percent(threshold) {
         percent(number)
@@ -210,7 +211,7 @@ fn beyond(number: f64, threshold: f64) -> String {
     }
 }
 
-/// A percentage as a sentence has it: with a decimal where it is small.
+/// A percentage for a sentence; small ones have a decimal.
 fn percent(number: f64) -> String {
     if 0.0 < number && number < 0.05 {
         "under 0.1 %".to_owned()
@@ -225,7 +226,7 @@ fn unknown(why: &str) -> Reading {
     (None, why.to_owned())
 }
 
-/// How long others had the CPU that a thread of the generator was ready to run on.
+/// Share of the time in which a thread of the generator was ready to run while other programs had its CPU.
 fn waiting(evidence: &Evidence) -> Reading {
     match evidence.waiting_share {
         None => unknown("the kernel did not count how long the generator waited for its CPU"),
@@ -234,7 +235,7 @@ fn waiting(evidence: &Evidence) -> Reading {
     }
 }
 
-/// How late the generator sent what it could have sent, as a share of the median response time.
+/// Avoidable delay of sending, as a share of the median response time.
 #[expect(clippy::cast_precision_loss, reason = "a share")]
 fn lag(evidence: &Evidence) -> Reading {
     if !evidence.open_loop {
@@ -254,16 +255,16 @@ fn lag(evidence: &Evidence) -> Reading {
     (Some(share), times.join(" in "))
 }
 
-/// How busy the busiest thread of the generator was in an open loop.
+/// Busy share of the generator's busiest thread in an open loop.
 fn busy_on_schedule(evidence: &Evidence) -> Reading {
     if evidence.open_loop {
         busy(evidence)
     } else {
-        unknown("a closed loop sends when an answer came, and is late for nothing")
+        unknown("a closed loop sends when an answer arrives, and has no schedule to miss")
     }
 }
 
-/// How busy the busiest thread of the generator was in a closed loop.
+/// Busy share of the generator's busiest thread in a closed loop.
 fn busy_in_closed_loop(evidence: &Evidence) -> Reading {
     if evidence.open_loop {
         unknown("in an open loop the schedule sets the throughput")
@@ -280,11 +281,11 @@ fn busy(evidence: &Evidence) -> Reading {
     }
 }
 
-/// The answers that did not meet a check.
+/// Share of the answers that failed a check.
 #[expect(clippy::cast_precision_loss, reason = "a share")]
 fn wrong_answers(evidence: &Evidence) -> Reading {
     let Some(checks) = evidence.checks else {
-        return unknown("no --check says what is right");
+        return unknown("no --check defines a right answer");
     };
     let wrong = checks.wrong();
     let answers = checks.right + wrong;
@@ -295,7 +296,7 @@ fn wrong_answers(evidence: &Evidence) -> Reading {
     (Some(share), format!("{wrong} of {answers}"))
 }
 
-/// The drift of the answers in each whole second.
+/// Drift of the answers per second.
 fn throughput_drift(evidence: &Evidence) -> Reading {
     if evidence.open_loop {
         return unknown("in an open loop the schedule sets the pace");
@@ -308,7 +309,7 @@ fn throughput_drift(evidence: &Evidence) -> Reading {
 mod tests {
     use super::*;
 
-    /// An open loop in time, two seconds long.
+    /// An open loop of two seconds that kept its schedule.
     fn open() -> Evidence {
         Evidence {
             open_loop: true,
@@ -366,7 +367,7 @@ mod tests {
                 ..open()
             };
             assert_eq!(broken(&late), rules);
-            // A thread that is busy or waits for its CPU is still the limit.
+            // A thread that is busy or waits for its CPU still limits the load.
             let busy = Evidence {
                 busy_share: Some(0.9),
                 ..late
@@ -470,7 +471,7 @@ mod tests {
         assert!(reason.starts_with(
             "a thread of the generator waited for its CPU for 50 % of the load (at most 10 %)"
         ));
-        // 85.3 % would read like the threshold without its decimal.
+        // 85.3 % without its decimal would equal the threshold.
         assert!(
             reason.ends_with("; also: generator_busy 85.3 % (at most 85 %)"),
             "{reason}"

@@ -1,4 +1,4 @@
-//! Student's t distribution: what the mean of a few values may say.
+//! Student's t distribution: the confidence interval of a mean of few values.
 
 /// Coefficients of Lanczos' approximation of the gamma function, with g = 7.
 const LANCZOS: [f64; 9] = [
@@ -14,8 +14,8 @@ const LANCZOS: [f64; 9] = [
 ];
 const MAX_STEPS: u32 = 300;
 
-/// The t that a mean stays within with a given confidence (0 to 1), with degrees of freedom above 0.
-pub(super) fn two_sided_quantile(level: f64, freedom: f64) -> f64 {
+/// The t within which a mean stays with a confidence of `level` (0 to 1); `freedom` is above 0.
+pub(crate) fn two_sided_quantile(level: f64, freedom: f64) -> f64 {
     let outside = 1.0 - level;
     let (mut low, mut high) = (0.0, 1.0);
     while two_sided_p(high, freedom) > outside && high < 1e12 {
@@ -32,7 +32,7 @@ pub(super) fn two_sided_quantile(level: f64, freedom: f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The chance that noise alone makes a t at least as far from 0.
+/// The probability that chance alone yields a t at least this far from 0.
 fn two_sided_p(t: f64, freedom: f64) -> f64 {
     incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5)
 }
@@ -96,7 +96,7 @@ fn ln_gamma(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Values of printed tables of the distribution.
+    /// Compares with printed tables of the distribution.
     #[test]
     fn the_quantiles_are_those_of_the_tables() {
         for (level, freedom, expected) in [

@@ -1,4 +1,4 @@
-//! Answers: statuses, checks, connections that are kept or not, TLS, samples, logs.
+//! Answers: statuses, checks, kept and closed connections, TLS, samples, logs.
 
 use std::fs;
 use std::io::Write;
@@ -20,7 +20,7 @@ pub fn origin() -> (Arc<Authority>, Running) {
     origin_with_http2(1)
 }
 
-/// An origin of whose hosts this share, none or all, offers HTTP/2.
+/// An origin that offers HTTP/2 on this share of its hosts: none or all.
 pub fn origin_with_http2(share: u8) -> (Arc<Authority>, Running) {
     let model = format!("name = 'test'\nseed = 1\n[http]\nhttp2 = {share}");
     let model = Model::from_toml(&model).unwrap();
@@ -65,7 +65,7 @@ fn answers_are_held_against_checks() {
     assert_eq!(report["checks"], expected);
     let json = shaped(&[at("/json")], &checked(&["json=/0/numbers=123123"])).requests(10);
     assert_eq!(number(&json.run(), "/checks/right"), 10);
-    // One that has checks of its own is held against those.
+    // A request with its own checks is judged by those.
     let lines = format!(
         "{{\"url\": \"{}\"}}\n{{\"url\": \"{}\", \"check\": [\"status=500\"]}}\n{{\"url\": \"{}\", \"check\": [\"json=/0/numbers=7\"]}}",
         at("/plain"),
@@ -94,7 +94,7 @@ fn connections_are_kept_or_not() {
     assert_eq!(number(&report, "/connections/reused_requests"), 0);
     assert_eq!(number(&report, "/requests"), 20);
     assert_eq!(report["errors"], json!({}));
-    // The peer's numbers are the same.
+    // The origin's counts are the same.
     let seen = serde_json::to_value(origin.stop().report).unwrap();
     assert_eq!(seen["requests"], 40, "{seen}");
     assert_eq!(seen["connections"], 22);
@@ -102,7 +102,7 @@ fn connections_are_kept_or_not() {
 
 #[test]
 fn a_connection_that_the_server_closed_unasked_is_opened_again() {
-    // Ten answers that say nothing of an end; then it ends.
+    // Sends ten answers without announcing an end; then closes the connection.
     let server = Server::start(|mut stream| {
         for _ in 0..10 {
             if !read_request(&mut stream) || stream.write_all(HELLO).is_err() {
@@ -124,7 +124,7 @@ fn a_long_request_that_is_answered_early_is_answered() {
                 b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
             )
             .unwrap_or_default();
-        // Closing at once would reset what the client still sends, and lose the answer.
+        // Closing at once would reset the connection while the client still sends, and the answer would be lost.
         crate::server::wait_for_the_end(stream);
     });
     let long = Shape {
@@ -229,7 +229,7 @@ fn the_log_of_histograms_adds_up() {
     assert!(requests > 0);
     assert_eq!((plain, tagged), (requests, requests));
     let series = report["series"].as_array().unwrap();
-    // A thread that is held up tells of two seconds at once.
+    // A thread that was delayed reports two seconds at once.
     assert!((1..=2).contains(&series.len()), "{report}");
     let sum: u64 = series
         .iter()

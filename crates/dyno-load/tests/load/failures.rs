@@ -1,4 +1,4 @@
-//! Servers that misbehave: each is counted under its own name, and none holds a run up.
+//! Servers that misbehave: each failure is counted under its own name, and none delays the run.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -14,11 +14,11 @@ use crate::stage::{accounted, elapsed_ns, get, number, shape, shaped};
 
 const REQUESTS: u64 = 6;
 
-/// A short timeout may be over before a busy machine has got as far as the fault, and then it has another name. A wrong
-/// name stays wrong at every timeout.
+/// Timeouts to try in turn: a short one may expire on a busy machine before the fault occurs, and then the failure has
+/// another name. A wrong name stays wrong at every timeout.
 const TIMEOUTS_MS: [u64; 3] = [300, 5_000, 60_000];
 
-/// Answers the first request with these bytes; then the connection stays, or ends.
+/// Answers the first request with these bytes; then keeps the connection open, or closes it.
 fn says(answer: &'static [u8], closes: bool) -> impl Fn(TcpStream) + Send + Sync {
     move |mut stream| {
         read_request(&mut stream);
@@ -29,7 +29,7 @@ fn says(answer: &'static [u8], closes: bool) -> impl Fn(TcpStream) + Send + Sync
     }
 }
 
-/// Sends the same bytes for ever.
+/// Sends the same bytes forever.
 fn floods(start: &'static [u8], again: &'static [u8]) -> impl Fn(TcpStream) + Send + Sync {
     move |mut stream| {
         read_request(&mut stream);
@@ -38,7 +38,7 @@ fn floods(start: &'static [u8], again: &'static [u8]) -> impl Fn(TcpStream) + Se
     }
 }
 
-/// A socket that listens and whose queue is full: a client that connects to it waits.
+/// A listening socket with a full queue: a client that connects to it waits.
 struct Full {
     socket: socket2::Socket,
     _queued: socket2::Socket,
@@ -90,7 +90,7 @@ fn check(name: &str, url: &str, protocol: Protocol) -> Value {
     report
 }
 
-/// As `check`, for what comes before a request can be sent: each is a connection that could not be had.
+/// Like `check`, for failures before a request can be sent: each is a connection that could not be opened.
 fn check_connecting(name: &str, url: &str, protocol: Protocol) {
     let report = check(name, url, protocol);
     assert_eq!(number(&report, "/connections/opened"), 0, "{name}");
@@ -180,7 +180,7 @@ fn each_misbehaviour_has_its_name() {
 
 #[test]
 fn a_refused_connection_is_counted() {
-    // The port is taken, so that no other program gets it, and does not listen.
+    // Binds the port, so that no other program gets it, and does not listen.
     let taken = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
     taken.bind(&any.into()).unwrap();
@@ -188,7 +188,7 @@ fn a_refused_connection_is_counted() {
     for protocol in Protocol::ALL {
         check_connecting("ConnectionRefused", &format!("http://{address}/"), protocol);
     }
-    // A run of an hour ends early, too.
+    // A run of an hour also ends early.
     for rate in [None, Some(100)] {
         let mut stage = get(&[format!("http://{address}/")]).endless();
         if let Some(rate) = rate {
@@ -209,7 +209,7 @@ fn a_full_backlog_is_counted() {
 fn a_connection_that_is_being_made_at_the_end_is_open() {
     let full = Full::listening();
     for rate in [None, Some(100)] {
-        // Not opened ahead, so that each connects for a request.
+        // Connections are not opened in advance, so each connects for a request.
         let mut stage = get(&[full.url()]).connections(3).millis(1_000);
         stage.plan.keepalive = false;
         let meant = rate.map_or(3, |_| 100);
@@ -220,7 +220,7 @@ fn a_connection_that_is_being_made_at_the_end_is_open() {
         assert_eq!(number(&report, "/sent"), 0, "{report}");
         assert_eq!(number(&report, "/censored/count"), 3, "{report}");
         assert_eq!(accounted(&report), meant, "{report}");
-        // Nothing has ended: what is known of response times is how long all have waited.
+        // No request has ended: the lower bound of the response times is the time that each has waited.
         assert_eq!(number(&report, "/response_time/count"), 0);
         assert_eq!(number(&report, "/response_time_at_least/count"), meant);
     }
@@ -254,7 +254,7 @@ fn tls_fails_by_its_names() {
 
 #[test]
 fn no_such_name() {
-    // The system's resolver refuses it itself: no name server, which may be far away or not there, is asked for it.
+    // The system's resolver rejects the name itself, without a query to a name server, which may be slow or missing.
     check("HostNotFound", "http://-.test/", Protocol::Http1);
 }
 
@@ -265,8 +265,8 @@ fn a_server_that_refuses_everything_is_not_hammered() {
     });
     let report = get(&[server.url()]).requests(16).run();
     assert_eq!(number(&report, "/errors_total"), 16, "{report}");
-    // Two request loops that rest 10, 20, 40, ... ms after their second failure: of 8 attempts the last comes after 630 ms. Where one
-    // request loop makes more of them, it rests longer.
+    // Two request loops that pause for 10, 20, 40, ... ms after their second failure: the last of 8 attempts comes
+    // after 630 ms. If one loop makes more of the attempts, it pauses longer.
     assert!(elapsed_ns(&report) >= 630_000_000, "{report}");
 }
 
@@ -291,7 +291,7 @@ fn a_server_that_never_answers_leaves_requests_open() {
     assert_eq!(number(&report, "/requests"), 0);
     assert_eq!(number(&report, "/censored/count"), 3);
     assert_eq!(number(&report, "/censored/ages/count"), 3);
-    // Nothing is older than the run; the histogram has three digits.
+    // No request is older than the run; the histogram has three digits.
     let most_ns = elapsed_ns(&report);
     assert!(
         number(&report, "/censored/oldest_ns") <= most_ns + most_ns / 500,
@@ -311,7 +311,7 @@ fn a_timeout_that_nothing_can_keep_ends_each_request_all_the_same() {
     }
 }
 
-/// A server that works on every second request of a connection for a while, and then crashes.
+/// A server that processes every second request of a connection for a while, and then crashes.
 #[test]
 fn a_server_that_crashes_while_it_works_is_seen_to_fail() {
     type Crash = fn(TcpStream);
@@ -328,7 +328,7 @@ fn a_server_that_crashes_while_it_works_is_seen_to_fail() {
             let report = get(&[server.url()]).connections(1).requests(6).run();
             let (failed, resent) = (number(&report, "/errors_total"), number(&report, "/resent"));
             assert_eq!(accounted(&report), 6, "{work_ms} ms: {report}");
-            // Each connection has one answer and one crash, but for the last, and none is hidden.
+            // Each connection has one answer and one crash, except the last, and no crash is hidden.
             let opened = number(&report, "/connections/opened");
             assert_eq!(opened, number(&report, "/requests"), "{report}");
             assert!(
@@ -337,7 +337,7 @@ fn a_server_that_crashes_while_it_works_is_seen_to_fail() {
             );
             let other = report["errors"].as_object().unwrap().keys();
             assert!(other.into_iter().all(|error| error == name), "{report}");
-            // A request whose end came later than a request and an end need to cross is never sent again.
+            // A request is never sent again if its connection ended later than a request and a close can cross.
             let round_trip_ns = number(&report, "/phases/connect/max_ns");
             if work_ms * 1_000_000 > (2 * round_trip_ns).max(5_000_000) {
                 assert_eq!(resent, 0, "{work_ms} ms: {report}");

@@ -1,4 +1,4 @@
-//! HTTP/2 with prior knowledge: streams, resets, goodbyes.
+//! HTTP/2 with prior knowledge: streams, resets, GOAWAY.
 
 use std::net::SocketAddr;
 use std::thread;
@@ -12,20 +12,20 @@ use serde_json::json;
 
 use crate::stage::{accounted, number, shape, shaped};
 
-/// More than the window of a stream.
+/// Longer than the window of a stream.
 const LONG: usize = 3 << 20;
 
-/// Behaviour of a server in addition to answering.
+/// What a server does in addition to answering.
 #[derive(Debug, Clone, Copy)]
 enum Habit {
     None,
-    /// Answers with more than a stream's window holds.
+    /// Answers with more content than the window of a stream holds.
     IsLong,
     /// Resets every third stream of a connection.
     ResetsThirds,
-    /// Says goodbye after so many streams of a connection.
+    /// Sends GOAWAY after this many streams of a connection.
     Leaves(usize),
-    /// Closes the connection after so many streams, without a word.
+    /// Closes the connection after this many streams, without GOAWAY.
     Vanishes(usize),
     /// Answers nothing.
     Silent,
@@ -109,7 +109,8 @@ fn streams_share_connections() {
 
 #[test]
 fn windows_are_given_back() {
-    // More than the windows of both connections, in answers that fit into those of their streams, and in ones that do not.
+    // More content than the windows of both connections, in answers that fit into the window of their stream and in
+    // others that do not.
     for (habit, requests, length) in [
         (Habit::None, 600, 100_000),
         (Habit::IsLong, 20, LONG as u64),
@@ -162,7 +163,7 @@ fn silence_ends_with_the_deadline() {
     };
     let url = [format!("http://{}/", start(Habit::Silent))];
     let mut report = json!(null);
-    // A busy machine may not have sent the requests before the short ones are over.
+    // On a busy machine a short timeout may expire before the requests are sent.
     for timeout_ms in [300, 5_000, 60_000] {
         report = shaped(&url, &two).requests(6).timeout_ms(timeout_ms).run();
         if report["errors"] == json!({"HeadTimeout": 6}) {
@@ -181,12 +182,12 @@ fn a_server_that_is_gone_without_a_word_is_connected_to_again() {
     };
     let url = [format!("http://{}/", start(Habit::FallsSilent(ANSWERED)))];
     let mut report = json!(null);
-    // A busy machine may be late for the short ones.
+    // On a busy machine the answers may come too late for the short timeouts.
     for timeout_ms in [300, 3_000, 30_000] {
         let mut stage = shaped(&url, &two).requests(60).timeout_ms(timeout_ms);
         stage.plan.streams = 5;
         report = stage.run();
-        // A client that stays gets as many answers as the first two connections carry, and no more.
+        // A client that keeps a silent connection gets only the answers of the first two connections.
         if number(&report, "/requests") > 2 * ANSWERED as u64 {
             break;
         }

@@ -1,4 +1,4 @@
-//! HTTP/2 over TLS: demanded, and agreed on by the server or not.
+//! HTTP/2 over TLS: required by the client, and negotiated with the server or not.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::stage::{accounted, number, shape, shaped};
 
 const REQUESTS: u64 = 6;
 
-/// Asks for HTTP/2 alone, of a server that shows whatever certificate.
+/// Requires HTTP/2 of a server with any certificate.
 fn demand(address: SocketAddr) -> Value {
     let two = Shape {
         protocol: Protocol::Http2,
@@ -34,7 +34,7 @@ fn demand(address: SocketAddr) -> Value {
     stage.run()
 }
 
-/// A server of TLS that knows nothing of ALPN: it shakes hands with everybody, and agrees on no protocol.
+/// A TLS server without ALPN: it completes handshakes without negotiating a protocol.
 fn without_alpn() -> Server {
     let CertifiedKey { cert, signing_key } =
         generate_simple_self_signed(["www.site.test".to_owned()]).unwrap();
@@ -49,7 +49,7 @@ fn without_alpn() -> Server {
     Server::start(move |stream| {
         let session = ServerConnection::new(config.clone()).unwrap();
         let mut stream = StreamOwned::new(session, stream);
-        // Until the client goes.
+        // Reads until the client closes.
         drop(std::io::copy(&mut stream, &mut std::io::sink()));
     })
 }
@@ -65,7 +65,7 @@ fn a_server_that_offers_it_is_spoken_to() {
 #[test]
 fn a_server_that_does_not_offer_it_is_named() {
     let (_authority, origin) = origin_with_http2(0);
-    // One refuses the handshake with an alert, the other one shakes hands and would then speak HTTP/1.1.
+    // One server refuses the handshake with an alert; the other completes it and would then use HTTP/1.1.
     for (address, shakes_hands) in [(origin.https()[0], false), (without_alpn().address, true)] {
         let report = demand(address);
         assert_eq!(
@@ -75,7 +75,7 @@ fn a_server_that_does_not_offer_it_is_named() {
         );
         assert_eq!(accounted(&report), REQUESTS);
         assert_eq!(number(&report, "/connections/opened"), 0);
-        // Connections are tried before the run begins, too.
+        // Attempts before the run count, too.
         let failed = number(&report, "/connections/failed");
         assert!(failed >= REQUESTS, "{report}");
         let shaken =

@@ -9,4 +9,6 @@ mod opening;
 mod requests;
 mod schedule;
 mod server;
+mod sockets;
 mod stage;
+mod tls;

@@ -1,4 +1,4 @@
-//! Connections that are there before the run begins, and those that are not.
+//! Connections that are opened before the run begins, and connections that fail to open.
 
 use std::fs;
 use std::io::Write;
@@ -18,12 +18,12 @@ use crate::answers::{origin, scratch};
 use crate::server::{HELLO, Server, read_request, wait_for_the_end};
 use crate::stage::{get, number, shape, shaped, without_failures};
 
-/// The least time that a server takes before it begins to speak.
+/// Shortest time that a server waits before it begins to answer.
 const SLOW: Duration = Duration::from_millis(50);
 const CONNECTIONS: usize = 4;
 
-/// Passes everything on to a server, but nothing before so many clients have come, and it is late then; notes when the last of
-/// them was let through.
+/// A proxy that passes nothing to the server until this many clients have connected, and then waits a while; records
+/// when the last client was let through.
 fn late_in_front_of(address: SocketAddr) -> (Server, Arc<Mutex<SystemTime>>) {
     let opened = Arc::new(Mutex::new(SystemTime::UNIX_EPOCH));
     let (last, all) = (opened.clone(), Barrier::new(CONNECTIONS));
@@ -42,7 +42,7 @@ fn late_in_front_of(address: SocketAddr) -> (Server, Arc<Mutex<SystemTime>>) {
     (server, opened)
 }
 
-/// A moment of RFC 3339, in UTC, as a text whose order is that of the moments.
+/// A time in RFC 3339, in UTC, as text that sorts by time.
 fn in_order(moment: &str) -> String {
     let moment = moment.trim_end_matches('Z');
     let (second, fraction) = moment.split_once('.').unwrap_or((moment, ""));
@@ -65,11 +65,12 @@ fn the_schedule_begins_when_connections_are_open() {
         let report = stage.run();
         assert_eq!(number(&report, "/requests"), 200, "{report}");
         assert_eq!(number(&report, "/connections/opened"), 4);
-        // The first of each connection is not one that follows another.
+        // The first request of each connection reuses none.
         assert_eq!(number(&report, "/connections/reused_requests"), 196);
         let slow_ns = u64::try_from(SLOW.as_nanos()).unwrap();
         assert!(number(&report, "/phases/tls/min_ns") >= slow_ns, "{report}");
-        // All times count from the start: opened with the first requests, connections would stand in the times of these.
+        // All times count from the start: if connections were opened with the first requests, the times of those
+        // would include it.
         let opened = OffsetDateTime::from(*opened.lock().unwrap());
         let opened = in_order(&opened.format(&Rfc3339).unwrap());
         let started = in_order(report["started"].as_str().unwrap());
@@ -105,7 +106,7 @@ fn with_several_servers_each_is_connected_to_when_it_is_asked() {
 
 #[test]
 fn a_connection_that_ends_before_the_run_is_opened_again() {
-    // The first of all ends at once; the others answer.
+    // The first connection closes at once; the others answer.
     let count = Arc::new(AtomicUsize::new(0));
     let accepted = count.clone();
     let server = Server::start(move |mut stream: TcpStream| {
@@ -125,7 +126,7 @@ fn who_cannot_be_connected_to_is_not_waited_for_longer_than_the_timeout() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     rustix::net::listen(&listener, 0).unwrap();
     let address = listener.local_addr().unwrap();
-    // One connection fills the queue of a listener that accepts none; the next get no answer.
+    // One connection fills the queue of a listener that accepts none; further attempts get no answer.
     let _filled = [(); 2].map(|()| {
         let socket =
             socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
@@ -141,7 +142,7 @@ fn who_cannot_be_connected_to_is_not_waited_for_longer_than_the_timeout() {
     assert_eq!(report["errors"], json!({"ConnectTimeout": 3}), "{report}");
 }
 
-/// Has a run stopped when the first of its connections asks for TLS, which is never answered.
+/// Stops a run when the first of its connections begins a TLS handshake, which is never answered.
 fn stopped_while_it_opens(timeout_ms: u64) -> serde_json::Value {
     let (asked, asking) = mpsc::channel();
     let server = Server::start(move |stream: TcpStream| {
@@ -164,7 +165,8 @@ fn stopped_while_it_opens(timeout_ms: u64) -> serde_json::Value {
 
 #[test]
 fn opening_can_be_ended() {
-    // Without a stop, each connection is given up when its timeout is over. A busy machine may be as late as the first one.
+    // Without a stop, each connection fails when its timeout has passed. A busy machine may be as late as the first
+    // timeout.
     let mut report = stopped_while_it_opens(1_000);
     if number(&report, "/connections/failed") > 0 {
         report = stopped_while_it_opens(9_000);
@@ -183,7 +185,8 @@ fn connections_begin_one_after_the_other_over_the_ramp() {
             if !read_request(&mut stream) {
                 return;
             }
-            // A second request of a connection tells that the answer to the first was taken: that is one with a sample.
+            // A second request on a connection shows that the client has received the first answer, so there is a
+            // sample of it.
             if number == 1 && answered.fetch_add(1, Ordering::SeqCst) == 7 {
                 enough.store(true, Ordering::Relaxed);
             }
@@ -207,7 +210,7 @@ fn connections_begin_one_after_the_other_over_the_ramp() {
             (fields[0].parse().unwrap(), fields[6].parse().unwrap());
         first[connection] = first[connection].min(begin);
     }
-    // Late on a busy machine, but never early, and in their order.
+    // Requests may be late on a busy machine, but never early, and they are in order.
     for (connection, (begin, due)) in first.into_iter().zip((0..).step_by(50_000_000)).enumerate() {
         assert!(
             begin >= due && begin != u64::MAX,

@@ -10,7 +10,7 @@ use dyno_load::{RequestError, Requests, Shape};
 use crate::server::{HELLO, Server};
 use crate::stage::{described, number, shape, shaped};
 
-/// The bytes of the one request that a run sends, with the server's address and our version put aside.
+/// The bytes of the only request of a run, with the server's address and our version replaced.
 fn sent(path: &str, shape: &Shape) -> String {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let writing = seen.clone();

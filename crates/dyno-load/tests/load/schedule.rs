@@ -1,4 +1,4 @@
-//! Open loop: what is intended, what is sent, what a stall does to the times of both.
+//! Open loop: intended times, actual times, and the effect of a stall on both.
 
 use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,8 @@ use crate::stage::{Stage, accounted, cpu, elapsed_ns, get, number};
 
 const EIGHT: u64 = 8;
 
-/// A run of so many requests, a thousand a second, against a server that answers nothing for this long from the hundredth on.
+/// A run of `requests` requests at a thousand a second, against a server that stalls once, from the hundredth
+/// request on.
 fn against_a_stall(requests: u64, stall: Duration, change: impl FnOnce(&mut Stage)) -> Value {
     let (count, gate) = (AtomicU64::new(0), std::sync::RwLock::new(()));
     let server = Server::answering(HELLO, move || {
@@ -45,7 +46,8 @@ fn a_stall_shows_in_response_times_and_is_not_hidden_in_service_times() {
     });
     let text = fs::read_to_string(&file).unwrap();
     fs::remove_file(file).unwrap();
-    // However late a machine is: requests of the first tenth of the stall wait for its rest, thirty of a thousand.
+    // However late the machine is: the requests of the stall's first tenth, thirty of a thousand, wait for the rest
+    // of it.
     for pointer in [
         "/response_time/p99_9_ns",
         "/response_time/p99_ns",
@@ -54,7 +56,8 @@ fn a_stall_shows_in_response_times_and_is_not_hidden_in_service_times() {
         let found = number(&report, pointer);
         assert!(found >= STALL_NS / 10 * 9, "{pointer}: {report}");
     }
-    // Of those that were meant for the stall only the eight that were under way stood in it; the others were sent after it.
+    // Of the requests due during the stall, only the eight in flight waited in the server; the others were sent
+    // after it.
     let mut late = 0;
     for line in text.lines().skip(1) {
         let times: Vec<u64> = line
@@ -65,7 +68,7 @@ fn a_stall_shows_in_response_times_and_is_not_hidden_in_service_times() {
         late += u64::from(times[1] - times[0] >= STALL_NS / 2);
     }
     assert!(late >= STALL_NS / 2_000_000 - EIGHT, "{late}");
-    // The wait before a request was sent is in response times and not in service times.
+    // Response times include the wait before sending; service times do not.
     let mean = |pointer| report.pointer(pointer).and_then(Value::as_f64).unwrap();
     let hidden_ns = mean("/response_time/mean_ns") - mean("/service_time/mean_ns");
     #[expect(clippy::cast_precision_loss, reason = "compared roughly")]
@@ -74,16 +77,16 @@ fn a_stall_shows_in_response_times_and_is_not_hidden_in_service_times() {
 }
 
 #[test]
-#[ignore = "measurement: that everything but the stall is quick"]
+#[ignore = "measurement: that all requests outside the stall are fast"]
 fn a_stall_is_all_that_shows() {
     let report = against_a_stall(3_000, Duration::from_secs(1), |_| ());
     let at = |pointer| number(&report, pointer);
-    // A third of all requests were meant for the stall.
+    // A third of all requests were due during the stall.
     assert!(
         at("/response_time/p75_ns") >= 10 * at("/service_time/p75_ns"),
         "{report}"
     );
-    // The generator itself was not late: it had no connection free.
+    // The generator itself was not late: it had no free connection.
     assert!(
         at("/send_lag/p99_ns") < at("/response_time/p99_ns") / 2,
         "{report}"
@@ -110,16 +113,128 @@ fn what_no_connection_was_free_for_is_unsent() {
     stopper.join().unwrap();
     assert_eq!(number(&report, "/sent"), 1, "{report}");
     assert_eq!(number(&report, "/censored/count"), 1);
-    // One was meant for each millisecond that had begun.
+    // One request was due in each millisecond that had begun.
     let meant = elapsed_ns(&report).div_ceil(1_000_000);
     assert!(meant >= 50, "{report}");
     assert_eq!(number(&report, "/unsent"), meant - 1, "{report}");
-    // They count for as long as they have waited: half of them for more than half of the run.
+    // Each counts with the time it has waited; half of them waited for more than half of the run.
     assert_eq!(number(&report, "/response_time_at_least/count"), meant);
     let half_ns = elapsed_ns(&report) / 2;
     let median_ns = number(&report, "/response_time_at_least/p50_ns");
     assert!(
         median_ns.abs_diff(half_ns) <= half_ns / 500 + 2_000_000,
+        "{report}"
+    );
+}
+
+#[test]
+fn each_stage_has_the_requests_that_were_meant_for_it() {
+    let server = Server::answering(HELLO, || ());
+    let mut stage = get(&[server.url()])
+        .connections(4)
+        .stages("0..1000/400ms,1000/300ms,0/200ms,200/100ms,0/50ms");
+    stage.plan.cpus = vec![cpu(); 2];
+    let report = stage.run();
+    assert_eq!(accounted(&report), 520, "{report}");
+    let stages = report["stages"].as_array().unwrap();
+    let count = |name: &str| -> Vec<u64> {
+        stages
+            .iter()
+            .map(|one| one[name].as_u64().unwrap())
+            .collect()
+    };
+    let sent = count("sent");
+    // What was due and never sent, on a busy machine, was meant for the last of them.
+    assert_eq!(sent[..3], [200, 300, 0], "{report}");
+    assert_eq!(sent.iter().sum::<u64>(), number(&report, "/sent"));
+    assert_eq!(
+        count("requests").iter().sum::<u64>(),
+        number(&report, "/requests")
+    );
+    assert_eq!(count("errors"), [0; 5]);
+    assert_eq!(stages[0]["stage"], "0..1000/400ms");
+    assert_eq!(stages[3]["planned_per_s"], 200.0);
+    assert!(stages[1]["response_p99_ns"].as_u64() >= stages[1]["response_p50_ns"].as_u64());
+    assert_eq!(stages[4]["response_p50_ns"], Value::Null);
+    // The load lasts as long as its stages, also where the last sends nothing.
+    assert!(elapsed_ns(&report) >= 1_049_000_000, "{report}");
+}
+
+#[test]
+fn a_warm_up_is_sent_and_counts_in_nothing() {
+    for rate in [None, Some(500)] {
+        let answered = std::sync::Arc::new(AtomicU64::new(0));
+        let server_side = answered.clone();
+        let server = Server::answering(HELLO, move || {
+            server_side.fetch_add(1, Ordering::SeqCst);
+        });
+        let file = scratch("warm-up.csv");
+        let other = format!("{}other", server.url());
+        let mut stage = get(&[server.url(), other])
+            .connections(4)
+            .warm_up_ms(300)
+            .millis(200);
+        stage.plan.cpus = vec![cpu(); 2];
+        stage.plan.samples = Some(file.clone());
+        if let Some(rate) = rate {
+            stage = stage.rate(rate);
+        }
+        let report = stage.run();
+        let text = fs::read_to_string(&file).unwrap();
+        fs::remove_file(file).unwrap();
+        let counted = number(&report, "/requests");
+        assert_eq!(text.lines().count() as u64 - 1, counted, "{report}");
+        assert_eq!(number(&report, "/response_time/count"), counted);
+        assert_eq!(number(&report, "/statuses/200"), counted);
+        let of_label = |place| number(&report, &format!("/labels/{place}/requests"));
+        assert_eq!(of_label(0) + of_label(1), counted, "{report}");
+        let warm_up = number(&report, "/warm_up/requests");
+        assert_eq!(report["warm_up"]["failures"], serde_json::json!({}));
+        // The rest was under way at one of the two ends.
+        let rest = answered.load(Ordering::SeqCst).abs_diff(counted + warm_up);
+        assert!(rest <= 8, "{rest} {report}");
+        assert_eq!(report["series"].as_array().unwrap().len(), 1);
+        assert_eq!(elapsed_ns(&report), 200_000_000);
+        // Connections were opened before, and are kept.
+        assert_eq!(number(&report, "/connections/opened"), 4);
+        match rate {
+            Some(_) => {
+                assert_eq!(accounted(&report), 100, "{report}");
+                assert!((1..=150).contains(&warm_up), "{report}");
+            }
+            None => assert!(warm_up > 0, "{report}"),
+        }
+    }
+}
+
+#[test]
+fn a_server_that_fails_only_in_the_warm_up_does_not_fail_the_load() {
+    let busy = std::sync::Arc::new(AtomicU64::new(0));
+    let counter = busy.clone();
+    // The first connections are closed at once.
+    let server = Server::start(move |mut stream| {
+        if counter.fetch_add(1, Ordering::SeqCst) < 3 {
+            return;
+        }
+        while read_request(&mut stream) {
+            if std::io::Write::write_all(&mut stream, HELLO).is_err() {
+                return;
+            }
+        }
+    });
+    let report = get(&[server.url()])
+        .connections(2)
+        .warm_up_ms(1_500)
+        .requests(50)
+        .endless()
+        .run();
+    assert_eq!(number(&report, "/requests"), 50, "{report}");
+    assert_eq!(number(&report, "/errors_total"), 0);
+    assert!(
+        !report["warm_up"]["failures"]
+            .as_object()
+            .unwrap()
+            .is_empty(),
         "{report}"
     );
 }
@@ -167,8 +282,8 @@ fn a_run_can_be_ended() {
     let report = stage.run();
     stopper.join().unwrap();
     assert_eq!(report["interrupted"], true);
-    // The last of them was due after 240 ms.
+    // The last request was due after 240 ms.
     assert!(elapsed_ns(&report) >= 240_000_000, "{report}");
-    // Each of the two connections may have had one under way.
+    // Each of the two connections may have had one request in flight.
     assert!(number(&report, "/requests") >= 23, "{report}");
 }

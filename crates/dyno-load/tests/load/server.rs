@@ -1,4 +1,4 @@
-//! A server that does with each connection what a test says.
+//! A server whose behaviour on each connection is set by the test.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 pub const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// It serves for as long as the test's process lives: its threads sleep in reads, and die with that.
+/// Serves until the test's process ends: its threads sleep in reads, and end with the process.
 pub struct Server {
     pub address: SocketAddr,
     accepted: Arc<AtomicUsize>,
 }
 
 impl Server {
-    /// Calls `behave` with each connection, in a thread of its own.
+    /// Calls `behave` with each connection, in a separate thread.
     pub fn start(behave: impl Fn(TcpStream) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -33,7 +33,7 @@ impl Server {
         Self { address, accepted }
     }
 
-    /// Answers every request of a connection, after whatever `before` does.
+    /// Answers every request of a connection, after calling `before`.
     pub fn answering(answer: &'static [u8], before: impl Fn() + Send + Sync + 'static) -> Self {
         Self::start(move |mut stream| {
             while read_request(&mut stream) {
@@ -54,7 +54,7 @@ impl Server {
     }
 }
 
-/// Reads one request without content. False when there is none.
+/// Reads one request without content; false at the end of the connection.
 pub fn read_request(stream: &mut TcpStream) -> bool {
     let mut bytes = Vec::new();
     let mut piece = [0; 4096];
@@ -69,7 +69,7 @@ pub fn read_request(stream: &mut TcpStream) -> bool {
     }
 }
 
-/// Reads and throws away until the client goes.
+/// Discards input until the client closes.
 pub fn wait_for_the_end(mut stream: TcpStream) {
     while matches!(stream.read(&mut [0; 4096]), Ok(count) if count > 0) {}
 }

@@ -1,18 +1,20 @@
-//! Runs of the generator, with what tests change of them.
+//! Runs of the generator, with settings that tests change.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use dyno_client::{Protocol, Reroute};
+use dyno_client::{Protocol, Reroute, tls};
 use dyno_load::jsonl::{self, Described};
-use dyno_load::{Arrivals, PerSecond, Plan, Rate, Requests, Shape, Termination, run as run_plan};
+use dyno_load::{
+    Arrivals, PerSecond, Plan, Rate, Requests, Shape, Stages, Termination, run as run_plan,
+};
 use serde_json::Value;
 
-/// Against hangs only: no right run comes near it.
+/// Limit that only a hang exceeds.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// A run to be changed.
+/// A run whose settings can be changed.
 pub struct Stage {
     pub plan: Plan,
     pub stop: Arc<AtomicBool>,
@@ -23,6 +25,7 @@ pub fn shape() -> Shape {
         method: None,
         headers: Vec::new(),
         body: None,
+        path_as_is: false,
         keepalive: true,
         protocol: Protocol::Http1,
         checks: Arc::default(),
@@ -35,7 +38,7 @@ pub fn described(lines: &str) -> Vec<Described> {
     lines.map(|line| line.unwrap().1).collect()
 }
 
-/// GET over HTTP/1.1 with two connections and a timeout that none of the good ones comes near.
+/// GET over HTTP/1.1 with two connections, and a timeout that good requests never reach.
 pub fn get(urls: &[String]) -> Stage {
     shaped(urls, &shape())
 }
@@ -57,8 +60,13 @@ pub fn described_as(described: impl IntoIterator<Item = Described>, shape: &Shap
             streams: 1,
             protocol: shape.protocol,
             keepalive: shape.keepalive,
+            reconnect_after: None,
+            opened_per_s: None,
             pace: None,
+            reports_stages: false,
             ramp: Duration::ZERO,
+            warm_up: Duration::ZERO,
+            until: None,
             termination: Termination {
                 requests: None,
                 duration_ns: None,
@@ -66,8 +74,10 @@ pub fn described_as(described: impl IntoIterator<Item = Described>, shape: &Shap
             timeout: PATIENCE,
             cpus: Vec::new(),
             reroute: Reroute::default(),
+            sockets: Arc::default(),
             insecure: false,
             authorities: None,
+            tls: tls::Settings::default(),
             samples: None,
             hdr_log: None,
         },
@@ -86,7 +96,7 @@ impl Stage {
         self
     }
 
-    /// So long that only what else ends a run can end it.
+    /// Sets a duration so long that only another condition ends the run.
     pub fn endless(self) -> Self {
         self.millis(3_600_000)
     }
@@ -103,7 +113,20 @@ impl Stage {
 
     pub fn rate(mut self, per_s: u64) -> Self {
         let rate = PerSecond::parse(&per_s.to_string()).unwrap();
-        self.plan.pace = Some((Rate::Constant(rate), Arrivals::Constant));
+        self.plan.pace = Some((Rate::constant(rate), Arrivals::Constant));
+        self
+    }
+
+    pub fn stages(mut self, text: &str) -> Self {
+        let stages = Stages::parse(text).unwrap();
+        self.plan.pace = Some((stages.rate(), Arrivals::Constant));
+        self.plan.reports_stages = true;
+        self.plan.termination.duration_ns = Some(stages.duration_ns());
+        self
+    }
+
+    pub fn warm_up_ms(mut self, millis: u64) -> Self {
+        self.plan.warm_up = Duration::from_millis(millis);
         self
     }
 
@@ -112,15 +135,15 @@ impl Stage {
     }
 }
 
-/// The report of the first run in which no request failed. A clock decides whether the end of a connection crossed a request: on
-/// a busy machine a server may close too late in one run, and hardly in twenty.
+/// Returns the report of the first of twenty runs in which no request failed. Whether the end of a connection crossed a
+/// request is a matter of timing: on a busy machine a server may close too late in one run, but hardly in twenty.
 pub fn without_failures(stage: impl Fn() -> Stage) -> Value {
     let mut reports = (0..20).map(|_| stage().run());
     let last = reports.find(|report| number(report, "/errors_total") == 0);
     last.expect("one of twenty runs has no failure")
 }
 
-/// A number of a report.
+/// Reads a number from a report.
 pub fn number(report: &Value, pointer: &str) -> u64 {
     let value = report.pointer(pointer);
     value
@@ -128,7 +151,7 @@ pub fn number(report: &Value, pointer: &str) -> u64 {
         .unwrap_or_else(|| panic!("{pointer} is {value:?}"))
 }
 
-/// How long a run lasted.
+/// Duration of a run.
 pub fn elapsed_ns(report: &Value) -> u64 {
     let elapsed_s = report["elapsed_s"].as_f64().unwrap();
     u64::try_from(Duration::from_secs_f64(elapsed_s).as_nanos()).unwrap()
@@ -142,7 +165,7 @@ pub fn cpu() -> usize {
         .unwrap()
 }
 
-/// Requests that came to any end, or to none.
+/// Number of requests with any outcome, including those without one.
 pub fn accounted(report: &Value) -> u64 {
     ["/requests", "/errors_total", "/censored/count", "/unsent"]
         .iter()

@@ -1,33 +1,33 @@
-//! When each answer is due: pure, from the moments at which requests arrive.
+//! Computes when each answer is due: pure, from the arrival times of requests.
 
 use std::time::Duration;
 
 use super::law::{Draws, Law, nanos};
 
-/// Rule for when an answer is given.
+/// Rule for when an answer is sent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Behaviour {
-    /// Every request is served for as long as the law says, any number at once.
+    /// Each request is served for a time drawn from a distribution, any number at once.
     Law(Law),
-    /// As with a law, but for stalls: whatever comes due in one waits for its end.
+    /// The same, with stalls: answers due during a stall are sent at its end.
     Stall {
-        /// How long a request is served.
+        /// Distribution of the service times.
         law: Law,
-        /// When the first one begins, from the first request's arrival.
+        /// Start of the first stall, from the first request's arrival.
         at: Duration,
-        /// How long it lasts.
+        /// Duration of a stall.
         length: Duration,
-        /// How long after its beginning the next one begins; without it there is one.
+        /// Time between the starts of two stalls; without it there is one.
         every: Option<Duration>,
     },
-    /// One request after the other, each for the same time.
+    /// One request at a time, each for the same time.
     Rate {
-        /// How many can be served in a second.
+        /// Requests served per second.
         per_s: f64,
     },
 }
 
-/// Says of one request after the other when its answer is due. Moments are nanoseconds from the first arrival.
+/// Computes for each request in turn when its answer is due. Times are nanoseconds from the first arrival.
 #[derive(Debug)]
 pub(super) enum Plan {
     Law(Draws),
@@ -83,7 +83,7 @@ impl Plan {
         }
     }
 
-    /// The end of the stall that a moment falls in; none outside of one.
+    /// The end of the stall at `moment_ns`; `None` outside of a stall.
     pub(super) fn stall_end_ns(&self, moment_ns: u64) -> Option<u64> {
         let Self::Stall {
             at_ns,
@@ -136,7 +136,8 @@ mod tests {
     #[test]
     fn a_server_of_a_rate_serves_one_after_the_other() {
         let ten_ms = Behaviour::Rate { per_s: 100.0 };
-        // As D/D/1: three at once wait for each other; later ones find it free, and are served for as long.
+        // Like D/D/1: of three simultaneous requests the later ones wait; requests that find the server free take the
+        // same time.
         assert_eq!(due_ms(&ten_ms, [0, 0, 0, 25, 100]), [10, 20, 30, 40, 110]);
     }
 
@@ -156,7 +157,7 @@ mod tests {
         let mut gaps = Draws::new(&Law::Exponential {
             mean: 2 * MILLISECOND,
         });
-        // Even draws are no independent ones: their order is shuffled by a fixed permutation.
+        // Evenly spread draws are not independent: a fixed permutation shuffles them.
         let mut gaps_ns: Vec<u64> = (0..REQUESTS).map(|_| gaps.next_ns()).collect();
         shuffle(&mut gaps_ns);
         let (mut now_ns, mut waited_ns) = (0, 0);
@@ -168,7 +169,7 @@ mod tests {
         assert!((470_000..530_000).contains(&mean_ns), "{mean_ns}");
     }
 
-    /// Fisher and Yates, with a generator of Marsaglia's (xorshift) from a fixed seed.
+    /// Shuffles (Fisher and Yates) with Marsaglia's xorshift generator and a fixed seed.
     fn shuffle(values: &mut [u64]) {
         let mut state = 88_172_645_463_325_252_u64;
         for last in (1..values.len()).rev() {

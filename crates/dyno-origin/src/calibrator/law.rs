@@ -1,49 +1,50 @@
-//! Laws of service times, drawn from by a sequence that fills them evenly.
+//! Distributions of service times, sampled with a low-discrepancy sequence.
 
 use std::time::Duration;
 
 use dyno_web::LogNormal;
 
-/// How service times are distributed.
+/// A distribution of service times.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Law {
-    /// Always the same.
+    /// A constant time.
     Constant(Duration),
-    /// Without memory.
+    /// An exponential distribution.
     Exponential {
         /// Its mean.
         mean: Duration,
     },
-    /// Its logarithm is normal.
+    /// A log-normal distribution.
     LogNormal {
         /// Its median.
         median: Duration,
         /// Standard deviation of the logarithm.
         sigma: f64,
     },
-    /// One of two.
+    /// Two possible times.
     Bimodal {
-        /// The one of most requests.
+        /// Time of most requests.
         usual: Duration,
-        /// The other one.
+        /// Time of the other requests.
         slow: Duration,
-        /// Which share of the requests takes the other one, from 0 to 1.
+        /// Share of the requests with the slow time, from 0 to 1.
         slow_share: f64,
     },
 }
 
-/// The golden ratio's fraction as a word: multiples of it fall into every stretch of the words as evenly as any sequence can.
+/// The fractional part of the golden ratio as a 64-bit number: its multiples cover all 64-bit numbers as evenly as
+/// possible.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
-/// 2^-53: a word's upper bits become a fraction that a float holds exactly.
+/// 2^-53: turns the upper bits of a 64-bit number into a fraction that a float represents exactly.
 const FRACTION: f64 = f64::EPSILON / 2.0;
-/// Fixed-point one of a log-normal's sigma.
+/// 1 in the fixed-point format of a log-normal's sigma.
 const Q16: f64 = 65_536.0;
 
-/// A law from which one service time after the other is drawn.
+/// A distribution, from which service times are drawn in sequence.
 ///
-/// The words behind the draws are multiples of the golden ratio (Weyl): of any n draws the share that falls below a quantile
-/// differs from the law's by little more than 1/n, where random draws would differ by 1/sqrt(n). So a short run serves its
-/// law, and no run needs a seed to be repeated.
+/// The draws are based on multiples of the golden ratio (Weyl): of any n draws, the share below a quantile deviates
+/// from the distribution by little more than 1/n, where random draws would deviate by 1/sqrt(n). So even a short run
+/// represents the distribution, and a run can be repeated without a seed.
 #[derive(Debug)]
 pub(super) struct Draws {
     law: Law,
@@ -58,7 +59,7 @@ impl Draws {
                 #[expect(
                     clippy::cast_possible_truncation,
                     clippy::cast_sign_loss,
-                    reason = "a sigma that fits no 32 bits is that of no service time; a cast of floats saturates"
+                    reason = "no service time has a sigma that exceeds 32 bits; a cast of floats saturates"
                 )]
                 let sigma_q16 = (sigma * Q16).round() as u32;
                 Some(LogNormal::new(nanos(*median), sigma_q16))
@@ -117,7 +118,7 @@ mod tests {
         times
     }
 
-    /// The quantile of a sorted sample, in milliseconds; the share in thousandths.
+    /// A quantile of a sorted sample, in milliseconds; `thousandths` is the share.
     fn quantile_ms(times: &[u64], thousandths: usize) -> f64 {
         Duration::from_nanos(times[times.len() * thousandths / 1_000]).as_secs_f64() * 1e3
     }
@@ -131,7 +132,7 @@ mod tests {
             median: 10 * MILLISECOND,
             sigma: 0.5,
         };
-        // Of the normal distribution, as tables give them.
+        // Quantiles of the normal distribution, from tables.
         let normal = [
             (100, -1.281_552),
             (500, 0.0),
@@ -149,7 +150,7 @@ mod tests {
                 "{thousandths}: {found} for {expected}"
             );
         }
-        // Likewise: -10 ln(1 - share).
+        // Quantiles of the exponential distribution: -10 ln(1 - share).
         let times = drawn(&exponential, 1_000);
         for (thousandths, expected) in [
             (100, 1.053_605),

@@ -1,7 +1,7 @@
-//! A server of which is known beforehand how long each answer takes: what load generators are calibrated against.
+//! A server whose answers take a known time, against which load generators are calibrated.
 //!
-//! One thread serves HTTP/1.1 on one address; every path has the same small answer. When it is given is the
-//! [`Behaviour`]'s alone. What really happened, its own lateness included, is in the [`Record`].
+//! One thread serves HTTP/1.1 on one address; every path has the same small answer. The [`Behaviour`] alone decides
+//! when it is sent. The [`Record`] contains the actual times, including the server's own lateness.
 
 mod behaviour;
 mod law;
@@ -24,10 +24,10 @@ use crate::listen;
 use crate::timer::Timer;
 use serve::Calibrated;
 
-/// How long accepting rests after an error that more attempts would only repeat, as a lack of descriptors.
+/// Pause of accepting after an error that would recur at once, such as a lack of descriptors.
 const REST: Duration = Duration::from_millis(1);
 
-/// A server with a known behaviour that listens, and does not serve yet.
+/// A listening server with a known behaviour, which does not serve yet.
 #[derive(Debug)]
 pub struct Calibrator {
     address: SocketAddr,
@@ -36,17 +36,17 @@ pub struct Calibrator {
 }
 
 impl Calibrator {
-    /// Listens; port 0 takes a free one.
+    /// Listens on an address; port 0 selects a free one.
     ///
     /// # Errors
     ///
-    /// If the address cannot be listened on.
+    /// If listening on the address fails.
     pub fn listen(address: SocketAddr, behaviour: Behaviour) -> Result<Self, Error> {
         let (address, listeners) = listen::tcp(address, 1)?;
         let listener = listeners
             .into_iter()
             .next()
-            .expect("one was asked for, and made");
+            .expect("one listener was requested and created");
         Ok(Self {
             address,
             listener,
@@ -54,17 +54,17 @@ impl Calibrator {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves in this thread until `stop` is ready; says what happened.
+    /// Serves in this thread until `stop` completes; returns the record.
     ///
     /// # Errors
     ///
-    /// If the thread can have no runtime or no timer.
+    /// If the thread cannot have a runtime or a timer.
     pub fn serve(self, stop: impl Future<Output = ()>) -> Result<Record, Error> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -76,12 +76,12 @@ impl Calibrator {
             .block_on(&runtime, async { self.begin() })
             .map_err(Error::Thread)?;
         tasks.block_on(&runtime, stop);
-        // Ends all tasks, which share it.
+        // Ends all tasks, which share the state.
         drop(tasks);
         drop(runtime);
         let calibrated = Rc::into_inner(calibrated).expect("all tasks have ended");
-        // It never sleeps: whenever it did not run, another program had its CPU, or the CPU did not run at all.
-        // Time that the host of a virtual machine took is not in it.
+        // The thread never sleeps: whenever it did not run, another program had its CPU, or the CPU did not run at all.
+        // Time that the host of a virtual machine took is not included.
         let ran = dyno_io::thread_cpu_time().saturating_sub(ran_before);
         Ok(calibrated.into_record(begun.elapsed().saturating_sub(ran)))
     }
@@ -108,11 +108,11 @@ impl Calibrator {
     }
 }
 
-/// Keeps the thread from sleeping: it has its CPU to itself, and the host of a virtual machine may take milliseconds to run a
-/// processor that slept, which would be part of the times that a load generator is compared with.
+/// Keeps the thread awake: it has a CPU to itself, and the host of a virtual machine may take milliseconds to run a
+/// sleeping processor, which would be part of the times that a load generator is compared with.
 async fn stay_awake() {
     loop {
-        // Work that the kernel has deferred to a thread of its own runs here, too.
+        // Lets the kernel's own threads run their deferred work.
         rustix::thread::sched_yield();
         tokio::task::yield_now().await;
     }

@@ -1,45 +1,45 @@
-//! Record of a calibrator: the truth that a load generator's figures are compared with.
+//! Record of a calibrator: the true times with which a load generator's figures are compared.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
 /// The longest time that the histogram can hold: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
-/// A histogram's relative error is below one in a thousand.
+/// Significant digits of a histogram: its relative error is below one in a thousand.
 const DIGITS: u8 = 3;
 
-/// Events by the server's own clock. Times are from the end of a request's arrival.
+/// Events by the server's own clock. Times count from the end of a request's arrival.
 #[derive(Debug, Clone, Serialize)]
 pub struct Record {
-    /// Requests that arrived whole.
+    /// Requests that arrived completely.
     pub requests: u64,
-    /// Answers that were handed over to the kernel.
+    /// Answers that were passed to the kernel.
     pub answers: u64,
-    /// Requests whose peer had gone before its answer was due.
+    /// Requests whose peer closed the connection before the answer was due.
     pub given_up: u64,
     /// Connections accepted.
     pub connections: u64,
-    /// From the first arrival to the last answer.
+    /// Time from the first arrival to the last answer.
     pub answers_span_ns: u64,
-    /// Requests that arrived while a stall lasted.
+    /// Requests that arrived during a stall.
     pub arrived_in_stall: u64,
-    /// Until the answer was given.
+    /// Time until the answer was sent.
     pub service: Distribution,
-    /// Until the answer was due.
+    /// Time until the answer was due.
     pub planned: Distribution,
-    /// From the moment an answer was due to the moment it was given.
+    /// Time between when an answer was due and when it was sent.
     pub lateness: Distribution,
-    /// Time in which the server did not run, though it never sleeps: something else had its CPU, or the host of a virtual
-    /// machine.
+    /// Time in which the server did not run, although it never sleeps: another program had its CPU, or the host of a
+    /// virtual machine.
     pub waiting_ns: u64,
 }
 
-/// A distribution of times, whole: quantiles, and every step.
+/// A distribution of times: quantiles, and every step.
 #[derive(Debug, Clone, Serialize)]
 pub struct Distribution {
-    /// How many times there are; all that follows is 0 without any.
+    /// Number of times; if 0, all other fields are 0.
     pub count: u64,
-    /// The shortest.
+    /// The shortest time.
     pub min_ns: u64,
     /// The mean.
     pub mean_ns: f64,
@@ -51,9 +51,9 @@ pub struct Distribution {
     pub p99_ns: u64,
     /// The 99.9th percentile.
     pub p99_9_ns: u64,
-    /// The longest.
+    /// The longest time.
     pub max_ns: u64,
-    /// For each time that occurred, ascending: the time, and how many were as long or shorter.
+    /// For each time that occurred, in ascending order: the time, and the number of times that are not longer.
     pub steps: Vec<(u64, u64)>,
 }
 
@@ -68,10 +68,7 @@ impl From<&Times> for Distribution {
             *total += count;
             Some((time_ns, *total))
         });
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "a mean needs no more than 53 bits"
-        )]
+        #[expect(clippy::cast_precision_loss, reason = "53 bits suffice for a mean")]
         let mean_ns = *sum_ns as f64 / histogram.len().max(1) as f64;
         Self {
             count: histogram.len(),
@@ -87,11 +84,11 @@ impl From<&Times> for Distribution {
     }
 }
 
-/// Times as they come in.
+/// Times while they are recorded.
 #[derive(Debug)]
 pub(super) struct Times {
     histogram: Histogram<u64>,
-    /// Exact, where the histogram rounds.
+    /// Exact, while the histogram rounds.
     sum_ns: u128,
 }
 

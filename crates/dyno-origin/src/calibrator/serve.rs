@@ -1,4 +1,4 @@
-//! One connection after the other request: reads, waits until the answer is due, gives it.
+//! Serves the requests of a connection one after another: reads, waits until the answer is due, sends it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ use crate::timer::Timer;
 /// Content of every answer.
 const CONTENT: &[u8] = b"Hello, World!";
 
-/// The connection has ended, or is of no more use.
+/// The connection has ended or is unusable.
 struct Gone;
 
 /// State that the connections of a calibrator share.
@@ -42,7 +42,7 @@ struct State {
     lateness: Times,
 }
 
-/// A request between its arrival and its answer.
+/// A request that waits for its answer.
 #[derive(Debug, Clone, Copy)]
 struct Due {
     arrived: Instant,
@@ -69,12 +69,12 @@ impl Calibrated {
         }
     }
 
-    /// Waits for that long.
+    /// Waits for `time`.
     pub(super) async fn rest(&self, time: Duration) {
         self.timer.until(Instant::now() + time).await;
     }
 
-    /// Notes that a request has arrived whole; says when its answer is due.
+    /// Notes that a request has arrived completely; returns when its answer is due.
     fn arrive(&self, arrived: Instant) -> Due {
         let mut state = self.state.borrow_mut();
         let first = *state.first_arrival.get_or_insert(arrived);
@@ -89,7 +89,7 @@ impl Calibrated {
         }
     }
 
-    /// Notes that an answer was handed over.
+    /// Notes that an answer was passed to the kernel.
     fn answered(&self, due: Due) {
         let now = Instant::now();
         let mut state = self.state.borrow_mut();
@@ -141,7 +141,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// One request with its answer; says whether another one may come.
+    /// Serves one request; returns whether another may follow.
     async fn next(&mut self) -> Result<bool, Gone> {
         let (framing, keep_alive) = loop {
             match self.parser.parse(self.input.bytes()) {
@@ -175,7 +175,7 @@ impl Connection {
         }
     }
 
-    /// Reads a request's body and forgets it.
+    /// Reads and discards a request's body.
     async fn drain(&mut self, framing: body::Framing) -> Result<(), Gone> {
         let mut decoder = body::Decoder::new(framing, &Limits::default());
         loop {
@@ -188,7 +188,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the answer is due. That the peer closes before means that it has given the request up.
+    /// Waits until the answer is due. If the peer closes first, it has given up the request.
     async fn wait(&mut self, due: Due) -> Result<(), Gone> {
         let timer = self.calibrated.timer.clone();
         let mut until = std::pin::pin!(timer.until(due.at));
@@ -207,7 +207,7 @@ impl Connection {
     }
 }
 
-/// Writes the answer in place of the last one.
+/// Writes an answer into `out`, replacing its content.
 fn write_answer(out: &mut Vec<u8>, version: Version, keep_alive: bool, is_head: bool) {
     out.clear();
     let head = write::response(out, Version::Http11, 200)

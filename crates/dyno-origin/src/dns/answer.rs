@@ -1,4 +1,4 @@
-//! The answer to one query: what the web says of the name, as a DNS message.
+//! Answers one query: what the web defines for the name, as a DNS message.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
 
 use crate::worker::Worker;
 
-/// How long an address may be kept, in seconds: longer than a trial.
+/// Time to live of an address, in seconds: longer than a trial.
 const TIME_TO_LIVE_S: u32 = 3_600;
-/// The payload that every path carries without fragments (DNS flag day 2020).
+/// Message size that every path carries unfragmented (DNS flag day 2020).
 const PAYLOAD_BYTES: u16 = 1_232;
 /// The length of a message's header.
 const HEADER_BYTES: usize = 12;
 
-/// An answer, with the moment to send it.
+/// An answer, and when to send it.
 pub(super) struct Reply {
     pub(super) message: Vec<u8>,
     pub(super) moment: Instant,
@@ -34,7 +34,7 @@ pub(super) fn reply(worker: &Worker, bytes: &[u8]) -> Option<Reply> {
     };
     let Ok(query) = Message::from_vec(bytes) else {
         let id = u16::from_be_bytes([*bytes.first()?, *bytes.get(1)?]);
-        // Two servers that answer answers would never stop.
+        // Two servers that answered answers would never stop.
         let is_query = bytes.len() >= HEADER_BYTES && bytes[2] & 0x80 == 0;
         return is_query.then(|| {
             at_once(&Message::error_msg(
@@ -70,7 +70,7 @@ pub(super) fn reply(worker: &Worker, bytes: &[u8]) -> Option<Reply> {
     })
 }
 
-/// Ask the web, and count the query.
+/// Resolves the name in the web, and counts the query.
 fn resolve(worker: &Worker, question: &Query) -> Resolution {
     let name = question.name().to_lowercase();
     let mut host = name.to_ascii();
@@ -95,12 +95,12 @@ fn resolve(worker: &Worker, question: &Query) -> Resolution {
     resolution
 }
 
-/// An answer to `query` that holds no record.
+/// An answer to `query` without records.
 fn empty_answer(query: &Message, code: ResponseCode) -> Message {
     let mut answer = Message::response(query.metadata.id, query.metadata.op_code);
     answer.metadata.recursion_desired = query.metadata.recursion_desired;
     answer.metadata.checking_disabled = query.metadata.checking_disabled;
-    // The resolver that a machine asks, and the server that knows, in one.
+    // Acts as the resolver of the machine and as the authoritative server.
     answer.metadata.recursion_available = true;
     answer.metadata.authoritative = true;
     answer.metadata.response_code = code;
@@ -115,7 +115,7 @@ fn empty_answer(query: &Message, code: ResponseCode) -> Message {
     answer
 }
 
-/// Puts in what the name servers say.
+/// Adds the web's records.
 fn fill(answer: &mut Message, question: &Query, resolution: &Resolution) {
     let records = match resolution.resolved {
         Resolved::ServFail => {
@@ -142,7 +142,7 @@ fn fill(answer: &mut Message, question: &Query, resolution: &Resolution) {
     };
 }
 
-/// The record that says for how long a name or a type may be taken not to exist (RFC 2308).
+/// The SOA record, which says how long a missing name or type may be cached (RFC 2308).
 fn start_of_authority(name: &Name) -> Record {
     const REFRESH_S: i32 = 7_200;
     const EXPIRE_S: i32 = 1_209_600;

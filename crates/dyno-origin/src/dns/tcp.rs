@@ -1,4 +1,4 @@
-//! Queries over TCP: each with its length before it, many on a connection, answered as each is due (RFC 7766).
+//! Queries over TCP: each preceded by its length, many on one connection, answered as each is due (RFC 7766).
 
 use std::io;
 use std::rc::Rc;
@@ -13,7 +13,8 @@ use super::answer::{self, Reply};
 use crate::open_connection::Connection;
 use crate::worker::Worker;
 
-/// How many queries of a connection are taken whose answers are not sent: what a client does not read would pile up here.
+/// Limit of queries on a connection whose answers are not sent yet: answers that a client does not read would
+/// accumulate.
 const MOST_UNANSWERED: usize = 512;
 
 /// Answers the queries of a connection until the client closes it.
@@ -39,7 +40,7 @@ pub(crate) async fn serve(worker: Rc<Worker>, connection: Rc<Connection>, stream
             worker.timer.until(moment).await;
             drop(waiting);
             let framed = [&length.to_be_bytes()[..], &message].concat();
-            // A client that has gone needs no answer.
+            // A client that has closed needs no answer.
             drop(sending.lock().await.write_all(&framed).await);
             drop(permit);
         });

@@ -16,7 +16,7 @@ const QUERY_BYTES: usize = 4 << 10;
 pub(crate) async fn serve(worker: Rc<Worker>, socket: Rc<UdpSocket>) {
     let mut query = vec![0; QUERY_BYTES];
     loop {
-        // Errors of an earlier answer, as a closed port, are returned here, too; they concern no other query.
+        // Errors of an earlier answer, such as a closed port, are returned here; they do not concern other queries.
         let Ok((bytes, from)) = socket.recv_from(&mut query).await else {
             continue;
         };

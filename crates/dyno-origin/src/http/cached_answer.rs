@@ -1,4 +1,4 @@
-//! Sends cached answers: in the cached loop as much as the kernel takes at once, on any other connection all of it.
+//! Sends cached answers: in the cached loop as much as the kernel accepts at once, on any other connection completely.
 
 use std::io;
 use std::net::TcpStream;
@@ -14,10 +14,10 @@ use crate::message::request_stamp::RequestStamp;
 use crate::wire::Outlet;
 use crate::worker::Worker;
 
-/// After so many cached answers in a row, the next one will be cached, too.
+/// Number of consecutive cached answers after which a connection moves to the cached loop.
 const CACHED_LOOP_FROM: u32 = 4;
 
-/// Rest of an answer that is still to be sent.
+/// The rest of an answer that is still to be sent.
 #[derive(Debug)]
 pub(crate) struct Rest {
     answer: Rc<AnswerBytes>,
@@ -26,7 +26,7 @@ pub(crate) struct Rest {
 }
 
 impl CachedAnswer {
-    /// Answers on a connection that was used before, as far as the kernel takes it at once; says what is left.
+    /// Answers on a connection that was used before, as far as the kernel accepts it at once; returns the rest.
     pub(crate) fn answer_at_once(
         &self,
         worker: &Worker,
@@ -53,7 +53,7 @@ impl CachedAnswer {
 }
 
 impl Rest {
-    /// Sends it.
+    /// Sends the rest.
     pub(crate) async fn send(self, stream: &mut impl Outlet, worker: &Worker) -> Result<(), End> {
         let _in_flight = worker.shared.in_flight();
         write(stream, &self.answer.bytes()[self.sent..]).await?;
@@ -63,7 +63,7 @@ impl Rest {
 }
 
 impl<S: Outlet> Exchange<'_, S> {
-    /// A request that is the same as one before, with its answer.
+    /// Answers a request that equals an earlier one.
     pub(super) async fn answer_again(&mut self, cached: &CachedAnswer) -> Result<(), End> {
         let worker = self.worker;
         let stamp = note_cached_request(worker, self.info.number, &cached.key, self.is_reused);

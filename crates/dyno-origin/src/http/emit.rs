@@ -1,4 +1,4 @@
-//! Puts the steps of an answer on the wire of HTTP/1.1, which has neither streams nor GOAWAY.
+//! Sends the steps of an answer over HTTP/1.1, which has neither streams nor GOAWAY.
 
 use std::time::Instant;
 
@@ -16,7 +16,7 @@ use crate::message::script::{GARBAGE, LastBytes, Script, Step};
 use crate::prepared::Source;
 use crate::wire::Outlet;
 
-/// An answer with all that its steps need.
+/// An answer, with everything that its steps need.
 pub(super) struct Reply<'a> {
     pub(super) answer: &'a Answer,
     pub(super) asked: &'a Asked,
@@ -25,7 +25,7 @@ pub(super) struct Reply<'a> {
     pub(super) stamp: RequestStamp,
     /// When it is due.
     pub(super) planned: Instant,
-    /// The request, where its answer may be cached.
+    /// The request, if its answer may be cached.
     pub(super) again: Option<Box<CacheKey>>,
 }
 
@@ -43,7 +43,7 @@ impl<S: Outlet> Exchange<'_, S> {
         let worker = self.worker;
         let content_bytes = delivery.content_bytes();
         let mut head_at = planned;
-        // A head goes out together with the content that follows.
+        // A head is sent together with the content that follows.
         let mut is_head_due = false;
         let mut had_peer_ended = false;
         for step in Script::new(answer, content_bytes) {
@@ -59,12 +59,12 @@ impl<S: Outlet> Exchange<'_, S> {
                     if let Err(error) =
                         head::write(&mut self.head, answer, delivery, reply.asked, &date)
                     {
-                        let reason = format!("the web's own answer cannot be sent: {error}\n");
+                        let reason = format!("the answer of the web cannot be sent: {error}\n");
                         return self.refuse(500, &reason).await;
                     }
                     had_peer_ended = self.has_peer_ended;
                     head_at = if had_peer_ended {
-                        // Noted once the peer has received it.
+                        // Noted when the peer has received the answer.
                         Instant::now()
                     } else {
                         stamp.note_head(worker, answer, delivery, planned)

@@ -1,4 +1,4 @@
-//! Requests and answers, one after the other, on one connection.
+//! Serves requests one after another on one connection.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -27,11 +27,11 @@ use crate::worker::Worker;
 
 const HEAD_BYTES: usize = 64 << 10;
 
-/// Rules for requests: those of RFC 9112, and characters in targets that browsers do not escape.
+/// Rules for requests: RFC 9112, plus characters in targets that browsers do not escape.
 const LIMITS: Limits = Limits {
     head_bytes: HEAD_BYTES,
     target_bytes: 16 << 10,
-    // As many as fit: each has at least four bytes.
+    // As many as fit: each field has at least four bytes.
     fields: HEAD_BYTES / 4,
     chunk_line_bytes: 4 << 10,
     chunk_extension_bytes: 16 << 10,
@@ -42,10 +42,10 @@ const LIMITS: Limits = Limits {
     },
 };
 
-/// How often the kernel is asked whether a peer has received all.
+/// Interval at which the kernel is queried whether a peer has received everything.
 const ASKED_EVERY: Duration = Duration::from_millis(1);
 
-/// A connection between two requests, with the memory that it uses for each.
+/// A connection between two requests, with the memory that it reuses for each.
 pub(crate) struct Exchange<'c, S> {
     pub(super) stream: &'c mut S,
     pub(super) worker: &'c Worker,
@@ -55,11 +55,12 @@ pub(crate) struct Exchange<'c, S> {
     parser: Parser,
     names: Names,
     pub(super) is_reused: bool,
-    /// The request that is being answered, as long as its peer waits for sure.
+    /// The current request, as long as its peer is known to wait.
     in_flight: Option<InFlight<'c>>,
-    /// Whether the peer has ended its side. It may have closed the connection or may still read: only a write shows which.
+    /// Whether the peer has ended its side. It may have closed the connection or may still read: only a write shows
+    /// which.
     pub(super) has_peer_ended: bool,
-    /// How many cached answers were sent in a row.
+    /// Number of consecutive cached answers.
     pub(super) again: u32,
 }
 
@@ -67,18 +68,18 @@ pub(crate) struct Exchange<'c, S> {
 struct Received {
     asked: Asked,
     stamp: RequestStamp,
-    /// All that is to be known for answering it again, if it came before.
+    /// The key of its cached answer, if the request came before.
     again: Option<Box<CacheKey>>,
 }
 
-/// As [`serve`], on a connection that was used before.
+/// Like [`serve`], on a connection that was used before.
 pub(crate) async fn go_on<S: Outlet>(stream: &mut S, info: &ConnectionInfo, input: Input) -> End {
     let mut exchange = Exchange::new(stream, info, input);
     exchange.is_reused = true;
     exchange.run().await
 }
 
-/// Serves requests, of which `input` has the first bytes if any came, until the connection ends; says how it is to end.
+/// Serves requests until the connection ends, beginning with the bytes in `input`; returns how it is to end.
 pub(crate) async fn serve<S: Outlet>(stream: &mut S, info: &ConnectionInfo, input: Input) -> End {
     Exchange::new(stream, info, input).run().await
 }
@@ -108,7 +109,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         }
     }
 
-    /// One request with its answer.
+    /// Serves one request.
     async fn next(&mut self) -> Result<(), End> {
         if self.input.bytes().is_empty() {
             self.fill().await?;
@@ -124,7 +125,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         answered
     }
 
-    /// Any request with its answer.
+    /// Serves a request that has no cached answer.
     async fn answer(&mut self) -> Result<(), End> {
         self.again = 0;
         let Received {
@@ -231,7 +232,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         }
     }
 
-    /// Receives more of a request.
+    /// Receives more bytes.
     async fn fill(&mut self) -> Result<(), End> {
         match self.input.fill(self.stream).await {
             Ok(true) => Ok(()),
@@ -240,7 +241,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         }
     }
 
-    /// Reads a request's body and forgets it.
+    /// Reads and discards a request's body.
     async fn drain(&mut self, asked: &Asked) -> Result<(), End> {
         if asked.expects_continue && self.input.bytes().is_empty() {
             self.head.clear();
@@ -268,7 +269,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         }
     }
 
-    /// Answers that the request is refused.
+    /// Sends an answer that refuses the request.
     pub(super) async fn refuse<T>(&mut self, status: u16, reason: &str) -> Result<T, End> {
         let date = self.worker.date.at(self.worker.clock.now().unix_ns);
         if head::write_refusal(&mut self.head, status, reason, &date).is_ok() {
@@ -278,13 +279,13 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         Err(End::Close)
     }
 
-    /// Sends what is written in `head`.
+    /// Sends the bytes in `head`.
     pub(super) async fn write_head(&mut self) -> Result<(), End> {
         write(self.stream, &self.head).await
     }
 
-    /// Waits until `moment`. That the peer ends a connection of TLS before means that it has given the request up; of TCP alone it
-    /// may have ended its own side only.
+    /// Waits until `moment`. If the peer ends a TLS connection first, it has given up the request; with TCP alone, it
+    /// may have ended only its own side.
     pub(super) async fn wait(&mut self, moment: Instant) -> Result<(), End> {
         if Instant::now() >= moment {
             return Ok(());
@@ -297,7 +298,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             if until.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Ok(()));
             }
-            // Bytes that come meanwhile belong to the next request.
+            // Bytes that arrive meanwhile belong to the next request.
             while input.has_room() && !*has_peer_ended {
                 match input.poll_fill(context, stream) {
                     Poll::Ready(Ok(true)) => {}
@@ -314,7 +315,8 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         .await
     }
 
-    /// Ends the connection, and waits until the peer has all that was sent: one that has closed it wholly resets it instead.
+    /// Ends the connection, and waits until the peer has received everything. A peer that has closed both directions
+    /// resets it instead.
     pub(super) async fn until_received(&mut self) -> Result<(), End> {
         self.stream.shutdown().await.map_err(|_| End::Gone)?;
         let last = Instant::now() + LINGER;
@@ -327,7 +329,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         Ok(())
     }
 
-    /// Sends nothing more, and waits until the peer goes.
+    /// Sends nothing more, and waits until the peer closes.
     pub(super) async fn hold(&mut self) -> End {
         loop {
             self.input.clear();

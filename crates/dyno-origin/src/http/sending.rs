@@ -1,4 +1,4 @@
-//! Bytes that are ready go out over a connection.
+//! Sends prepared bytes over a connection.
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
@@ -6,14 +6,14 @@ use super::End;
 use crate::message::answer_bytes::AnswerBytes;
 use crate::wire::Outlet;
 
-/// Sends some bytes.
+/// Sends bytes.
 pub(super) async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> Result<(), End> {
     stream.write_all(bytes).await.map_err(|_| End::Gone)?;
     stream.flush().await.map_err(|_| End::Gone)
 }
 
 impl AnswerBytes {
-    /// Sends all of it.
+    /// Sends the whole message.
     pub(super) async fn send(&self, stream: &mut impl Outlet) -> Result<(), End> {
         if let Some(file) = &self.file
             && let Some(wire) = stream.wire()

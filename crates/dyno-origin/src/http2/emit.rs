@@ -1,4 +1,4 @@
-//! Puts the steps of an answer into frames of HTTP/2.
+//! Sends the steps of an answer as frames of HTTP/2.
 
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ impl Exchange {
                 Step::Rest { from } => return self.send_rest(delivery, from),
                 Step::EndStream => {
                     let nothing = self.part(delivery, 0, 0, Then::Nothing);
-                    // A stream that has ended needs no end.
+                    // A stream that has ended needs no further end.
                     return drop(self.send_data(nothing, true));
                 }
                 Step::ResetStream => {
@@ -45,7 +45,7 @@ impl Exchange {
                         LastBytes::GoAway => self.session().go_away(),
                     };
                     self.session().order(order);
-                    // A stream that is dropped would be reset first.
+                    // Dropping the stream now would reset it first.
                     return self.hold().await;
                 }
                 Step::ResetConnection => {
@@ -60,7 +60,7 @@ impl Exchange {
         }
     }
 
-    /// Sends a part of the content, and waits until it has been handed over.
+    /// Sends a part of the content, and waits until it has been passed to the kernel.
     async fn send_part(&mut self, delivery: &Delivery, from: u64, to: u64) -> Result<(), Gone> {
         if from == to {
             return Ok(());

@@ -1,4 +1,4 @@
-//! One request with its answer.
+//! Serves one request.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -28,14 +28,14 @@ pub(super) struct Exchange {
     pub(super) stamp: RequestStamp,
     pub(super) answer: Answer,
     respond: SendResponse<Outgoing>,
-    /// Once the head has been sent.
+    /// Set once the head has been sent.
     pub(super) stream: Option<SendStream<Outgoing>>,
 }
 
-/// The peer has given the request up, or has gone.
+/// The peer has cancelled the request, or closed the connection.
 pub(super) struct Gone;
 
-/// Answers a request: at once, where nothing is to be waited for.
+/// Answers a request: immediately, if there is nothing to wait for.
 pub(super) fn begin(
     session: &Rc<Session>,
     request: Request<RecvStream>,
@@ -77,7 +77,7 @@ impl Exchange {
         &self.flight.0
     }
 
-    /// How the answer goes, if it goes at once and whole.
+    /// How the answer is sent, if it can be sent immediately and completely.
     fn at_once(&self) -> Option<Delivery> {
         if self.asked.has_body() || !self.answer.delay.duration().is_zero() {
             return None;
@@ -87,7 +87,7 @@ impl Exchange {
         script.is_whole().then_some(delivery)
     }
 
-    /// Sends a whole answer, now.
+    /// Sends a complete answer immediately.
     fn answer(mut self, delivery: &Delivery) {
         self.open();
         if self.send_head(delivery, self.stamp.at, true).is_ok() {
@@ -95,7 +95,7 @@ impl Exchange {
         }
     }
 
-    /// Answers when the time has come, step by step.
+    /// Answers at the planned time, step by step.
     async fn in_time(mut self, body: RecvStream) {
         let complete = if self.asked.has_body() {
             if self.drain(body).await.is_err() {
@@ -111,7 +111,7 @@ impl Exchange {
         self.emit(&delivery, planned).await;
     }
 
-    /// Reads a request's body and forgets it.
+    /// Reads and discards a request's body.
     async fn drain(&mut self, mut body: RecvStream) -> Result<(), Gone> {
         if self.asked.expects_continue {
             self.send_interim(100);
@@ -139,13 +139,13 @@ impl Exchange {
     }
 
     fn send_interim(&mut self, status: u16) {
-        // A web's interim status that is none is not sent; a peer that has gone does not miss it.
+        // An invalid interim status of the web is skipped; it does not matter whether the peer has closed.
         if let Ok(head) = head::interim(status) {
             drop(self.respond.send_informational(head));
         }
     }
 
-    /// Sends the head; says when. With it, the stream ends if all that is to follow is nothing.
+    /// Sends the head; returns when. Ends the stream with it if no content follows.
     pub(super) fn send_head(
         &mut self,
         delivery: &Delivery,
@@ -155,7 +155,7 @@ impl Exchange {
         let worker = self.flight.0.worker();
         let date = worker.date.at(self.stamp.at_ns);
         let Ok(head) = head::answer(&self.answer, delivery, &date) else {
-            let reason = "the web's own answer cannot be sent\n";
+            let reason = "the answer of the web cannot be sent\n";
             refuse(&self.flight.0, &mut self.respond, 500, reason);
             return Err(Gone);
         };
@@ -168,7 +168,7 @@ impl Exchange {
         Ok(at)
     }
 
-    /// Sends the content from a place on, and the trailers.
+    /// Sends the content from `from` on, and the trailers.
     pub(super) fn send_rest(mut self, delivery: &Delivery, from: u64) {
         let Some(mut stream) = self.stream.take() else {
             return;
@@ -180,7 +180,7 @@ impl Exchange {
             stamp: self.stamp,
             retires: !delivery.keep_alive,
         });
-        // On a stream that has ended meanwhile nothing is sent, or complete.
+        // If the stream has ended meanwhile, nothing is sent, and the answer is not complete.
         if rest.from < rest.to {
             drop(stream.send_data(rest, !has_trailers));
         }
@@ -211,7 +211,7 @@ impl Exchange {
         Delivery::of(&self.answer, &self.asked, coding, source.bytes())
     }
 
-    /// Waits until `moment`, unless the peer gives the request up before.
+    /// Waits until `moment`, unless the peer cancels the request first.
     pub(super) async fn wait(&mut self, moment: Instant) -> Result<(), Gone> {
         if Instant::now() >= moment {
             return Ok(());
@@ -229,7 +229,7 @@ impl Exchange {
         .await
     }
 
-    /// Sends nothing, and waits until the peer gives the request up.
+    /// Sends nothing, and waits until the peer cancels the request.
     pub(super) async fn hold(&mut self) {
         poll_fn(|context| self.poll_end(context)).await;
     }
@@ -243,7 +243,7 @@ impl Exchange {
     }
 }
 
-/// Answers that a request is refused.
+/// Sends an answer that refuses the request.
 fn refuse(
     session: &Session,
     respond: &mut SendResponse<Outgoing>,

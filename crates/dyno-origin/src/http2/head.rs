@@ -1,4 +1,4 @@
-//! The head of an answer, as HTTP/2 has it: no framing, no connection.
+//! The head of an answer in HTTP/2: without framing and connection fields.
 
 use dyno_web::{Answer, Framing};
 use http::header::{
@@ -11,16 +11,16 @@ use crate::date;
 use crate::message::delivery::Delivery;
 use crate::message::head::{ALLOWED, Field, HINT, TRAILER_VALUE, describe};
 
-/// The trailer section's field.
+/// Name of the field in the trailer section.
 const TRAILER_NAME: HeaderName = HeaderName::from_static("server-timing");
-/// Fields of an answer, at most.
+/// Maximum number of fields of an answer.
 const FIELDS: usize = 8;
 
-/// The head of `answer`.
+/// Builds the head of `answer`.
 ///
 /// # Errors
 ///
-/// If something that the web says cannot stand in a head.
+/// If a value of the web is invalid in a head.
 pub(super) fn answer(
     answer: &Answer,
     delivery: &Delivery,
@@ -33,18 +33,18 @@ pub(super) fn answer(
     for (field, value) in describe(answer, delivery) {
         fields.insert(name(field), HeaderValue::from_bytes(value)?);
     }
-    // RFC 9110, section 8.6: not with these.
+    // These have no Content-Length (RFC 9110, section 8.6).
     if delivery.framing == Framing::Length && !matches!(answer.status, 204 | 304) {
         fields.insert(CONTENT_LENGTH, delivery.bytes.into());
     }
     Ok(head)
 }
 
-/// The head of an interim answer.
+/// Builds the head of an interim answer.
 ///
 /// # Errors
 ///
-/// If `status` is none.
+/// If `status` is not an interim status.
 pub(super) fn interim(status: u16) -> Result<Response<()>, http::Error> {
     let mut head = Response::builder().status(status).body(())?;
     if status == 103 {
@@ -54,11 +54,11 @@ pub(super) fn interim(status: u16) -> Result<Response<()>, http::Error> {
     Ok(head)
 }
 
-/// The head of an answer that refuses a request.
+/// Builds the head of an answer that refuses a request.
 ///
 /// # Errors
 ///
-/// None for a status of three digits.
+/// Never for a status of three digits.
 pub(super) fn refusal(
     status: u16,
     reason: &str,
@@ -76,7 +76,7 @@ pub(super) fn refusal(
     Ok(head)
 }
 
-/// The trailer section.
+/// Builds the trailer section.
 pub(super) fn trailers() -> HeaderMap {
     let mut fields = HeaderMap::new();
     fields.insert(TRAILER_NAME, HeaderValue::from_static(TRAILER_VALUE));

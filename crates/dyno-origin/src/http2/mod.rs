@@ -1,4 +1,4 @@
-//! HTTP/2 on one connection: the answers of HTTP/1.1, in frames.
+//! HTTP/2 on one connection: the same answers as over HTTP/1.1, in frames.
 
 mod emit;
 mod exchange;

@@ -1,4 +1,4 @@
-//! Content on its way out: not the bytes, but where they lie.
+//! Outgoing content as references to prepared bytes.
 
 use std::io::IoSlice;
 use std::rc::Rc;
@@ -11,24 +11,24 @@ use super::session::Completion;
 use crate::prepared::Source;
 use crate::worker::Worker;
 
-/// A stretch of a content that is prepared; frames are cut from it, and nothing is copied but what is short.
+/// A range of prepared content, from which frames are cut; only short ranges are copied.
 pub(super) struct Outgoing {
     pub(super) worker: Rc<Worker>,
     pub(super) content: Content,
     pub(super) coding: Coding,
-    /// The part of it that is still to be sent.
+    /// Start of the bytes still to be sent.
     pub(super) from: u64,
-    /// Where that part ends.
+    /// End of the range.
     pub(super) to: u64,
-    /// Action once all of it has been handed over.
+    /// Action when all of it has been passed to the kernel.
     pub(super) then: Then,
 }
 
-/// Action once a stretch of content has been handed over; not taken when its stream ends before.
+/// Action when a range has been passed to the kernel; omitted if its stream ends first.
 pub(super) enum Then {
     /// The answer is complete.
     Complete(Completion),
-    /// The emitter waits for it.
+    /// Notify the emitter, which waits.
     Tell(oneshot::Sender<()>),
     Nothing,
 }

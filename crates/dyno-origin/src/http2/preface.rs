@@ -1,4 +1,4 @@
-//! HTTP/2 without TLS: distinguished from HTTP/1 by its first bytes (RFC 9113, section 3.3).
+//! Recognises HTTP/2 without TLS by its first bytes (RFC 9113, section 3.3).
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -11,20 +11,20 @@ use crate::message::Input;
 /// First bytes of a client of HTTP/2 (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Whether a connection begins with the preface; what it begins with is in `input` afterwards.
+/// Whether a connection begins with the preface; its first bytes are in `input` afterwards.
 pub(crate) async fn is_announced<S: AsyncRead + Unpin>(stream: &mut S, input: &mut Input) -> bool {
     loop {
         if input.bytes().starts_with(PREFACE) {
             return true;
         }
-        // An end or an error comes again with the next read.
+        // An end or an error is returned again by the next read.
         if !PREFACE.starts_with(input.bytes()) || !matches!(input.fill(stream).await, Ok(true)) {
             return false;
         }
     }
 }
 
-/// A connection some bytes of which were received already.
+/// A connection whose first bytes were already received.
 pub(crate) struct Preceded<'c, S> {
     pub(crate) received: Input,
     pub(crate) stream: &'c mut S,

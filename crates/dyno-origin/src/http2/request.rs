@@ -13,7 +13,7 @@ use crate::accounting::note_request;
 use crate::message::request::Asked;
 use crate::message::request_stamp::RequestStamp;
 
-/// The parts of a request that decide the answer; where the version matters, the rules of HTTP/1.1 apply.
+/// The parts of a request that determine the answer; where the version matters, the rules of HTTP/1.1 apply.
 pub(super) fn asked(parts: &Parts, body: &RecvStream) -> Asked {
     let codings = parts.headers.get_all(ACCEPT_ENCODING).iter();
     Asked {
@@ -35,7 +35,7 @@ pub(super) fn asked(parts: &Parts, body: &RecvStream) -> Asked {
     }
 }
 
-/// Notes a request, and asks the web for its answer.
+/// Notes a request, and returns the answer of the web.
 pub(super) fn note(session: &Session, parts: &Parts, asked: &Asked) -> (RequestStamp, Answer) {
     let (worker, scheme) = (session.worker(), session.info.scheme);
     let field = |name| parts.headers.get(name).map(http::HeaderValue::as_bytes);

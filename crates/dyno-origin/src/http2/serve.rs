@@ -1,4 +1,4 @@
-//! One connection: requests are taken, answered all at once, sent together.
+//! Serves one connection: accepts requests, answers them concurrently, sends the answers together.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -15,12 +15,12 @@ use crate::connection_info::ConnectionInfo;
 use crate::http::End;
 use crate::message::script::GARBAGE;
 
-/// Requests at once on a connection: more than any client opens by default.
+/// Concurrent requests on a connection: more than any client sends by default.
 const STREAMS: u32 = 256;
-/// Bytes that a client may send of one body before they are acknowledged; the next constant is for all bodies.
+/// Bytes of one body that a client may send before they are acknowledged; the next constant is for all bodies.
 const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 const CONNECTION_WINDOW_BYTES: u32 = 8 << 20;
-/// As much as a head may take over HTTP/1.
+/// Limit on a head, the same as over HTTP/1.
 const HEAD_BYTES: u32 = 64 << 10;
 
 type Arriving = (Request<RecvStream>, SendResponse<Outgoing>);
@@ -29,13 +29,13 @@ type Arriving = (Request<RecvStream>, SendResponse<Outgoing>);
 enum Turn {
     /// Requests have arrived.
     Requests,
-    /// A stream says how it is to end.
+    /// A stream has ordered how the connection ends.
     Ordered(Order),
-    /// It has ended.
+    /// The connection has ended.
     Over(End),
 }
 
-/// Serves requests until the connection ends; says how it is to end.
+/// Serves requests until the connection ends; returns how it is to end.
 pub(crate) async fn serve<S>(stream: &mut S, info: &ConnectionInfo) -> End
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -56,7 +56,7 @@ where
     End::Close
 }
 
-/// Serves requests until the connection has ended, or a stream orders an end.
+/// Serves requests until the connection has ended, or a stream orders its end.
 async fn exchange_all<S>(stream: &mut S, info: &ConnectionInfo) -> Result<Order, End>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -88,7 +88,8 @@ fn builder() -> Builder {
     builder
 }
 
-/// Sends what the streams have, then takes all requests that have come: their answers are sent by the next turn, together.
+/// Sends what the streams have ready, then accepts all requests that have arrived: the next turn sends their answers
+/// together.
 fn poll<S: AsyncRead + AsyncWrite + Unpin>(
     context: &mut Context<'_>,
     session: &Session,
@@ -113,7 +114,7 @@ fn poll<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-/// A GOAWAY without an error: streams after `last_stream` were not looked at (RFC 9113, section 6.8).
+/// A GOAWAY without an error: streams after `last_stream` were not processed (RFC 9113, section 6.8).
 fn go_away(last_stream: u32) -> [u8; 17] {
     let mut frame = [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     frame[9..13].copy_from_slice(&last_stream.to_be_bytes());

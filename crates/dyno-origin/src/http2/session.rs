@@ -11,28 +11,28 @@ use crate::message::request::Names;
 use crate::message::request_stamp::RequestStamp;
 use crate::worker::Worker;
 
-/// Order of a stream to its whole connection.
+/// Order of a stream to end its whole connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
-    /// It ends in good order, streams open or not.
+    /// Close it cleanly, even with open streams.
     Close,
-    /// It is reset.
+    /// Reset it.
     Reset,
-    /// Sends bytes that are not HTTP; then closes.
+    /// Send bytes that are not HTTP; then close.
     Garbage,
-    /// A GOAWAY with this last stream is sent; then it closes.
+    /// Send a GOAWAY with this last stream; then close.
     GoAway(u32),
 }
 
-/// A connection, as its streams see it.
+/// State of a connection that its streams share.
 pub(super) struct Session {
     pub(super) info: ConnectionInfo,
-    /// Memory for the names of a request.
+    /// Buffer for the names of a request.
     pub(super) names: RefCell<Names>,
     pub(super) has_served: Cell<bool>,
     order: Cell<Option<Order>>,
     retires: Cell<bool>,
-    /// The first stream that gets a GOAWAY instead of an answer.
+    /// The first stream that is refused with a GOAWAY.
     first_refused: Cell<u32>,
     waker: RefCell<Option<Waker>>,
 }
@@ -54,24 +54,24 @@ impl Session {
         &self.info.worker
     }
 
-    /// Has the connection end, as soon as what was sent has been handed over.
+    /// Ends the connection as soon as all earlier bytes have been passed to the kernel.
     pub(super) fn order(&self, order: Order) {
         self.order.set(Some(order));
         self.wake();
     }
 
-    /// Notes that a stream gets a GOAWAY instead of an answer, when its moment has come.
+    /// Notes that a stream will be refused with a GOAWAY when its answer is due.
     pub(super) fn refuse(&self, stream: StreamId) {
         let first = self.first_refused.get().min(stream.into());
         self.first_refused.set(first);
     }
 
-    /// Ends all streams that get no answer: the first of them that is due ends the connection of the others, too.
+    /// Refuses all streams noted by `refuse`: the first that is due ends the connection for the others, too.
     pub(super) fn go_away(&self) -> Order {
         Order::GoAway(self.first_refused.get().saturating_sub(2))
     }
 
-    /// Has the connection end after the streams that are open (a GOAWAY without an error).
+    /// Ends the connection after the open streams (a GOAWAY without an error).
     pub(super) fn retire(&self) {
         self.retires.set(true);
         self.wake();
@@ -82,12 +82,12 @@ impl Session {
         self.order.take()
     }
 
-    /// Whether the connection is to retire; says so once.
+    /// Whether the connection must retire; true only once.
     pub(super) fn is_to_retire(&self) -> bool {
         self.retires.take()
     }
 
-    /// Has the next order wake the task of `context`.
+    /// Makes the next order wake the task of `context`.
     pub(super) fn listen(&self, context: &Context<'_>) {
         let mut waker = self.waker.borrow_mut();
         if !waker
@@ -121,11 +121,11 @@ impl Drop for Flight {
     }
 }
 
-/// Actions when the last byte of an answer has been handed over.
+/// Action when the last byte of an answer has been passed to the kernel.
 pub(super) struct Completion {
     pub(super) flight: Flight,
     pub(super) stamp: RequestStamp,
-    /// Whether the connection retires with it.
+    /// Whether the connection retires afterwards.
     pub(super) retires: bool,
 }
 

@@ -1,4 +1,4 @@
-//! An answer that is ready to be sent, in one piece.
+//! An encoded answer in one piece.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -10,23 +10,23 @@ use rustix::net::SendFlags;
 
 use crate::date;
 
-/// From here on the kernel sends an answer from a file with less than a copy takes: it hands on the pages that all
-/// connections share, which stay in the caches of both sides.
+/// Length from which the kernel sends an answer from a file faster than from a copy: all connections share the pages of
+/// the file, which stay in the caches of both sides.
 const FILE_FROM_BYTES: usize = 8 << 10;
 
-/// The bytes of an answer with a date; never changed, because the kernel may not have sent all of the file yet.
+/// The bytes of an answer with a date. Never modified, because the kernel may not have sent all of the file yet.
 #[derive(Debug)]
 pub(crate) struct AnswerBytes {
-    /// Its date, in seconds since 1970.
+    /// The second of its date, since 1970.
     pub(crate) second: u64,
     bytes: Vec<u8>,
     date_at: usize,
-    /// The same in memory of the kernel's, if they are many.
+    /// The same bytes in a memory file, if there are many.
     pub(crate) file: Option<File>,
 }
 
 impl AnswerBytes {
-    /// An answer whose date stands at `date_at`, not dated yet.
+    /// Creates an answer whose date is at `date_at`, without a date yet.
     pub(crate) fn undated(bytes: Vec<u8>, date_at: usize) -> Self {
         Self {
             second: 0,
@@ -40,7 +40,7 @@ impl AnswerBytes {
     pub(crate) fn dated(&self, second: u64, date: &date::Text) -> Self {
         let mut bytes = self.bytes.clone();
         bytes[self.date_at..self.date_at + date.len()].copy_from_slice(date);
-        // Where the system has no more descriptors, the bytes are sent.
+        // If no more files can be opened, the bytes are sent from memory.
         let file = (bytes.len() >= FILE_FROM_BYTES)
             .then(|| file(&bytes).ok())
             .flatten();
@@ -56,7 +56,7 @@ impl AnswerBytes {
         &self.bytes
     }
 
-    /// Sends as much of it as the kernel takes at once.
+    /// Sends as much as the kernel accepts at once.
     pub(crate) fn send_at_once(&self, stream: &TcpStream) -> io::Result<usize> {
         let sent = match &self.file {
             Some(file) => sendfile(stream, file, Some(&mut 0), self.bytes.len()),

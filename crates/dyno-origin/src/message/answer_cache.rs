@@ -1,8 +1,9 @@
-//! Requests that came before, byte for byte, with their answers ready to be sent.
+//! Cache of complete answers by the bytes of the request head.
 //!
-//! An answer of a web is a function of the request, so that a repeated head is neither parsed nor answered anew:
-//! comparing it takes a tenth of the time, and a short answer that lies in one piece costs the kernel less than head and
-//! content do. A load generator asks like that; a crawl does not, and pays for two comparisons and a copy of its heads.
+//! An answer of a web is a function of the request, so a repeated head is neither parsed nor answered again. Comparing
+//! it takes a tenth of the time, and a short answer in one piece costs the kernel less than a separate head and
+//! content. Load generators repeat their requests; a crawl does not, and pays for two comparisons and a copy of each
+//! head.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,11 +17,11 @@ use super::outgoing::Outgoing;
 use super::request_stamp::RequestStamp;
 use crate::date::{self, Date};
 
-/// Answers in a cache: load generators ask for few URLs at a time.
+/// Number of cached answers: load generators request few URLs at a time.
 const MAX_ANSWERS: usize = 8;
-/// The longest request head that is cached.
+/// Longest request head that is cached.
 const MAX_REQUEST_BYTES: usize = 2 << 10;
-/// The longest answer that is cached: longer ones gain nothing from lying in one piece.
+/// Longest answer that is cached: longer ones gain nothing from being in one piece.
 const MAX_ANSWER_BYTES: u64 = 64 << 10;
 
 /// The cached answers of one thread.
@@ -28,11 +29,11 @@ const MAX_ANSWER_BYTES: u64 = 64 << 10;
 pub(crate) struct AnswerCache {
     answers: Vec<Rc<CachedAnswer>>,
     oldest: usize,
-    /// The last request head that is not cached: when it comes again, its answer is cached.
+    /// The last uncached request head: if it is repeated, its answer is cached.
     last: Vec<u8>,
 }
 
-/// A request whose answer is cached, with all that its accounting needs.
+/// A request with a cached answer, with everything that its accounting needs.
 #[derive(Debug)]
 pub(crate) struct CacheKey {
     pub(crate) scheme: Scheme,
@@ -40,7 +41,7 @@ pub(crate) struct CacheKey {
     pub(crate) host: Box<str>,
     pub(crate) version: HttpVersion,
     pub(crate) user_agent: Vec<u8>,
-    /// Of an earlier request of this kind.
+    /// The stamp of an earlier equal request.
     pub(crate) stamp: RequestStamp,
 }
 
@@ -54,7 +55,7 @@ pub(crate) struct CachedAnswer {
 }
 
 impl AnswerCache {
-    /// Return the answer to the request that `received` begins with.
+    /// Returns the answer to the request at the start of `received`.
     pub(crate) fn find(&self, scheme: Scheme, received: &[u8]) -> Option<Rc<CachedAnswer>> {
         let found = self
             .answers
@@ -63,7 +64,7 @@ impl AnswerCache {
         Some(found.clone())
     }
 
-    /// Note the head of a request that is not cached; return whether the one before it was the same.
+    /// Notes the head of an uncached request; returns whether it equals the one before.
     pub(crate) fn is_again(&mut self, head: &[u8]) -> bool {
         if self.last == head {
             return true;
@@ -75,7 +76,7 @@ impl AnswerCache {
         false
     }
 
-    /// Cache an answer, in place of the oldest.
+    /// Caches an answer in place of the oldest.
     pub(crate) fn keep(&mut self, cached: Option<CachedAnswer>) {
         let Some(cached) = cached.map(Rc::new) else {
             return;
@@ -89,7 +90,7 @@ impl AnswerCache {
 }
 
 impl CachedAnswer {
-    /// A request with its answer, if that goes out at once, whole, and short.
+    /// Creates an entry, if the answer is short and sent immediately and completely.
     pub(crate) fn new(
         key: CacheKey,
         answer: &Answer,
@@ -115,17 +116,17 @@ impl CachedAnswer {
         })
     }
 
-    /// How long the request is.
+    /// Length of the request head.
     pub(crate) fn head_bytes(&self) -> usize {
         self.key.head.len()
     }
 
-    /// The answer as it is sent at a moment.
+    /// The answer with the date of this moment.
     pub(crate) fn answer(&self, unix_ns: u64, date: &Date) -> Rc<AnswerBytes> {
         let second = unix_ns / 1_000_000_000;
         let mut answer = self.answer.borrow_mut();
         if answer.second != second {
-            // A connection that has not sent all of the old one yet goes on with it.
+            // A connection that has not sent all of the old answer keeps a reference to it.
             *answer = Rc::new(answer.dated(second, &date.at(unix_ns)));
         }
         answer.clone()

@@ -1,4 +1,4 @@
-//! How an answer goes over a connection: its coding, its framing, its end.
+//! How an answer is sent over a connection: its coding, its framing, its end.
 
 use dyno_http::Version;
 use dyno_web::{Answer, Coding, Content, Framing, STREAM_LINE};
@@ -7,32 +7,32 @@ use super::outgoing::Outgoing;
 use super::request::Asked;
 use crate::prepared::Source;
 
-/// The longest chunk, as servers with a buffer of that size send it.
+/// Longest chunk, as from servers with a buffer of that size.
 pub(crate) const CHUNK_BYTES: u64 = 16 << 10;
-/// The end of a chunked content.
+/// Last chunk.
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
-/// The end of a chunked content that has trailers.
+/// Last chunk with trailers.
 const LAST_CHUNK_WITH_TRAILERS: &[u8] = b"0\r\nServer-Timing: origin;dur=0\r\n\r\n";
 
-/// How an answer goes, all things considered.
+/// The resulting parameters of sending an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Delivery {
-    /// In which coding the content is.
+    /// Content coding.
     pub(crate) coding: Coding,
-    /// How its end is marked.
+    /// Framing of the content.
     pub(crate) framing: Framing,
-    /// How long it is in that coding.
+    /// Length of the coded content.
     pub(crate) bytes: u64,
-    /// Whether the connection stays.
+    /// Whether the connection stays open.
     pub(crate) keep_alive: bool,
-    /// Whether the content is sent, not only described.
+    /// Whether the content is sent, as it is not for HEAD.
     pub(crate) has_content: bool,
 }
 
 impl Delivery {
     pub(crate) fn of(answer: &Answer, asked: &Asked, coding: Coding, bytes: u64) -> Self {
         let framing = match (answer.framing, asked.version) {
-            // RFC 9112, section 7: HTTP/1.0 knows no chunks.
+            // RFC 9112, section 7: HTTP/1.0 has no chunks.
             (Framing::Chunked, Version::Http10) => Framing::Length,
             (framing, _) => framing,
         };
@@ -45,12 +45,12 @@ impl Delivery {
         }
     }
 
-    /// Whether a trailer section is announced, and sent where the content is.
+    /// Whether a trailer section is announced, and sent if the content is.
     pub(crate) fn trails(&self, answer: &Answer) -> bool {
         answer.trailers && self.framing == Framing::Chunked && !matches!(answer.status, 204 | 304)
     }
 
-    /// How much content is sent.
+    /// Number of content bytes to send.
     pub(crate) fn content_bytes(&self) -> u64 {
         if self.has_content { self.bytes } else { 0 }
     }
@@ -74,7 +74,7 @@ impl Delivery {
         }
     }
 
-    /// The answer as it is without faults.
+    /// Returns the parameters without faults.
     pub(crate) fn whole<'m>(
         &self,
         head: &'m [u8],
@@ -93,7 +93,7 @@ impl Delivery {
     }
 }
 
-/// How long the chunks of a content are.
+/// Chunk length of a content.
 fn chunk_bytes(content: Content) -> u64 {
     match content {
         Content::Lines { .. } => STREAM_LINE.len() as u64,

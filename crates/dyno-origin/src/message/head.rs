@@ -7,14 +7,14 @@ use super::delivery::Delivery;
 use super::request::Asked;
 use crate::date;
 
-/// The trailer section's field, as `Trailer` announces it.
+/// Name of the trailer field, announced in `Trailer`.
 pub(crate) const TRAILER_FIELD: &str = "Server-Timing";
-/// Its value.
+/// Value of the trailer field.
 pub(crate) const TRAILER_VALUE: &str = "origin;dur=0";
-/// Link of an interim answer with 103.
+/// `Link` of an interim answer 103.
 pub(crate) const HINT: &str = "</style.css>; rel=preload; as=style";
 
-/// A field of an answer, whatever the version of HTTP it is sent in.
+/// A header field of an answer, in any version of HTTP.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Field {
     ContentType,
@@ -36,7 +36,7 @@ impl Field {
     }
 }
 
-/// The fields of an answer, but for its date and those of a version's own framing.
+/// The header fields of an answer, except the date and those of a version's framing.
 pub(crate) fn describe<'a>(
     answer: &'a Answer,
     delivery: &Delivery,
@@ -60,11 +60,11 @@ pub(crate) fn describe<'a>(
     .flatten()
 }
 
-/// Writes the head of `answer` into `out`, in place of what is there.
+/// Writes the head of `answer` into `out`, replacing its content.
 ///
 /// # Errors
 ///
-/// If the web's `Location` cannot stand in a field.
+/// If the web's `Location` is invalid in a field.
 pub(crate) fn write(
     out: &mut Vec<u8>,
     answer: &Answer,
@@ -78,7 +78,7 @@ pub(crate) fn write(
         head = head.field(field.name(), value)?;
     }
     head = match delivery.framing {
-        // RFC 9110, section 8.6: not with these.
+        // These have no Content-Length (RFC 9110, section 8.6).
         _ if matches!(answer.status, 204 | 304) => head,
         Framing::Length => head.content_length(delivery.bytes),
         Framing::Chunked => head.chunked(),
@@ -93,14 +93,14 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// The methods that are answered, for those that are not (RFC 9110, 15.5.6).
+/// Value of `Allow` in a 405 answer (RFC 9110, 15.5.6).
 pub(crate) const ALLOWED: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
-/// Writes a whole answer that refuses a request and closes the connection.
+/// Writes a complete answer that refuses a request and closes the connection.
 ///
 /// # Errors
 ///
-/// None for a status of three digits.
+/// Never for a status of three digits.
 pub(crate) fn write_refusal(
     out: &mut Vec<u8>,
     status: u16,
@@ -124,7 +124,7 @@ pub(crate) fn write_refusal(
 ///
 /// # Errors
 ///
-/// If the web's interim status is not one of three digits.
+/// If the web's interim status does not have three digits.
 pub(crate) fn write_interim(out: &mut Vec<u8>, status: u16) -> Result<(), Error> {
     out.clear();
     let mut head = write::response(out, Version::Http11, status)?;

@@ -1,4 +1,4 @@
-//! A message on its way out: head, content in its framing, end; written from where they lie.
+//! An outgoing message: head, framed content, end; each is written from where it is stored.
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
@@ -10,38 +10,38 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use super::piece::{LINE_BYTES, Piece, size_line};
 use crate::prepared::Source;
 
-/// Slices handed to the kernel at once; a chunk takes three.
+/// Slices passed to the kernel at once; a chunk takes three.
 const SLICES: usize = 32;
 
-/// Bytes to send, borrowed from their places.
+/// References to the bytes to send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outgoing<'m> {
     /// Bytes before the content.
     pub(crate) head: &'m [u8],
     /// The content.
     pub(crate) source: Source<'m>,
-    /// The part of it that is sent.
+    /// Start of the range of the content to send.
     pub(crate) from: u64,
-    /// Where that part ends.
+    /// End of that range.
     pub(crate) to: u64,
-    /// The longest chunk, where the content is sent in chunks.
+    /// Longest chunk, if the content is sent in chunks.
     pub(crate) chunk_bytes: Option<u64>,
     /// Bytes after the content.
     pub(crate) end: &'m [u8],
 }
 
-/// A place in an outgoing message.
+/// A position in an outgoing message.
 #[derive(Debug, Clone, Copy)]
 struct Cursor {
     part: Part,
-    /// Of the content.
+    /// Offset in the content.
     offset: u64,
 }
 
 /// Result of a write.
 struct Sent {
     bytes: usize,
-    /// How many bytes it was given, and what comes after them.
+    /// Number of bytes offered to the kernel, and the position after them.
     offered: usize,
     after: Cursor,
 }
@@ -57,7 +57,7 @@ enum Part {
 }
 
 impl<'m> Outgoing<'m> {
-    /// Sends all of it.
+    /// Sends the whole message.
     pub(crate) async fn send<S: AsyncWrite + Unpin>(&self, stream: &mut S) -> io::Result<()> {
         let mut cursor = self.start();
         let mut skip = 0;
@@ -78,11 +78,11 @@ impl<'m> Outgoing<'m> {
                 cursor = after;
             }
         }
-        // Of TLS; TCP has nothing to flush.
+        // Needed for TLS; TCP has nothing to flush.
         stream.flush().await
     }
 
-    /// Writes the bytes from `cursor` on, without the `skip` bytes of them that were sent before.
+    /// Writes bytes from `cursor` on, except the first `skip`, which were sent before.
     fn poll_write<S: AsyncWrite + Unpin>(
         &self,
         context: &mut Context<'_>,
@@ -116,7 +116,7 @@ impl<'m> Outgoing<'m> {
         }))
     }
 
-    /// All of it, in one piece.
+    /// The whole message in one piece.
     pub(crate) fn gather(&self) -> Vec<u8> {
         let mut cursor = self.start();
         let mut gathered = Vec::new();
@@ -131,7 +131,7 @@ impl<'m> Outgoing<'m> {
         gathered
     }
 
-    /// Where it begins.
+    /// The first position.
     fn start(&self) -> Cursor {
         Cursor {
             part: Part::Head,
@@ -139,7 +139,7 @@ impl<'m> Outgoing<'m> {
         }
     }
 
-    /// The next piece from a place on, never empty, with the place after it.
+    /// The next non-empty piece from a position on, with the position after it.
     #[inline]
     fn next(&self, mut cursor: Cursor) -> Option<(Piece<'m>, Cursor)> {
         loop {
@@ -173,7 +173,7 @@ impl<'m> Outgoing<'m> {
         }
     }
 
-    /// Returns the part after a chunk, or a stretch of content, that ended at `offset`.
+    /// Returns the part that follows the chunk or content range that ended at `offset`.
     fn after(&self, offset: u64) -> Part {
         if self.content(offset).is_empty() {
             Part::End
@@ -184,7 +184,7 @@ impl<'m> Outgoing<'m> {
         }
     }
 
-    /// The content from `offset` on that lies in one piece, and fits in one chunk.
+    /// The content from `offset` on that is contiguous and fits into one chunk.
     fn content(&self, offset: u64) -> &'m [u8] {
         let piece = self.source.from(offset);
         let most = (self.to.saturating_sub(offset)).min(self.chunk_bytes.unwrap_or(u64::MAX));
@@ -196,7 +196,7 @@ impl<'m> Outgoing<'m> {
 mod tests {
     use super::*;
 
-    /// Takes at most `width` bytes at a time.
+    /// A stream that accepts at most `width` bytes at a time.
     struct Narrow {
         taken: Vec<u8>,
         width: usize,
@@ -239,7 +239,7 @@ mod tests {
         }
     }
 
-    /// Returns values to send, and their bytes.
+    /// Returns messages to send, and their bytes.
     fn cases() -> [(Outgoing<'static>, String); 7] {
         let plain = Outgoing {
             head: b"HEAD ",

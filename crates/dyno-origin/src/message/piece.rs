@@ -1,12 +1,12 @@
-//! A piece of an outgoing message: bytes that lie somewhere, or the line before a chunk.
+//! A piece of an outgoing message: stored bytes, or the size line of a chunk.
 
-/// The longest chunk-size line: 16 digits.
+/// Longest size line of a chunk: 16 digits.
 pub(crate) const LINE_BYTES: usize = 18;
 
-/// Content of one place.
+/// Contiguous bytes of one kind.
 pub(crate) enum Piece<'m> {
     Bytes(&'m [u8]),
-    /// The line before a chunk of that length.
+    /// The size line of a chunk of that length.
     SizeLine(usize),
 }
 
@@ -19,12 +19,12 @@ impl Piece<'_> {
     }
 }
 
-/// How many hexadecimal digits a length has.
+/// Number of hexadecimal digits of a length.
 fn digits(length: usize) -> usize {
     (usize::BITS - length.leading_zeros()).div_ceil(4).max(1) as usize
 }
 
-/// Writes the line before a chunk.
+/// Writes the size line of a chunk.
 pub(crate) fn size_line(length: usize, line: &mut [u8; LINE_BYTES]) -> &[u8] {
     let digits = digits(length);
     let mut rest = length;

@@ -1,10 +1,10 @@
-//! A request, copied from its head before the buffer is used again.
+//! A request, copied from its head before the buffer is reused.
 
 use dyno_http::body::Framing;
 use dyno_http::{Method, RequestHead, Version};
 use dyno_web::{Accepted, Scheme};
 
-/// The parts of a head that decide about the answer.
+/// The parts of a head that determine the answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
     pub(crate) is_head: bool,
@@ -15,18 +15,18 @@ pub(crate) struct Asked {
     pub(crate) codings: Accepted,
 }
 
-/// Whom and what a request is for, in memory that is used again for the next one.
+/// The host and target of a request, in buffers that are reused for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
-    /// Lower case, without port, final dot or the brackets of an IPv6 address.
+    /// In lower case, without port, final dot or the brackets of an IPv6 address.
     pub(crate) host: String,
-    /// Lower case, with the port unless it is the scheme's own.
+    /// In lower case, with the port unless it is the scheme's default.
     pub(crate) authority: String,
     /// Path with query, or `*`.
     pub(crate) target: String,
 }
 
-/// Why a request is refused whatever it is for, with the status.
+/// Status and reason for refusing a method, whatever the URL.
 pub(crate) fn refusal(method: Method<'_>) -> Option<(u16, &'static str)> {
     match method {
         Method::Get
@@ -37,14 +37,14 @@ pub(crate) fn refusal(method: Method<'_>) -> Option<(u16, &'static str)> {
         | Method::Delete
         | Method::Options => None,
         Method::Trace => Some((405, "TRACE is not allowed\n")),
-        Method::Connect => Some((501, "this is not a proxy: CONNECT is not understood\n")),
-        Method::Other(_) => Some((501, "the method is not understood\n")),
+        Method::Connect => Some((501, "this is not a proxy: CONNECT is not supported\n")),
+        Method::Other(_) => Some((501, "the method is not supported\n")),
     }
 }
 
-/// Body of the 421 response to a request for another host than the connection's.
+/// Body of a 421 response to a request for a host other than the connection's.
 pub(crate) const MISDIRECTED: &str =
-    "the request is for another host than the one that TLS was shaken for\n";
+    "the request is for another host than the TLS handshake of this connection\n";
 
 impl Asked {
     pub(crate) fn of(head: &RequestHead<'_>) -> Self {
@@ -69,7 +69,7 @@ impl Asked {
 }
 
 impl Names {
-    /// Takes over the names of a request that came in by `scheme`.
+    /// Copies the names of a request that arrived over `scheme`.
     pub(crate) fn take(&mut self, head: &RequestHead<'_>, scheme: Scheme) {
         let target = match head.target.path_and_query() {
             "" => head.target.as_str(),
@@ -78,7 +78,7 @@ impl Names {
         self.set(head.authority().unwrap_or_default(), target, scheme);
     }
 
-    /// Takes over an authority and a target.
+    /// Copies an authority and a target.
     pub(crate) fn set(&mut self, authority: &str, target: &str, scheme: Scheme) {
         self.authority.clear();
         self.authority.push_str(authority);
@@ -99,14 +99,14 @@ impl Names {
         self.host.push_str(literal.unwrap_or(host));
         self.target.clear();
         if target.starts_with('?') {
-            // An absolute target with a query and no path.
+            // An absolute target with a query but no path.
             self.target.push('/');
         }
         self.target.push_str(target);
     }
 }
 
-/// Where the host of an authority ends: at its port, or at its end.
+/// Length of the host in an authority, which ends at the port.
 fn host_bytes(authority: &str) -> usize {
     let after_literal = authority.rfind(']').unwrap_or(0);
     authority[after_literal..]
@@ -115,7 +115,7 @@ fn host_bytes(authority: &str) -> usize {
 }
 
 fn is_default(port: &str, scheme: Scheme) -> bool {
-    // Empty is the scheme's own, too (RFC 3986, section 6.2.3).
+    // An empty port also means the scheme's default (RFC 3986, section 6.2.3).
     port.is_empty() || port.parse() == Ok(scheme.port())
 }
 
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn names_are_normalised() {
-        // Target and Host, over which scheme; the host, the authority and the path that they name.
+        // Target, Host and scheme; the host, authority and path that they name.
         let cases = [
             "/ Example.ORG http | example.org example.org /",
             "/a?b=C example.org. http | example.org example.org. /a?b=C",

@@ -1,11 +1,11 @@
-//! When a request came, and its entry in the access log.
+//! Arrival time of a request, and its entry in the access log.
 
 use std::time::Instant;
 
 use crate::access_log::Place;
 use crate::clock::Moment;
 
-/// The time of a request, and its entry in the access log.
+/// Arrival time of a request, and its entry in the access log.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestStamp {
     pub(crate) place: Place,

@@ -1,18 +1,18 @@
-//! Whether a connection is one of the controller of the origin.
+//! Recognises connections of the controller of the origin.
 
 use tokio::io::AsyncRead;
 
 use super::Input;
 use crate::control::BEGINNINGS;
 
-/// Whether a connection begins with a request for a reserved path; what it begins with is in `input` afterwards.
+/// Whether a connection begins with a request for a reserved path; its first bytes are in `input` afterwards.
 pub(crate) async fn is_reserved<S: AsyncRead + Unpin>(stream: &mut S, input: &mut Input) -> bool {
     loop {
         let bytes = input.bytes();
         if BEGINNINGS.iter().any(|whole| bytes.starts_with(whole)) {
             return true;
         }
-        // An end or an error comes again with the next read.
+        // An end or an error is returned again by the next read.
         if !BEGINNINGS.iter().any(|whole| whole.starts_with(bytes))
             || !matches!(input.fill(stream).await, Ok(true))
         {

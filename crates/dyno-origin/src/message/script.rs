@@ -1,13 +1,13 @@
-//! An answer as a script of steps, the same in every version of HTTP; `emit.rs` of a version puts them on its wire.
+//! An answer as a script of steps, the same in every version of HTTP; each version's `emit.rs` sends them.
 
 use std::time::Duration;
 
 use dyno_web::{Answer, Drip, Fault};
 
-/// Bytes in place of a head: neither HTTP/1 nor HTTP/2, nor text that could pass for HTTP/0.9.
+/// Bytes sent in place of a head: neither HTTP/1 nor HTTP/2, nor text that could be taken for HTTP/0.9.
 pub(crate) const GARBAGE: &[u8] = b"\x00\xff\x13\x37 this is not a status line\r\n\r\n";
 
-/// A step of an answer. What a version of HTTP cannot say, its emitter replaces by the nearest that it can.
+/// A step of an answer. If a version of HTTP has no such step, its emitter uses the nearest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Wait until the answer is due.
@@ -18,17 +18,17 @@ pub(crate) enum Step {
     Body { from: u64, to: u64 },
     /// Send the content from here on, then the proper end of the answer.
     Rest { from: u64 },
-    /// Wait until so long after the head.
+    /// Wait until this long after the head.
     WaitAfterHead(Duration),
-    /// End the stream in good order, without the rest of the content.
+    /// End the stream cleanly, without the rest of the content.
     EndStream,
     /// Reset the stream.
     ResetStream,
-    /// Send these bytes, then close the connection in good order, other streams or not.
+    /// Send these bytes, then close the connection cleanly, even with other open streams.
     Close(LastBytes),
     /// Reset the connection.
     ResetConnection,
-    /// Send nothing more until the peer gives up.
+    /// Send nothing more until the peer closes.
     Hold,
 }
 
@@ -38,11 +38,11 @@ pub(crate) enum LastBytes {
     Nothing,
     /// [`GARBAGE`].
     Garbage,
-    /// That this request and later ones are refused.
+    /// A refusal of this request and later ones.
     GoAway,
 }
 
-/// The steps of an answer that is sent whole.
+/// The steps of a complete answer.
 const WHOLE: [Step; 3] = [Step::WaitUntilDue, Step::Head, Step::Rest { from: 0 }];
 
 /// The steps of one answer, in order.
@@ -50,13 +50,13 @@ const WHOLE: [Step; 3] = [Step::WaitUntilDue, Step::Head, Step::Rest { from: 0 }
 pub(crate) struct Script {
     fault: Option<Fault>,
     drip: Option<Drip>,
-    /// How much content is sent in all.
+    /// Total length of the content.
     bytes: u64,
     next: usize,
 }
 
 impl Script {
-    /// The script of an answer with that much content.
+    /// Creates the script of an answer with `bytes` bytes of content.
     pub(crate) fn new(answer: &Answer, bytes: u64) -> Self {
         Self {
             fault: answer.fault,
@@ -66,12 +66,12 @@ impl Script {
         }
     }
 
-    /// Whether the answer is a head with all of its content behind it.
+    /// Whether the answer is a head followed by its complete content.
     pub(crate) fn is_whole(&self) -> bool {
         self.step(2) == Some(Step::Rest { from: 0 })
     }
 
-    /// The step at a place. Most answers have neither a fault nor a slow content, and cost little here.
+    /// The step at an index. Fast for most answers, which have neither a fault nor slow content.
     #[inline]
     fn step(&self, place: usize) -> Option<Step> {
         if self.fault.is_none() && self.drip.is_none() {
@@ -90,7 +90,7 @@ impl Script {
             to: self.bytes / 2,
         };
         let steps: &[Step] = match self.fault {
-            // Faults of names, connections and handshakes strike before there is an answer.
+            // Faults of names, connections and handshakes occur before there is an answer.
             None
             | Some(
                 Fault::RedirectLoop
@@ -136,9 +136,9 @@ impl Iterator for Script {
     }
 }
 
-/// The step of a slow content at a place, counted from its first piece: a piece, then a wait and a piece for each other.
+/// The step of slow content at an index, counted from its first piece: each further piece is preceded by a wait.
 ///
-/// Each piece has its own moment, so that a late one does not delay the next.
+/// Each piece has a planned time, so a late piece does not delay the next.
 fn drip_step(drip: Drip, bytes: u64, place: usize) -> Option<Step> {
     let piece = place.div_ceil(2);
     let from = drip.bytes.max(1).saturating_mul(piece as u64);
@@ -212,7 +212,7 @@ mod tests {
         let of_answers = Fault::ALL
             .iter()
             .filter(|fault| matches!(fault.layer(), Layer::Head | Layer::Body));
-        // The one that is missing drips, as below.
+        // The remaining fault drips, as tested below.
         assert_eq!(of_answers.count(), cases.len() + 1);
         assert_eq!(
             steps(None, None, 1_001),

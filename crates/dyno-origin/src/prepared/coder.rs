@@ -1,10 +1,10 @@
-//! Content codings that can stop anywhere: a stream is flushed at a byte, and an end of a few bytes makes it whole.
+//! Content codings that can be cut anywhere: the stream is flushed at a byte, and a few bytes then complete it.
 
 use std::io::{self, Write};
 
 use flate2::{Compress, Compression, FlushCompress};
 
-/// The bytes that make a flushed stream a whole one.
+/// The bytes that complete a flushed stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
     bytes: [u8; 10],
@@ -25,36 +25,36 @@ impl End {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// How many bytes it is kept as.
+    /// Length of its stored form.
     pub(crate) const STORED_BYTES: usize = 11;
 
-    /// As it is kept.
+    /// The stored form.
     pub(crate) fn to_bytes(self) -> [u8; Self::STORED_BYTES] {
         let mut stored = [self.length; Self::STORED_BYTES];
         stored[..self.bytes.len()].copy_from_slice(&self.bytes);
         stored
     }
 
-    /// Reads the bytes of [`End::to_bytes`]; `None` for any others.
+    /// Parses the result of [`End::to_bytes`]; `None` if the bytes are invalid.
     pub(crate) fn from_bytes(stored: &[u8; Self::STORED_BYTES]) -> Option<Self> {
         let [bytes @ .., length] = *stored;
         (usize::from(length) <= bytes.len()).then_some(Self { bytes, length })
     }
 }
 
-/// A coding in progress.
+/// A content coding in progress.
 pub(crate) trait Coder {
-    /// Name and version of the coder, and its level: with others the bytes may differ.
+    /// Name, version and level of the coder: other ones may produce other bytes.
     const MADE_BY: &'static str;
-    /// Codes `text`, such that all of it can be decoded from what is coded so far.
+    /// Compresses `text` and flushes, so that all of it can be decoded from the output so far.
     fn extend(&mut self, text: &[u8]) -> io::Result<()>;
-    /// All that is coded so far.
+    /// The output so far.
     fn coded(&self) -> &[u8];
     /// Returns the bytes that end the stream here.
     fn end(&self) -> End;
 }
 
-/// RFC 1952. Level 6, which is what the model's ratio is measured with.
+/// RFC 1952. Level 6, with which the model's compression ratio was measured.
 pub(crate) struct Gzip {
     deflate: Compress,
     coded: Vec<u8>,
@@ -64,7 +64,7 @@ pub(crate) struct Gzip {
 
 impl Gzip {
     pub(crate) fn new() -> Self {
-        // Deflate; no name, no time; made on an unknown system.
+        // Deflate; no name, no time; unknown operating system.
         let header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
         Self {
             deflate: Compress::new(Compression::new(6), false),
@@ -97,7 +97,7 @@ impl Coder for Gzip {
             let taken =
                 usize::try_from(self.deflate.total_in() - before).map_err(io::Error::other)?;
             rest = &rest[taken..];
-            // With room left, nothing was held back.
+            // If the output has room left, nothing is pending.
             if rest.is_empty() && self.coded.len() < self.coded.capacity() {
                 return Ok(());
             }
@@ -108,14 +108,14 @@ impl Coder for Gzip {
         &self.coded
     }
 
-    /// A last block of fixed codes that holds nothing, then checksum and length.
+    /// An empty last block with fixed codes, then checksum and length.
     fn end(&self) -> End {
         let checksum = self.checksum.clone().finalize().to_le_bytes();
         End::new(&[&[0x03, 0x00][..], &checksum, &self.text_bytes.to_le_bytes()].concat())
     }
 }
 
-/// RFC 7932. Quality 5: what servers choose for content that is not stored.
+/// RFC 7932. Quality 5, which servers use for content that is compressed on the fly.
 pub(crate) struct Brotli(brotli::CompressorWriter<Vec<u8>>);
 
 impl Brotli {
@@ -144,13 +144,14 @@ impl Coder for Brotli {
         self.0.get_ref()
     }
 
-    /// A meta-block that is the last one, and empty: both bits set, at the start of a byte.
+    /// An empty last meta-block: both bits set, at the start of a byte.
     fn end(&self) -> End {
         End::new(&[0x03])
     }
 }
 
-/// RFC 8878. Level 3, the library's own; neither length nor checksum in the frame, which would belong to one class only.
+/// RFC 8878. Level 3, the library's default. The frame has neither length nor checksum, which would be valid for one
+/// class only.
 pub(crate) struct Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>);
 
 impl Zstd {
@@ -175,7 +176,7 @@ impl Coder for Zstd {
         self.0.get_ref()
     }
 
-    /// A raw block that is the last one, of no bytes.
+    /// An empty last raw block.
     fn end(&self) -> End {
         End::new(&[0x01, 0x00, 0x00])
     }
@@ -194,7 +195,7 @@ mod tests {
             let line = format!("name = \"{library}\"\nversion = \"{version}\"\n");
             assert!(
                 locked.contains(&line),
-                "Cargo.lock has another version than {made_by}"
+                "the version in Cargo.lock differs from {made_by}"
             );
         }
     }

@@ -6,7 +6,7 @@ use dyno_web::Coding;
 
 use super::coder::{Brotli, Coder, Gzip, Zstd};
 
-/// A document with its coded forms.
+/// A document with its compressed forms.
 #[derive(Debug)]
 pub(crate) struct CodedDocument {
     document: &'static str,
@@ -15,7 +15,7 @@ pub(crate) struct CodedDocument {
 }
 
 impl CodedDocument {
-    /// Codes `document`, which is small: in about a millisecond.
+    /// Compresses a small document, in about a millisecond.
     pub(crate) fn new(document: &'static str) -> io::Result<Self> {
         let [gzip, br, zstd] = Coding::COMPRESSED.map(|coding| coded(coding, document.as_bytes()));
         Ok(Self {
@@ -24,7 +24,7 @@ impl CodedDocument {
         })
     }
 
-    /// Whether it is this document.
+    /// Whether this is the form of `document`.
     pub(crate) fn is(&self, document: &'static str) -> bool {
         std::ptr::eq(self.document, document)
     }

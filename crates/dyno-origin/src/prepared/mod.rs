@@ -1,4 +1,4 @@
-//! The contents of a web, ready in memory in every coding that it serves.
+//! The contents of a web, in memory in every coding that it serves.
 
 mod coder;
 mod document;

@@ -1,4 +1,4 @@
-//! The pages of a web: made, or taken from a cache, before anything is served; shared by all that serve.
+//! The pages of a web: created, or read from a cache, before the origin serves; all threads share them.
 
 use std::io;
 use std::sync::{LazyLock, Once};
@@ -12,7 +12,7 @@ use super::source::Source;
 use super::stream::Stream;
 use crate::cache::Cache;
 
-/// Many lines, so that a long content of them lies in few pieces.
+/// Many lines, so that a long content consists of few pieces.
 static LINES: LazyLock<String> = LazyLock::new(|| STREAM_LINE.repeat(1_000));
 
 /// All contents of a web.
@@ -25,8 +25,8 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Takes the pages of a web from `cache`, or makes them, in seconds, and keeps them there; `making` is called before it
-    /// makes any.
+    /// Reads the pages of a web from `cache`, or creates them, in seconds, and stores them there; calls `making` before
+    /// it creates any.
     pub(crate) fn prepare(model: &Model, cache: &Cache, making: fn(&Cache)) -> io::Result<Self> {
         let text = text(model.compression_ratio());
         let shelf = Shelf {
@@ -55,7 +55,7 @@ impl Pages {
         })
     }
 
-    /// The bytes of a content, with the coding they are in.
+    /// The bytes of a content, with their coding.
     pub(crate) fn source(&self, content: Content, coding: Coding) -> (Source<'_>, Coding) {
         match content {
             Content::Empty => (Source::EMPTY, Coding::Identity),
@@ -66,7 +66,7 @@ impl Pages {
                 (Source::repeated(LINES.as_bytes(), bytes), Coding::Identity)
             }
             Content::Document(document) => {
-                // Documents are few, and fewer of them are ever coded.
+                // There are few documents, and even fewer are compressed.
                 let known = self.documents.iter().find(|known| known.is(document));
                 match known.and_then(|known| known.get(coding)) {
                     Some(coded) => (Source::whole(coded), coding),
@@ -91,7 +91,7 @@ impl Pages {
     }
 }
 
-/// Where the streams of a text are kept.
+/// Where the streams of a text are stored.
 struct Shelf<'c> {
     cache: &'c Cache,
     digest: blake3::Hash,
@@ -160,7 +160,7 @@ mod tests {
         let kept = served(&Pages::prepare(&model, &cache, making).unwrap());
         assert_eq!(MADE.load(Ordering::Relaxed), 1);
         assert!(made == kept);
-        // One that rots is made again, alone.
+        // A corrupt stream is created again, without the others.
         let first = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap();
         let whole = std::fs::read(first.path()).unwrap();
         std::fs::write(first.path(), &whole[1..]).unwrap();

@@ -1,6 +1,6 @@
-//! A content as it lies in memory: never copied, cut anywhere.
+//! Content as references to memory: never copied, cut anywhere.
 
-/// Some bytes to send, borrowed from what is prepared.
+/// Bytes to send, borrowed from the prepared contents.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Source<'p> {
     shape: Shape<'p>,
@@ -9,9 +9,9 @@ pub(crate) struct Source<'p> {
 
 #[derive(Debug, Clone, Copy)]
 enum Shape<'p> {
-    /// One piece, again and again.
+    /// One piece, repeated.
     Repeated(&'p [u8]),
-    /// A piece with its end.
+    /// A piece, followed by its end.
     Ended(&'p [u8], &'p [u8]),
 }
 
@@ -43,12 +43,12 @@ impl<'p> Source<'p> {
         }
     }
 
-    /// How long it is.
+    /// Length in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Its beginning, at most `bytes` long.
+    /// The first `bytes` bytes, or all if there are fewer.
     pub(crate) fn cut(self, bytes: u64) -> Self {
         Self {
             bytes: self.bytes.min(bytes),
@@ -56,7 +56,7 @@ impl<'p> Source<'p> {
         }
     }
 
-    /// Returns the bytes that lie in one piece from `offset` on: empty at the end only.
+    /// Returns the contiguous bytes from `offset` on: empty only at the end.
     #[inline]
     pub(crate) fn from(&self, offset: u64) -> &'p [u8] {
         let rest = clip(self.bytes.saturating_sub(offset));
@@ -72,7 +72,7 @@ impl<'p> Source<'p> {
     }
 }
 
-/// As a length in memory.
+/// Converts to a length in memory.
 fn clip(bytes: u64) -> usize {
     usize::try_from(bytes).unwrap_or(usize::MAX)
 }

@@ -1,7 +1,7 @@
-//! One stream for all classes of pages: the text coded once, flushed at the length of each class.
+//! One stream for all classes of pages: the text is compressed once, and flushed at the length of each class.
 //!
-//! A page is a beginning of the one text, so its coded form is a beginning of the one stream, with an end of a few bytes.
-//! That is 8 MiB of work for a coding, where coding each class on its own would be 225 MiB.
+//! Each page is a prefix of the same text, so its compressed form is a prefix of the same stream, followed by a few
+//! bytes. That is 8 MiB of work per coding; compressing each class separately would be 225 MiB.
 
 use std::io;
 
@@ -10,24 +10,24 @@ use dyno_web::{CLASSES, Class};
 use super::coder::{Coder, End};
 use super::source::Source;
 
-/// The coded form of the pages of all classes.
+/// The compressed form of the pages of all classes.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stream {
     coded: Box<[u8]>,
     classes: Vec<(usize, End)>,
 }
 
-/// How many bytes a class has in [`Stream::to_bytes`]: where its coded form is cut, and its end.
+/// Bytes per class in [`Stream::to_bytes`]: where its compressed form is cut, and its end.
 const CLASS_BYTES: usize = size_of::<u64>() + End::STORED_BYTES;
 
 impl Stream {
-    /// The coded page of `class`.
+    /// The compressed page of `class`.
     pub(crate) fn page(&self, class: Class) -> Source<'_> {
         let (length, end) = &self.classes[class.index()];
         Source::ended(&self.coded[..*length], end.as_bytes())
     }
 
-    /// Codes the pages of all classes of `text`.
+    /// Compresses the pages of all classes of `text`.
     pub(crate) fn code(text: &[u8], mut coder: impl Coder) -> io::Result<Self> {
         let mut classes = Vec::with_capacity(CLASSES);
         let mut coded_bytes = 0;
@@ -43,7 +43,7 @@ impl Stream {
         })
     }
 
-    /// As it is kept: the classes, then what is coded.
+    /// The stored form: the classes, then the compressed bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(CLASSES * CLASS_BYTES + self.coded.len());
         for (length, end) in &self.classes {
@@ -54,7 +54,7 @@ impl Stream {
         bytes
     }
 
-    /// Reads the bytes of [`Stream::to_bytes`]; `None` for any others.
+    /// Parses the result of [`Stream::to_bytes`]; `None` if the bytes are invalid.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (stored, coded) = bytes.split_at_checked(CLASSES * CLASS_BYTES)?;
         let class = |stored: &[u8]| {
@@ -85,7 +85,7 @@ mod tests {
         TEXT.get_or_init(|| dyno_web::text(5))
     }
 
-    /// Decodes the page of every class, from a stream that was kept and read again.
+    /// Decodes the page of every class, from a stream that was stored and read again.
     fn check(coder: impl Coder, decode: impl Fn(&[u8]) -> Vec<u8>) -> f64 {
         let made = Stream::code(text(), coder).unwrap();
         let stream = Stream::from_bytes(&made.to_bytes()).unwrap();

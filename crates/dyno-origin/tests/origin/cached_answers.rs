@@ -1,4 +1,4 @@
-//! Requests that come again, byte for byte: answered as the first one was, each of them noted.
+//! Requests that repeat earlier ones byte for byte: each is answered like the first, and noted.
 
 use std::io::{BufReader, Write};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use dyno_http::Method;
 
 use crate::stage::{Reply, Stage, connect, reply, request};
 
-/// More URLs than are kept ready.
+/// More URLs than fit into the cache.
 const TARGETS: [&str; 12] = [
     "/plain",
     "/bytes/16384",
@@ -23,7 +23,7 @@ const TARGETS: [&str; 12] = [
     "/bytes/9999999999",
 ];
 
-/// All of an answer but its date.
+/// The answer without its date.
 fn dateless(mut reply: Reply) -> Reply {
     reply
         .fields
@@ -68,7 +68,7 @@ fn requests_in_one_piece_or_in_parts_are_distinguished() {
         let statuses = all.map(|_| reply(&mut stream, Method::Get).status);
         assert_eq!(statuses, [200, 200, 200, 404, 200, 404, 200]);
     }
-    // The kept head with one byte more in its last field line is another one.
+    // The cached head with one more byte in its last field is a different request.
     for host in ["a.test", "a.testa"] {
         let bytes = request("GET", host, "/plain", "");
         stream.write_all(&bytes).unwrap();
@@ -80,7 +80,7 @@ fn requests_in_one_piece_or_in_parts_are_distinguished() {
 fn more_requests_at_once_than_fit_a_buffer_are_all_answered() {
     let stage = Stage::new("");
     let mut stream = BufReader::new(stage.connect());
-    // Its length is a power of two, so that every buffer ends with a whole request.
+    // The length is a power of two, so that every buffer ends with a complete request.
     let bytes = request("GET", "a.test", "/plain", "X-Long: 12345678901234567\r\n");
     assert_eq!(bytes.len(), 64);
     for burst in [1, 1, 1, 1, 1, 1, 1, 1, 64, 128, 1, 1_000, 1] {
@@ -159,7 +159,8 @@ fn a_slow_reader_gets_whole_answers_of_more_than_one_second() {
     let mut stream = BufReader::new(stage.connect());
     stream.get_mut().write_all(&bytes).unwrap();
     let once = dateless(reply(&mut stream, Method::Get));
-    // More than both sides' buffers hold, so that the origin waits in the midst of an answer while its date changes.
+    // More answers than the buffers of both sides hold, so that the origin has to wait in the middle of an answer while
+    // its date changes.
     let count = 400;
     let mut slow = BufReader::new(stage.connect());
     for _ in 0..10 {

@@ -1,4 +1,4 @@
-//! Bytes that each fault puts on the wire.
+//! Bytes that each fault sends.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr};
@@ -11,7 +11,7 @@ use rustls::{AlertDescription, CertificateError};
 
 use crate::stage::{Stage, connect, is_silent, reply, request};
 
-/// A host for each fault, named after it.
+/// Plays a web with a host for each fault, named after it.
 fn stage() -> Stage {
     Stage::new(&hosts())
 }
@@ -27,7 +27,7 @@ fn hosts() -> String {
     Fault::ALL.iter().map(host).collect()
 }
 
-/// All that comes until the connection ends, and the error that it ends with.
+/// Reads until the connection ends; returns the bytes and the final error.
 fn rest(stream: &mut impl Read) -> (Vec<u8>, Option<ErrorKind>) {
     let (mut all, mut some) = (Vec::new(), [0; 4_096]);
     loop {
@@ -39,7 +39,7 @@ fn rest(stream: &mut impl Read) -> (Vec<u8>, Option<ErrorKind>) {
     }
 }
 
-/// The content after a head that promises 1,000 bytes.
+/// The content after a head that announces 1,000 bytes.
 fn content(bytes: &[u8]) -> &[u8] {
     let end = bytes
         .windows(4)
@@ -120,13 +120,13 @@ fn contents_that_are_cut() {
     assert_eq!((content(&short), end), (&text[..500], None));
     let (cut, end) = rest(&mut stage.ask("reset-mid-body.test", "/", ""));
     assert_eq!(end, Some(ErrorKind::ConnectionReset));
-    // Bytes sent before a reset may or may not be read after it.
+    // Bytes sent before a reset may be lost.
     assert!(cut.is_empty() || content(&cut) == &text[..500]);
     let (chunked, end) = rest(&mut stage.ask("short-chunked.test", "/", ""));
     let chunk = [b"\r\n\r\n1f4\r\n", &text[..500], b"\r\n"].concat();
     assert!(
         end.is_none() && chunked.ends_with(&chunk),
-        "a whole chunk, and no last one"
+        "one complete chunk, but no last chunk"
     );
     let record = stage.stop();
     assert_eq!(record.report.statuses, [("200".to_owned(), 3)].into());
@@ -227,10 +227,10 @@ fn only_the_length_tells_that_an_encrypted_content_is_short() {
     );
 }
 
-/// Set in the child process, which then runs in a network of its own.
+/// Environment variable of the child process, which runs in a separate network namespace.
 const INSIDE: &str = "DYNO_ORIGIN_TEST_INSIDE";
 
-/// Accepting connections at the addresses of a web needs a network of one's own: there this test runs once more.
+/// Accepting connections at the addresses of a web requires a network namespace: this test runs once more there.
 #[test]
 fn connections_that_go_wrong() {
     if std::env::var_os(INSIDE).is_some() {
@@ -248,7 +248,7 @@ fn connections_that_go_wrong() {
         .args(["--map-root-user", "--net", "ip", "link", "set", "lo", "up"])
         .status();
     if !probe.is_ok_and(|status| status.success()) {
-        println!("skipped: no network namespace can be made here (unshare --map-root-user --net)");
+        println!("skipped: cannot create a network namespace (unshare --map-root-user --net)");
         return;
     }
     let output = command.output().unwrap();

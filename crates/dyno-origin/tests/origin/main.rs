@@ -1,4 +1,4 @@
-//! An origin on loopback, asked by clients of the tests' own: what goes over the wire, and what is counted.
+//! Tests an origin on loopback with test clients: the bytes that it sends, and its counts.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
 mod cached_answers;

@@ -171,20 +171,20 @@ fn what_is_not_understood_is_refused() {
     ];
     for (query, code) in cases {
         let answered = ask(&stage, &query).metadata.response_code;
-        // By number: 16 has two names.
+        // Compared by number, because 16 has two names.
         assert_eq!(u16::from(answered), u16::from(code));
     }
     assert_eq!(stage.stop().report.dns_queries, 0);
 }
 
-/// A query as a connection carries it.
+/// A query framed for TCP.
 fn framed(name: &str) -> Vec<u8> {
     let bytes = query(name, RecordType::A).to_vec().unwrap();
     let length = u16::try_from(bytes.len()).unwrap();
     [&length.to_be_bytes()[..], &bytes].concat()
 }
 
-/// The name that the next answer of a connection is for.
+/// The name in the next answer of a connection.
 fn next_name(stream: &mut impl Read) -> String {
     let mut length = [0; 2];
     stream.read_exact(&mut length).unwrap();
@@ -195,7 +195,7 @@ fn next_name(stream: &mut impl Read) -> String {
     answer.queries[0].name().to_ascii()
 }
 
-/// The names in the order in which they are answered over one connection, the first of which has to wait for so long.
+/// The names in the order in which they are answered over one connection, when the first answer is delayed by the web.
 fn answered(stage: &Stage) -> Vec<String> {
     let mut stream = connect(stage.dns());
     stream
@@ -207,21 +207,21 @@ fn answered(stage: &Stage) -> Vec<String> {
 #[test]
 fn no_more_queries_of_a_connection_are_taken_than_may_wait_for_their_answers() {
     const QUERIES: usize = 2_000;
-    // Of the first connection nothing is answered before the test is over.
+    // On the first connection, nothing is answered before the test ends.
     let hosts = HOSTS.replace("name_delay_ms = 50", "name_delay_ms = 3_600_000");
     let stage = Stage::new(&hosts);
     let mut stalled = connect(stage.dns());
     stalled
         .write_all(&framed("slow.test.").repeat(QUERIES))
         .unwrap();
-    // The thread that has it has its turn with it between these.
+    // Its thread alternates between that connection and this one.
     let mut answered = connect(stage.dns());
     let both = framed("both.test.");
     for _ in 0..QUERIES {
         answered.write_all(&both).unwrap();
         assert_eq!(next_name(&mut answered), "both.test.");
     }
-    // Many at once are all answered, as others of them are.
+    // Many concurrent queries are all answered.
     let mut reading = answered.try_clone().unwrap();
     let reader = std::thread::spawn(move || {
         for _ in 0..QUERIES {
@@ -236,7 +236,8 @@ fn no_more_queries_of_a_connection_are_taken_than_may_wait_for_their_answers() {
 
 #[test]
 fn a_connection_carries_many_queries_each_answered_when_due() {
-    // On a busy machine the other one may come when the slow one is due, too; who answers in turn always does so.
+    // On a busy machine the fast answer may become due as late as the slow one; a server that answers in sequence
+    // always reverses the order.
     let due = ["both.test.", "slow.test."];
     let (mut names, mut stage) = (Vec::new(), None);
     for delay_ms in [50, 2_000, 30_000] {

@@ -390,7 +390,7 @@ fn a_client_that_closes_before_a_delayed_answer_has_given_it_up() {
     drop(stage.ask("a.test", "/delay/100", ""));
     wait_until(|| stage.running().snapshot().requests == 1);
     wait_until(|| stage.running().snapshot().in_flight == 0);
-    // It is over once the planned moment is, and the reset that follows.
+    // The request ends after its planned time and the reset that follows.
     assert_eq!(stage.get("a.test", "/delay/200", "").status, 200);
     let report = stage.stop().report;
     assert_eq!(
@@ -402,7 +402,7 @@ fn a_client_that_closes_before_a_delayed_answer_has_given_it_up() {
 fn wait_until(mut is_true: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_true() {
-        assert!(start.elapsed() < PATIENCE, "it never is");
+        assert!(start.elapsed() < PATIENCE, "the request never ends");
         std::thread::yield_now();
     }
 }

@@ -14,7 +14,7 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::stage::{Stage, cache, connect, cpu, reply, request};
 
-/// Has the calling thread run on the CPU of the origins.
+/// Pins the calling thread to the CPU of the origins.
 fn pin() {
     let mut own = CpuSet::new();
     own.set(cpu());
@@ -91,7 +91,7 @@ fn counters_are_exact() {
     check_arrivals(&record.arrivals, &authority);
 }
 
-/// The requests of [`counters_are_exact`], a row each, in the order in which they came.
+/// Checks the rows of the requests of [`counters_are_exact`], in the order of arrival.
 fn check_arrivals(arrivals: &AccessLog, authority: &str) {
     let mut csv = Vec::new();
     arrivals.write_csv(&mut csv).unwrap();
@@ -278,15 +278,16 @@ fn what_keeps_an_origin_from_starting_is_said() {
     drop(connect(stage.http()));
 }
 
-/// The origin reads the time of day ten times a second and has another clock carry it on, while the time of day may be slewed.
+/// Tolerance: the origin reads the time of day ten times a second and extrapolates it in between, while the time of day
+/// may be slewed.
 const SLACK: Duration = Duration::from_millis(1);
 
-/// On one CPU a client reads its answer before the origin's thread goes on from the call that sent it.
+/// On one CPU, a client reads its answer before the origin's thread returns from the call that sent it.
 #[test]
 fn no_answer_ends_after_its_client_has_read_it() {
     let stage = Stage::new("");
     pin();
-    // Without the right to take precedence, this process is first now and then only.
+    // Without the right to raise its priority, this process runs first only sometimes.
     let _ = setpriority_process(None, -20);
     let mut received_ns = Vec::new();
     let mut receive = || {

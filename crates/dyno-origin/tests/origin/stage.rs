@@ -1,4 +1,4 @@
-//! An origin that plays a small web, with clients that see every byte.
+//! An origin with a small web, and clients that see every byte.
 
 use std::io::{BufReader, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
@@ -11,9 +11,9 @@ use dyno_web::{Model, Web};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-/// How long a test waits for what must come: against hangs only.
+/// How long a test waits for an expected event: a limit that only a hang exceeds.
 pub const PATIENCE: Duration = Duration::from_secs(300);
-/// How long it listens for what must not: an origin that is slow only escapes notice.
+/// How long a test waits for an event that must not occur: a slow origin can only hide it.
 pub const SILENCE: Duration = Duration::from_millis(150);
 
 pub struct Stage {
@@ -22,7 +22,7 @@ pub struct Stage {
     running: Running,
 }
 
-/// An answer, taken apart.
+/// The parts of an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Reply {
     pub status: u16,
@@ -30,13 +30,13 @@ pub struct Reply {
     pub content: Vec<u8>,
 }
 
-/// Results that every test here would make again.
+/// A cache that the tests share.
 pub fn cache() -> Cache {
     Cache::at(env!("CARGO_TARGET_TMPDIR").into())
 }
 
 impl Stage {
-    /// Plays the web that `hosts` add to an empty model.
+    /// Plays an empty model with `hosts` added.
     pub fn new(hosts: &str) -> Self {
         Self::at(hosts, Ipv4Addr::LOCALHOST.into(), 1)
     }
@@ -78,7 +78,8 @@ impl Stage {
         &self.running
     }
 
-    /// Returns the counts once so many requests are answered: a client has the last byte before the origin has counted its answer.
+    /// Returns the counts once `answers` requests are answered: a client has the last byte before the origin has
+    /// counted the answer.
     pub fn settled(&self, answers: u64) -> Snapshot {
         let patience = Instant::now();
         loop {
@@ -98,7 +99,7 @@ impl Stage {
         connect(self.http())
     }
 
-    /// Sends bytes on a connection of their own; all bytes that come back until the origin closes.
+    /// Sends bytes on a new connection; returns all bytes until the origin closes.
     pub fn send(&self, bytes: &[u8]) -> Vec<u8> {
         let mut stream = self.connect();
         stream.write_all(bytes).unwrap();
@@ -107,7 +108,7 @@ impl Stage {
         all
     }
 
-    /// The answer to a GET with more fields, over plain HTTP.
+    /// The answer to a GET over plain HTTP with additional `fields`.
     pub fn get(&self, host: &str, target: &str, fields: &str) -> Reply {
         reply(
             &mut BufReader::new(self.ask(host, target, fields)),
@@ -140,7 +141,7 @@ impl Stage {
         Arc::new(builder.with_root_certificates(roots).with_no_client_auth())
     }
 
-    /// A TLS connection to `host`, its hands not shaken yet.
+    /// A TLS connection to `host`, before the handshake.
     pub fn secure(
         &self,
         host: &str,
@@ -170,7 +171,7 @@ pub fn request(method: &str, host: &str, target: &str, fields: &str) -> Vec<u8> 
     format!("{method} {target} HTTP/1.1\r\nHost: {host}\r\n{fields}\r\n").into_bytes()
 }
 
-/// Whether nothing comes, and the connection stays.
+/// Whether no bytes arrive and the connection stays open.
 pub fn is_silent(stream: &mut TcpStream) -> bool {
     stream.set_read_timeout(Some(SILENCE)).unwrap();
     let silent =
@@ -179,7 +180,7 @@ pub fn is_silent(stream: &mut TcpStream) -> bool {
     silent
 }
 
-/// Reads one answer, byte by byte so that nothing of the next is taken; a long one is read faster through a buffer.
+/// Reads one answer byte by byte, so that nothing of the next one is read; use a buffered stream for a long answer.
 pub fn reply(stream: &mut impl Read, method: Method<'_>) -> Reply {
     let mut bytes = Vec::new();
     let (status, fields, framing) = loop {
@@ -228,7 +229,7 @@ impl Reply {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The content, decoded as its field says.
+    /// The content, decoded according to `Content-Encoding`.
     pub fn decoded(&self) -> Vec<u8> {
         let coded = &self.content[..];
         let mut decoded = Vec::new();

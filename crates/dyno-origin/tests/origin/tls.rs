@@ -109,7 +109,7 @@ fn bytes_that_are_no_hello_are_a_failed_handshake_and_silence_is_none() {
         .write_all(&request("GET", "a.test", "/plain", ""))
         .unwrap();
     let mut answer = Vec::new();
-    // An alert, or a reset, as the kernel has it.
+    // An alert or a reset, depending on the kernel.
     drop(std::io::Read::read_to_end(&mut plain, &mut answer));
     drop(connect(stage.https()));
     let mut last = stage.secure("a.test", &stage.client(&[&TLS13]));
@@ -141,7 +141,7 @@ fn a_connection_is_for_the_host_that_its_handshake_named() {
             .unwrap();
         assert_eq!(reply(&mut stream, Method::Get).status, status, "{host}");
     }
-    // A reused connection is held to it, also where the same request was answered before.
+    // The rule applies to a reused connection, too, even if the same request was answered before.
     let mut others = stage.secure("b.test", &config);
     ask(&mut others, "b.test");
     ask(&mut others, "b.test");

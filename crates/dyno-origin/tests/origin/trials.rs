@@ -1,4 +1,4 @@
-//! One origin, several trials: each has its own counts, and connections of the controller are in none of them.
+//! One origin, several trials: each has its own counts, and none counts connections of the controller.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -11,7 +11,7 @@ use dyno_web::{Model, Web};
 
 use crate::stage::{cache, connect, cpu, reply, request};
 
-/// More than it takes for an answer to be cached, and its connection to enter the cached loop.
+/// More requests than it takes to cache an answer and move its connection to the cached loop.
 const OFTEN: usize = 12;
 
 fn controlled(threads: usize) -> (Running, SocketAddr, Receiver<ControlConnection>) {
@@ -29,7 +29,7 @@ fn controlled(threads: usize) -> (Running, SocketAddr, Receiver<ControlConnectio
     (running, address, handed)
 }
 
-/// Ends the trial once the last byte of so many answers was noted.
+/// Ends the trial once the last bytes of `answers` answers are noted.
 fn end_after(running: &Running, answers: u64) -> Record {
     while running.snapshot().answers < answers {
         std::thread::yield_now();
@@ -64,7 +64,7 @@ fn each_trial_has_its_own_counts() {
             let mut other = connect(address);
             let mut sent = 0;
             for _ in 0..OFTEN {
-                // One that has been here, in the cached loop even, and one that comes for this trial.
+                // One connection from before, even from the cached loop, and one that is opened for this trial.
                 sent += ask(&mut stream, target).0 + ask(&mut other, target).0;
             }
             let record = end_after(&running, 2 * OFTEN as u64);
@@ -79,7 +79,7 @@ fn each_trial_has_its_own_counts() {
             assert_eq!(seen.len(), 2 * OFTEN);
             let end = format!(",http://a.test{target},200");
             assert!(seen.iter().all(|line| line.ends_with(&end)), "{seen:?}");
-            // Between trials nothing is kept, and all is answered.
+            // Between trials requests are answered but not logged.
             ask(&mut stream, "/between");
         }
     }
@@ -125,7 +125,7 @@ fn who_controls_it_is_handed_over_and_not_counted() {
     let asked = request("GET", "a.test", "/plain", "");
     stream.write_all(&asked).unwrap();
     assert_eq!(reply(&mut stream, Method::Get).status, 200);
-    // Only as the first of its connection: after another request it is a request like any other.
+    // Only the first request of a connection is recognised: after another request it is an ordinary request.
     let late = request("GET", "a.test", &format!("{CONTROL_PATH}identity"), "");
     stream.write_all(&late).unwrap();
     assert_eq!(reply(&mut stream, Method::Get).status, 200);

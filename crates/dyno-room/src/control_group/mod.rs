@@ -48,7 +48,8 @@ pub(crate) struct ControlGroup {
 }
 
 impl ControlGroup {
-    /// Create the best group that this user can have: version 2 with memory, version 1, version 2 without memory, else none.
+    /// Create the best group that this user may create: version 2 with memory, version 1, version 2 without memory,
+    /// else none.
     pub(crate) fn create(options: GroupOptions) -> Self {
         let hierarchies = Hierarchies::of_this_process();
         let name = GroupName::own().to_string();

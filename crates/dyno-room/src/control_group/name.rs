@@ -1,4 +1,4 @@
-//! Names of the rooms' control groups: unique, and they identify the engine, so that leftovers can be detected.
+//! Names of the rooms' control groups: unique, and with the identity of the engine, so that leftovers can be detected.
 
 use std::fmt;
 use std::os::unix::fs::MetadataExt;
@@ -8,7 +8,7 @@ use crate::process::start_time;
 
 const PREFIX: &str = "httpdyno";
 
-/// Identifies the engine process that made the group: PIDs are reused, but not together with the start time.
+/// Identity of the engine process that made the group: PIDs are reused, but not together with the start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct GroupName {
     /// PID namespace of the PID: other containers may share the control groups.

@@ -1,4 +1,4 @@
-//! CPU quotas of the control groups above a room: how long they throttled processes.
+//! Time for which CPU quotas of the control groups above a room have throttled processes.
 
 use std::path::{Path, PathBuf};
 

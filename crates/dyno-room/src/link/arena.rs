@@ -3,11 +3,11 @@
 use super::chunk::{CHUNK_BYTES, Chunk};
 use super::chunk_pool::ChunkPool;
 
-/// Upper bound of one read: the longest super-packet with its header, rounded up.
+/// Upper limit of one read: the longest super-packet with its header, rounded up.
 const LONGEST_BYTES: usize = 68 * 1024;
-/// Packets in flight at 10 Gbit/s and 0.4 s.
+/// Enough for the packets in flight at 10 Gbit/s and 0.4 s.
 const MOST_CHUNKS: usize = 512;
-/// Allocated before the first packet: connections that start fill many chunks at once.
+/// Chunks that are allocated before the first packet: connections that start fill many chunks at once.
 const READY_CHUNKS: usize = 16;
 /// Packets start at cache lines.
 const ALIGNMENT: usize = 64;
@@ -39,7 +39,7 @@ impl Arena {
         }
     }
 
-    /// Makes some chunks ahead, and has others made aside from now on.
+    /// Allocate some chunks now, and let the pool allocate further ones.
     pub(crate) fn make_ready(&mut self, pool: ChunkPool) {
         self.pool = pool;
         while self.chunks.len() < READY_CHUNKS {
@@ -50,7 +50,7 @@ impl Arena {
         }
     }
 
-    /// Return space for one packet of any length; none while too much is in flight.
+    /// Return space for one packet of any length; none if too much is in flight.
     pub(crate) fn room(&mut self) -> Option<&mut [u8]> {
         if CHUNK_BYTES - self.chunk(self.current).used < LONGEST_BYTES {
             self.current = self.next()?;
@@ -59,7 +59,7 @@ impl Arena {
         Some(&mut chunk.bytes[chunk.used..][..LONGEST_BYTES])
     }
 
-    /// Keep what was written to the first `length` bytes of the last [`room`](Self::room).
+    /// Keep the first `length` bytes that were written to the last [`room`](Self::room) as a packet.
     pub(crate) fn keep(&mut self, length: usize) -> Parcel {
         let number = self.current;
         let chunk = self.chunk(number);

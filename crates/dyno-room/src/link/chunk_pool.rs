@@ -1,21 +1,23 @@
-//! Chunks made aside, by a thread of their own: the first touch of memory may take milliseconds in a virtual machine, in which no packet moves.
+//! Allocates chunks in a separate thread: the first use of memory may take milliseconds in a virtual machine, in which
+//! no packet moves.
 
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::Builder;
 
 use super::chunk::Chunk;
 
-/// Chunks that a link of 1 Gbit/s fills in 64 ms.
+/// Number of chunks that are kept ready: a link of 1 Gbit/s fills them in 64 ms.
 const CHUNKS: usize = 8;
 
-/// Chunks that are ready. A pool without a thread makes each on demand.
+/// Chunks that are ready to use. A pool without a thread allocates each on demand.
 #[derive(Debug, Default)]
 pub(crate) struct ChunkPool {
     made: Option<Receiver<Chunk>>,
 }
 
 impl ChunkPool {
-    /// Start a thread that makes chunks ahead, on the CPUs of the calling thread. It ends when the pool is dropped.
+    /// Start a thread that allocates chunks in advance, on the CPUs of the calling thread. It ends when the pool is
+    /// dropped.
     pub(crate) fn filled_ahead() -> Self {
         let (give, made) = sync_channel(CHUNKS);
         let maker = Builder::new()
@@ -26,7 +28,7 @@ impl ChunkPool {
         }
     }
 
-    /// Take a chunk; make it now where none is ready.
+    /// Return a chunk; allocate it now if none is ready.
     pub(super) fn take(&self) -> Chunk {
         self.made
             .as_ref()

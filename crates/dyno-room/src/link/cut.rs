@@ -1,4 +1,4 @@
-//! Cutting segments out of a super-packet, so that a lost segment does not take the others with it.
+//! Cuts segments out of a super-packet, so that the loss of one segment does not lose the others.
 
 use super::virtio::{HEADER_BYTES, KIND, SEGMENT_BYTES, SuperPacket};
 
@@ -36,11 +36,12 @@ mod udp {
     pub(super) const PROTOCOL: u32 = 17;
 }
 
-/// Write `segments` segments of the super-packet `buffer` (virtio header first), starting with number `first`, as a packet of its own.
-/// A single segment becomes an ordinary packet. Return the number of bytes written.
+/// Write `segments` segments of the super-packet `buffer` (which begins with its virtio header), starting with segment
+/// `first`, as a separate packet. A single segment becomes an ordinary packet. Return the number of bytes written.
 ///
-/// Does what a segmenting device would do, as far as the receiving kernel checks: lengths, numbers, flags and the sum over the
-/// pseudo-header, to which the receiver adds nothing (the checksum itself stays open). RFC 9293 (3.1), RFC 791, RFC 8200 (8.1), RFC 1071.
+/// Does the same as a segmenting device, as far as the receiving kernel checks it: lengths, sequence numbers, flags,
+/// and the sum over the pseudo-header. The rest of the checksum stays open. RFC 9293 (3.1), RFC 791, RFC 8200 (8.1),
+/// RFC 1071.
 pub(super) fn cut(
     buffer: &[u8],
     whole: SuperPacket,

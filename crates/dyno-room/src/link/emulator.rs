@@ -73,7 +73,7 @@ impl Emulator {
             wake_event: wake_event.clone(),
             begun: CpuTime::default(),
         };
-        // Made here, so that their threads run on the caller's CPUs and not on the link's.
+        // Created here, so that their threads run on the caller's CPUs and not on the link's.
         let pools = [ChunkPool::filled_ahead(), ChunkPool::filled_ahead()];
         let thread = Builder::new()
             .name("link".to_owned())

@@ -18,7 +18,7 @@ use crate::cpu_time::NANOSECONDS_PER_SECOND;
 const TURN: usize = 4;
 /// Significant digits of a lateness.
 const DIGITS: u8 = 3;
-/// Longer latenesses count as this one.
+/// Longer lateness counts as this value.
 const LONGEST_LATENESS_NS: u64 = 60_000_000_000;
 
 /// Read the monotonic clock.
@@ -165,7 +165,7 @@ impl Line {
                 return count > 0;
             };
             self.lateness.saturating_record(now.saturating_sub(due).0);
-            // A device that is going down accepts no packets; it no longer has a receiver.
+            // A device that is being shut down accepts no packets; it no longer has a receiver.
             to.write(self.arena.bytes(parcel));
             self.arena.release(parcel);
         }

@@ -11,23 +11,24 @@ use super::line::now;
 use super::wake_event::WakeEvent;
 use crate::cpu_time::NANOSECONDS_PER_SECOND;
 
-/// Even under full load, the emulator leaves its CPU this long, this often. The kernel's own threads need little CPU time, and everything
-/// waits for them. A thread that gets less than a twentieth of a CPU receives it from the kernel in one piece, once a second: 50 ms
-/// without any packet.
+/// Even under full load, the emulator leaves its CPU idle this long, this often, for threads of the kernel. They need
+/// little CPU time, but everything waits for them. If such a thread gets less than a twentieth of a CPU, the kernel
+/// grants it the missing time at once every second: 50 ms without any packet.
 const BREAK: Duration = Duration::from_micros(60);
 const BETWEEN_BREAKS: Nanos = Nanos::from_millis(1);
 
-/// Longest spin on a shared CPU: in a steady stream a next packet is always due soon.
+/// Longest spin on a shared CPU. In a steady stream the next packet is always due soon, so the spin would otherwise
+/// never end.
 const SHARED_SPIN: Nanos = Nanos::from_micros(60);
-/// Longest sleep after such a spin, unless a packet comes; packets that fall due meanwhile are delivered together.
+/// Longest sleep after such a spin, unless a packet arrives; packets that become due meanwhile are delivered together.
 const GATHER: Nanos = Nanos::from_micros(150);
 
-/// How the time between packets passes.
+/// Decides how the emulator waits between packets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    /// How long before a packet is due the thread is woken; it spins for the rest.
+    /// How long before a packet is due the thread is woken; it spins for the remaining time.
     lead: Nanos,
-    /// How long after a packet the thread looks for the next one without sleeping.
+    /// How long after a packet the thread polls for the next one without sleeping.
     linger: Nanos,
     shared: bool,
     gathering: bool,
@@ -36,8 +37,8 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Spin on a CPU of the emulator's own: the host of a virtual machine may take a millisecond to run a processor that slept. Yield on a
-    /// shared one.
+    /// Spin on a dedicated CPU, because the host of a virtual machine may take a millisecond to run a sleeping
+    /// processor. Yield on a shared CPU.
     pub(crate) fn new(shared: bool) -> Self {
         let (lead, linger) = if shared {
             (SHARED_SPIN, Nanos::ZERO)
@@ -60,8 +61,8 @@ impl Pace {
         self.take_break();
     }
 
-    /// Sleep until one of these ends is readable, the emulator is woken or the next packet is nearly due; return at once if that is
-    /// now.
+    /// Sleep until an end is readable, the emulator is woken, or the next packet is nearly due; return at once if it
+    /// already is.
     pub(crate) fn rest(
         &mut self,
         next_due: Option<Nanos>,
@@ -73,7 +74,8 @@ impl Pace {
         if now.saturating_sub(self.last_busy) < self.linger || left == Some(Nanos::ZERO) {
             let may_spin = !self.gathering && now.saturating_sub(self.last_sleep) < SHARED_SPIN;
             if may_spin || !self.shared {
-                // Another thread of the same precedence, such as another room's link, would otherwise wait for a tenth of a second.
+                // Another thread of the same priority, such as the link of another room, would otherwise wait for a
+                // tenth of a second.
                 yield_now();
                 self.take_break();
                 return;
@@ -90,7 +92,7 @@ impl Pace {
         let [subject, peer] = ends;
         let mut descriptors = [subject, peer, wake_event.as_fd()]
             .map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
-        // After an interruption the caller looks again.
+        // After an interruption the caller polls again.
         let _ = poll(&mut descriptors, timeout.as_ref());
         if !descriptors[2].revents().is_empty() {
             wake_event.drain();
@@ -98,7 +100,7 @@ impl Pace {
         self.last_sleep = self::now();
     }
 
-    /// Sleep for a moment if the last sleep is long ago.
+    /// Sleep for a moment if the last sleep was long ago.
     fn take_break(&mut self) {
         if now().saturating_sub(self.last_sleep) > BETWEEN_BREAKS {
             sleep(BREAK);

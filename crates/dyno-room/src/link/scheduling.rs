@@ -1,4 +1,4 @@
-//! Priority over other programs of the machine, for the one thread that all packets wait for.
+//! Raises the priority of the thread for which all packets wait above other programs of the machine.
 
 use std::num::NonZeroU64;
 
@@ -17,19 +17,20 @@ struct Scheduling {
     period_ns: u64,
 }
 
-/// How long a thread without the right to real-time priority wants to run at a time: a short slice is run sooner (Linux 6.12).
+/// Requested time slice of a thread without the right to real-time priority: a short slice is scheduled sooner (Linux
+/// 6.12).
 const SLICE_NS: u64 = 100_000;
 
 /// Raise the priority of the calling thread as far as the kernel allows, and have its timers fire when they are due.
 pub(crate) fn raise_priority() {
-    // Scheduling that the kernel refuses is left out: the check of the link shows whether it matters.
+    // If the kernel refuses a setting, it is left out: the check of the link shows whether it matters.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     if !schedule(libc::SCHED_RR, 1, 0) {
         schedule(libc::SCHED_OTHER, 0, SLICE_NS);
     }
 }
 
-/// Whether the kernel has done it.
+/// Request a scheduling policy; return whether the kernel applied it.
 fn schedule(policy: libc::c_int, priority: u32, runtime_ns: u64) -> bool {
     let wanted = Scheduling {
         size: u32::try_from(size_of::<Scheduling>()).unwrap_or(0),

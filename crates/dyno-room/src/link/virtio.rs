@@ -14,7 +14,7 @@ const TCP_4: u8 = 1;
 const TCP_6: u8 = 4;
 const UDP: u8 = 5;
 const UDP_HEADER_BYTES: usize = 8;
-/// Minimum header lengths: a packet that claims less was forged.
+/// Minimum lengths of headers: a packet that claims a shorter header is forged.
 const TCP_HEADER_BYTES: usize = 20;
 const IP_4_HEADER_BYTES: usize = 20;
 const IP_6_HEADER_BYTES: usize = 40;
@@ -28,8 +28,9 @@ pub(crate) struct OnWire {
     pub(crate) burst: Burst,
 }
 
-/// Return whether a packet is multicast. Neither end has members of a group, and the kernel sends membership reports at arbitrary times.
-/// If they were carried, they would shift the numbers of all later packets, and thereby which of them are lost.
+/// Return whether a packet is multicast. Neither end is a member of a multicast group, but the kernel sends membership
+/// reports at arbitrary times. If the link carried them, they would shift the numbers of all later packets, and thereby
+/// which of those are lost.
 pub(crate) fn is_for_a_group(buffer: &[u8]) -> bool {
     const DESTINATION_4: usize = 16;
     const DESTINATION_6: usize = 24;
@@ -43,7 +44,7 @@ pub(crate) fn is_for_a_group(buffer: &[u8]) -> bool {
 }
 
 impl OnWire {
-    /// Read a packet with its virtio header; an unknown format counts as one packet.
+    /// Parse a packet with its virtio header; an unknown format counts as one packet.
     pub(crate) fn of(buffer: &[u8]) -> Self {
         let length = buffer.len().saturating_sub(HEADER_BYTES);
         let (segments, headers) =
@@ -77,7 +78,7 @@ pub(crate) struct SuperPacket {
 }
 
 impl SuperPacket {
-    /// Read a packet with its virtio header; none if it needs no segmentation or has an unknown format.
+    /// Parse a packet with its virtio header; none if it needs no segmentation or has an unknown format.
     pub(crate) fn of(buffer: &[u8]) -> Option<Self> {
         let packet = buffer.get(HEADER_BYTES..)?;
         let transport = usize::from(number(buffer, CHECKSUM_START)?);

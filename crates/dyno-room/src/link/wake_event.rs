@@ -1,4 +1,4 @@
-//! Wakes the thread of a link when there is an order for it, whether it spins or sleeps.
+//! Wakes the thread of a link when it has an order, whether it spins or sleeps.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +9,8 @@ use crate::error::{Result, Step};
 
 /// Wakes the emulator, whether it spins or sleeps.
 ///
-/// `is_set` alone says that there is an order; the descriptor only ends a sleep. A spinning emulator may see `is_set` before the
-/// descriptor is written, and is then woken once without an order: that does no harm.
+/// Only `is_set` indicates an order; the descriptor just ends a sleep. A spinning emulator may see `is_set` before the
+/// descriptor is written, and is then woken once more without an order, which is harmless.
 #[derive(Debug)]
 pub(super) struct WakeEvent {
     is_set: AtomicBool,
@@ -27,8 +27,8 @@ impl WakeEvent {
         })
     }
 
-    /// Wake the emulator. The flag comes first: an emulator with a higher priority may take the CPU at the very write, and would
-    /// not see an order that came second.
+    /// Wake the emulator. The flag must be set before the write: an emulator with a higher priority may take the CPU
+    /// during the write, and would miss an order that is set afterwards.
     pub(super) fn wake(&self) {
         self.is_set.store(true, Ordering::Release);
         self.end_sleep();
@@ -41,7 +41,7 @@ impl WakeEvent {
 
     /// Return whether it was set since the last call, and reset it. Every order given before is visible then.
     pub(super) fn take(&self) -> bool {
-        // Mostly it is not set, and a load costs less than a swap.
+        // Usually it is not set, and a load costs less than a swap.
         self.is_set.load(Ordering::Relaxed) && self.is_set.swap(false, Ordering::Acquire)
     }
 
@@ -64,7 +64,7 @@ mod tests {
     use super::super::pace::Pace;
     use super::*;
 
-    /// Rest until the event ends it; return whether the event would end the next rest, too.
+    /// Rest until the event ends the rest; return whether the event would end the next rest, too.
     fn would_wake_again(wake_event: &WakeEvent) -> bool {
         let (nothing, _writer) = std::io::pipe().unwrap();
         Pace::new(true).rest(None, [nothing.as_fd(); 2], wake_event);

@@ -71,7 +71,7 @@ fn cpu_time_of_abandoned_children_is_included(stage: &Stage) -> Result<(), Faile
     holds(&format!("{counted} of {burned}"), counted >= burned)
 }
 
-/// A program that ignores SIGCHLD has the kernel reap its children, and `wait4` never returns their CPU time.
+/// If a program ignores SIGCHLD, the kernel reaps its children, and `wait4` never returns their CPU time.
 fn children_reaped_by_the_kernel_count_in_control_groups(stage: &Stage) -> Result<(), Failed> {
     in_some_time(&TIMES_MS, |time_ms| {
         let subject = stage.subject(&["ignore", &time_ms.to_string()]);
@@ -143,7 +143,7 @@ fn a_memory_limit_is_enforced_or_the_report_says_why_not(stage: &Stage) -> Resul
     )?;
     let subject = &ended.report["subject"];
     same(
-        "the limit asked for",
+        "the requested limit",
         subject["memory_limit_bytes"].as_u64(),
         Some(limit),
     )?;

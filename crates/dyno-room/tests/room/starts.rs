@@ -50,7 +50,7 @@ fn streams_and_status_pass_through(stage: &Stage) -> Result<(), Failed> {
     let mut child = command.spawn()?;
     let mut input = child.stdin.take().ok_or("no standard input")?;
     input.write_all(b"words\n")?;
-    // If the room kept a copy of the other end, `cat` would wait for ever.
+    // If the room kept a copy of the other end, `cat` would wait forever.
     drop(input);
     let output = child.wait_with_output()?;
     same("output", String::from_utf8(output.stdout)?, "words\n")?;
@@ -69,7 +69,7 @@ fn the_directory_is_the_requested_one(stage: &Stage) -> Result<(), Failed> {
 
 fn no_descriptor_leaks_into_the_subject(stage: &Stage) -> Result<(), Failed> {
     let file = fs::File::open("/dev/null")?;
-    // A descriptor without close-on-exec, as a careless parent leaves it.
+    // A descriptor without close-on-exec, as an inherited one may be.
     rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty())?;
     holds("the descriptor is a further one", file.as_raw_fd() > 2)?;
     let ended = stage.run(&[], &stage.subject(&["descriptors"]))?;

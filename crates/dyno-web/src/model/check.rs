@@ -130,7 +130,7 @@ impl HostEntry {
         } else if outside(self.interim, 100..200) || self.interim == Some(101) {
             Some("interim must be 100 to 199, not 101")
         } else if self.has_unreachable_fault(listed) {
-            Some("a fault of TLS on a plain URL never shows")
+            Some("a fault of TLS has no effect on a plain URL")
         } else {
             None
         }
@@ -229,7 +229,7 @@ mod tests {
             ),
             (
                 "name = 'x'\nseed = 1\n[urls]\nscheme = 'http'\n[[host]]\nname = 'a.test'\nfault = 'self_signed'\n",
-                "a fault of TLS on a plain URL never shows",
+                "a fault of TLS has no effect on a plain URL",
             ),
         ];
         for (text, expected) in cases {

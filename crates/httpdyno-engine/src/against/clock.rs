@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-/// Maximum drift between clocks in parts per million; a larger difference means that a clock was set meanwhile.
+/// Maximum drift between the clocks in parts per million; a larger one means that a clock was set in between.
 const MOST_DRIFT_PPM: i64 = 500;
 
-/// One exchange, in Unix time: asked and answered on this machine's clock, `there` on the other's.
+/// One exchange, in Unix time: request and answer by this machine's clock, `there` by the other's.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "a unit stands in each name")]
+#[expect(clippy::struct_field_names, reason = "each name contains its unit")]
 pub struct Exchange {
     pub asked_ns: i64,
     pub there_ns: i64,
@@ -23,7 +23,7 @@ impl Exchange {
 
 /// The offset of the other clock at one time of this clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_field_names, reason = "a unit stands in each name")]
+#[expect(clippy::struct_field_names, reason = "each name contains its unit")]
 pub struct Reading {
     at_ns: i64,
     ahead_ns: i64,
@@ -55,7 +55,7 @@ pub struct OtherClock {
 
 /// The clock in a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[expect(clippy::struct_field_names, reason = "a unit stands in each name")]
+#[expect(clippy::struct_field_names, reason = "each name contains its unit")]
 pub struct ClockReport {
     /// Offset of the other clock at the beginning of the trial.
     pub ahead_ns: i64,
@@ -70,7 +70,7 @@ impl OtherClock {
         Self { first, last }
     }
 
-    /// Translates a time of the other clock to this one; the offset changes linearly between the two readings.
+    /// Translates a time of the other clock to this one; between the two readings the offset changes linearly.
     pub fn local_ns(&self, there_ns: i64) -> i64 {
         let Self { first, last } = self;
         let between_ns = i128::from(last.at_ns - first.at_ns);
@@ -88,7 +88,8 @@ impl OtherClock {
         self.last.ahead_ns - self.first.ahead_ns
     }
 
-    /// The larger error of both readings, plus their whole difference where a clock was set between them, at an unknown time.
+    /// The larger error of the two readings; if a clock was set between them, also their whole difference, because the
+    /// time of the change is unknown.
     pub fn report(&self) -> ClockReport {
         let known_ns = self.first.bound_ns.max(self.last.bound_ns);
         let doubt_ns = self.first.bound_ns + self.last.bound_ns;

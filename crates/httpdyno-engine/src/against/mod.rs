@@ -28,7 +28,7 @@ pub struct OtherOrigin {
     session: Session,
 }
 
-/// A trial that has begun on it.
+/// A trial that has begun on this origin.
 #[derive(Debug)]
 pub struct StartedTrial {
     origin: OneOrigin,
@@ -37,7 +37,7 @@ pub struct StartedTrial {
     round_trips: RoundTrips,
 }
 
-/// A trial on it whose subject runs.
+/// A trial on this origin whose subject runs.
 #[derive(Debug)]
 pub struct RunningTrial {
     origin: OneOrigin,

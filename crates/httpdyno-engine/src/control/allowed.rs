@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// The machines that may control an origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allowed {
-    /// No machine: the reserved paths are the web's, like all others.
+    /// No machine: the reserved paths belong to the web, like all others.
     Off,
     /// Every machine.
     Any,

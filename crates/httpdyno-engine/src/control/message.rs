@@ -1,4 +1,4 @@
-//! Messages between two machines: requests and answers of HTTP/1.1, one after the other on one connection.
+//! Messages between two machines: HTTP/1.1 requests and answers, one after another on one connection.
 
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
@@ -8,11 +8,11 @@ use dyno_http::{Limits, Method, Parse, request, response};
 
 /// The version of the protocol.
 pub const PROTOCOL: u32 = 1;
-/// Limits of bodies: requests are short, the record at the end of a trial is not.
+/// Limits of bodies: requests are short, but the record at the end of a trial is long.
 const MOST_REQUEST_BYTES: usize = 64 << 10;
 const MOST_RESPONSE_BYTES: usize = 4 << 30;
 const PIECE_BYTES: usize = 64 << 10;
-/// Minimum rate of a message after its patience; a slower one is refused.
+/// Minimum rate of a message after its patience; a slower message is refused.
 const LEAST_BYTES_PER_S: usize = 64 << 10;
 
 /// A control request.
@@ -38,14 +38,15 @@ pub struct ControlResponse {
 pub struct Messages<S> {
     stream: S,
     received: Vec<u8>,
-    /// The time that a message may take, in however many pieces it comes.
+    /// Time that a message may take, in however many pieces it arrives.
     patience: Duration,
     /// When the first bytes of the current message came.
     began: Option<Instant>,
 }
 
 impl<S: Read + Write> Messages<S> {
-    /// Takes over a connection and the bytes already received. A message may take `patience`, and a long one more by its length.
+    /// Takes over a connection and the bytes already received. A message may take `patience`, and a long one additional
+    /// time for its length.
     pub fn new(stream: S, received: Vec<u8>, patience: Duration) -> Self {
         Self {
             stream,
@@ -135,7 +136,7 @@ impl<S: Read + Write> Messages<S> {
         Ok(std::mem::replace(&mut self.received, rest))
     }
 
-    /// Receives more; false at the end.
+    /// Receives more bytes; false at the end.
     fn fill(&mut self) -> io::Result<bool> {
         let before = self.received.len();
         self.received.resize(before + PIECE_BYTES, 0);
@@ -156,7 +157,7 @@ fn malformed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// The length of a body; the protocol has none of unknown length.
+/// The length of a body; a body of unknown length violates the protocol.
 fn length_of(framing: Framing, most: usize) -> io::Result<usize> {
     match framing {
         Framing::None => Ok(0),

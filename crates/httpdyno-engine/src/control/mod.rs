@@ -18,12 +18,13 @@ use message::Messages;
 pub use service::ControlService;
 use service::{Visitor, refusal};
 
-/// A visitor that sends no request for this long is disconnected, which ends its trial: an abandoned origin becomes free again.
+/// Time without a request after which a visitor is disconnected. This ends its trial, so an abandoned origin becomes
+/// free again.
 const LEASE: Duration = Duration::from_secs(30);
 /// Maximum number of visitors at once; further ones are disconnected.
 const MOST_VISITORS: usize = 32;
 
-/// Answers visitors, each on a thread of its own, until the origin has ended.
+/// Answers visitors, each on a separate thread, until the origin has ended.
 pub fn serve(visitors: Receiver<ControlConnection>, service: ControlService, allowed: Allowed) {
     let (service, allowed) = (Arc::new(service), Arc::new(allowed));
     let count = Arc::new(AtomicUsize::new(0));

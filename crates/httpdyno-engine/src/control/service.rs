@@ -154,7 +154,7 @@ impl ControlService {
     }
 }
 
-/// The time of day; the request was read and is answered within microseconds of it.
+/// The time of day. The request is read and answered within microseconds of it.
 fn clock() -> ControlResponse {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

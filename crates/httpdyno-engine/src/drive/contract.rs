@@ -31,7 +31,7 @@ pub struct Contract {
     pub overhead: Duration,
 }
 
-/// Evidence in one line: of a right answer, or of a wrong one.
+/// One line of evidence: of a right answer, or of a wrong one.
 pub type Judgement = Result<String, String>;
 
 impl Contract {

@@ -1,4 +1,4 @@
-//! One request to a server on a connection of its own, and its whole answer, within a given time.
+//! Sends one request to a server on a new connection, and receives its whole answer within a given time.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +11,7 @@ use dyno_http::{Limits, Method, Parse, response};
 const CONNECTING: Duration = Duration::from_secs(5);
 /// Read timeout, after which the stop flag is checked.
 const SLICE: Duration = Duration::from_millis(50);
-/// More than any content of the contract.
+/// Longer than any content of the contract.
 const MOST_CONTENT_BYTES: usize = 16 << 20;
 
 /// A request.
@@ -62,7 +62,7 @@ pub struct Answer {
 pub enum Failure {
     /// No answer came, or not all of it.
     Unanswered(String),
-    /// The answer is not HTTP, or longer than any of the contract.
+    /// The answer is not HTTP, or is longer than any answer of the contract.
     Malformed(String),
     /// The drive was stopped.
     Stopped,
@@ -101,7 +101,7 @@ impl Server {
                 return Err(Failure::Stopped);
             }
             if begun.elapsed() >= patience {
-                let text = format!("no whole answer within {:.1} s", patience.as_secs_f64());
+                let text = format!("no complete answer within {:.1} s", patience.as_secs_f64());
                 return Err(Failure::Unanswered(text));
             }
             match reading.read(&mut stream) {

@@ -1,4 +1,4 @@
-//! The load generator: started, awaited, and ended with the drive.
+//! The load generator: starts it, waits for it, and ends it with the drive.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};

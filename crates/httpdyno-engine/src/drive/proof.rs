@@ -34,7 +34,7 @@ impl Proof<'_> {
         checks
     }
 
-    /// Checks each endpoint once, each within `patience`: the server may still be busy with work of the load.
+    /// Checks each endpoint once, each within `patience`: the server may still be processing requests of the load.
     pub fn check_again(&self, patience: Duration) -> Vec<CheckResult> {
         let mut checks = self.documents(patience);
         if self.contract.has(Endpoint::Workloads) {
@@ -68,7 +68,7 @@ impl Proof<'_> {
         }
     }
 
-    /// Checks that waits are in parallel with one request, and that two requests at once keep their texts apart.
+    /// Checks that the waits of one request run in parallel, and that two concurrent requests get their own texts.
     fn work(&self) -> Vec<CheckResult> {
         let contract = self.contract;
         // Twice the limit, to distinguish a slow server from a silent one.
@@ -92,7 +92,7 @@ impl Proof<'_> {
         checks
     }
 
-    /// Checks that each content is refused; the first that is not is the evidence.
+    /// Checks that each content is refused; the first one that is accepted is the evidence.
     fn refuses(&self, check: &'static str, contents: &[(&str, &[u8])]) -> CheckResult {
         for (what, content) in contents {
             let asked = self.ask(

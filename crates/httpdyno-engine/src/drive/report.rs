@@ -48,7 +48,7 @@ pub struct LoadResults {
     pub asked: u64,
     pub right: u64,
     pub wrong: u64,
-    /// Without a complete answer.
+    /// Requests without a complete answer.
     pub failed: u64,
     /// Longest time of an answer, right or wrong.
     pub slowest_ns: Option<u64>,
@@ -74,10 +74,10 @@ impl LoadResults {
 pub struct Generator {
     pub exit_code: Option<i32>,
     pub signal: Option<i32>,
-    /// Unix time.
+    /// Start, in Unix time.
     pub started_at_ns: u64,
     pub wall_ns: u64,
-    /// Includes the child processes that it waited for.
+    /// Includes child processes that the generator has waited for.
     pub cpu_user_ns: u64,
     pub cpu_system_ns: u64,
 }
@@ -89,7 +89,7 @@ pub struct Report {
     before: Vec<CheckResult>,
     during: LoadResults,
     after: Vec<CheckResult>,
-    /// `None` when the server was not right before the load.
+    /// `None` if the server was not right before the load.
     generator: Option<Generator>,
     /// Whether a signal stopped the drive.
     interrupted: bool,
@@ -97,7 +97,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Makes a report with its verdict: one wrong answer decides, then one missing answer where one was required.
+    /// Creates a report with its verdict: a wrong answer decides first, then a missing answer where one was required.
     pub fn new(
         before: Vec<CheckResult>,
         during: LoadResults,

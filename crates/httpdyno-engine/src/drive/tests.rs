@@ -137,7 +137,8 @@ fn the_generator_is_not_started_against_a_wrong_server() {
     thread::scope(|scope| {
         for (mistake, check, evidence) in cases {
             scope.spawn(move || {
-                // A server without waits is early for a long wait; on a busy machine it may not be for a short one.
+                // A server that never waits is certainly too early for a long wait; on a busy machine it may be late
+                // enough for a short one.
                 let waits = match mistake {
                     Mistake::NeverWaits => "40,60000",
                     _ => "40,80",
@@ -214,7 +215,7 @@ fn a_stopped_drive_stops_its_generator() {
         std::fs::remove_file(&file).unwrap();
         assert_eq!(report["interrupted"], true);
         assert_eq!(report["verdict"], "unanswered", "{report}");
-        // It was ended by a signal.
+        // A signal ended it.
         assert!(report["generator"]["signal"].is_i64(), "{report}");
     }
 }

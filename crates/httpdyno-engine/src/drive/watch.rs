@@ -35,8 +35,8 @@ struct WatchThread {
 }
 
 impl Watch {
-    /// Sends a request to each endpoint in turn at an interval. The next is not sent before the last is answered, so that an
-    /// overloaded server gets one additional connection, not a growing number.
+    /// Sends a request to each endpoint in turn at an interval. The next request is sent only after the last is
+    /// answered, so an overloaded server gets one additional connection, not a growing number.
     pub fn begin(
         server: &Server,
         contract: &Contract,
@@ -57,7 +57,7 @@ impl Watch {
         Self { seen, over, thread }
     }
 
-    /// Ends the watch and returns its results. An open request counts as asked only.
+    /// Ends the watch and returns its results. A request in flight counts only as sent.
     pub fn end(self) -> LoadResults {
         self.over.store(true, Ordering::Relaxed);
         let end = Instant::now() + LEAVING;

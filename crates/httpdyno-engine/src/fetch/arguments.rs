@@ -11,7 +11,7 @@ use crate::quantity;
 use crate::servers::Servers;
 use crate::usage::HELP;
 
-/// Maximum number of URLs in flight: more than there are ports towards one server.
+/// Maximum number of URLs in flight: more than the ports available to one server.
 const MOST_CONCURRENCY: usize = 65_536;
 /// Longest timeout: a day.
 pub const MOST_TIMEOUT: Duration = Duration::from_secs(86_400);
@@ -26,12 +26,12 @@ pub enum Check {
 /// The versions of HTTP.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum HttpVersion {
-    /// HTTP/2 where the server agrees to it
+    /// HTTP/2 if the server supports it, else HTTP/1.1
     Auto,
-    /// HTTP/1.1 alone
+    /// HTTP/1.1 only
     #[value(name = "1.1")]
     Http1,
-    /// HTTP/2 alone
+    /// HTTP/2 only
     #[value(name = "2")]
     Http2,
 }
@@ -52,7 +52,7 @@ More examples
     httpdyno fetch --save pages < urls.txt                             store the contents
     httpdyno fetch --resume done.txt < urls.txt >> rows.csv            continue after an interruption";
 
-/// An option overrides the variable of its name, which a trial sets.
+/// Each option overrides the environment variable of its name, which a trial sets.
 #[derive(Debug, Args)]
 #[command(help_template = HELP, before_help = EXAMPLE, after_help = MORE)]
 pub struct Arguments {

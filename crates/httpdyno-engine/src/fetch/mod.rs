@@ -30,9 +30,11 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     };
     let options = Options {
         progress: arguments.progress.map(progress::open).transpose()?,
+        sockets: arguments.servers.sockets().map_err(UsageError::new)?.into(),
+        tls: arguments.servers.tls().map_err(UsageError::new)?,
         ..options
     };
-    // Opened before a crawl of hours, so that a failure shows at once.
+    // Opened before a crawl of hours, so that a failure appears at once.
     let report = arguments
         .report
         .as_deref()

@@ -1,5 +1,8 @@
-//! The options of a crawl, from the command line, else from the environment.
+//! The options of a crawl: from the command line or, if missing there, from the environment.
 
+use std::sync::Arc;
+
+use dyno_client::tls;
 use dyno_fetch::{Options, Versions};
 use dyno_io::open_files;
 
@@ -9,7 +12,7 @@ use super::environment::{check, is_on, seconds, variable, version};
 /// Descriptors that are not connections of URLs: streams, files, name servers, raced addresses.
 const OTHER_FILES: u64 = 32;
 
-/// Open files if there is no limit: more connections than there are ports towards one server.
+/// Number of open files if there is no limit: more connections than the ports available to one server.
 const UNLIMITED: u64 = 1 << 20;
 
 /// Reads the options; the error is the line to print.
@@ -46,14 +49,17 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
         sync: !arguments.no_sync,
         insecure: arguments.servers.insecure,
         cacert: arguments.servers.cacert.clone(),
+        tls: tls::Settings::default(),
         reroute: arguments.servers.reroute(),
+        sockets: Arc::default(),
         nameservers: arguments.nameserver.clone(),
         measure: arguments.report.is_some(),
         progress: None,
     })
 }
 
-/// Raises this process's limit of open files; returns half of it for connections, the rest is for lookups and races.
+/// Raises this process's limit of open files; returns half of it for connections, because lookups and races need the
+/// rest.
 fn connections_possible() -> usize {
     let possible = open_files::raise().unwrap_or(UNLIMITED);
     usize::try_from(possible.saturating_sub(OTHER_FILES) / 2)

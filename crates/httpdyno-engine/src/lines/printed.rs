@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Read};
 
 use super::start_time;
 
-/// Longer lines are garbage: no result is that long, and a line without end must not fill memory.
+/// Longer lines are not results; the limit bounds the memory for a line without an end.
 pub const LONGEST_LINE: usize = 64 * 1024;
 /// 31 years: beyond that, the sum with a start time exceeds 63 bits.
 const LONGEST_DURATION_MS: f64 = 1e12;
@@ -27,9 +27,10 @@ pub struct Sample<'l> {
 impl<'l> Sample<'l> {
     /// Parses a line; `None` if it is not a result.
     ///
-    /// The line is split at its last four commas, since a URL may contain commas; spaces around fields are ignored. A code of three
-    /// digits from 100 to 599 is a status. The duration is in milliseconds, with or without decimals. The length is a whole number; an
-    /// empty or negative one is unknown, and after an error any other text is, too.
+    /// The line is split at its last four commas, because a URL may contain commas; spaces around fields are ignored. A
+    /// code of three digits from 100 to 599 is a status. The duration is in milliseconds, with or without decimals. The
+    /// length is a whole number; an empty or negative length is unknown. After an error, any other text counts as
+    /// unknown, too.
     pub fn read(line: &'l str) -> Option<Self> {
         if line.len() > LONGEST_LINE {
             return None;
@@ -94,9 +95,10 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next line that is not empty, with its number from 1, without carriage returns at its end; invalid UTF-8 is replaced.
+    /// Returns the next line that is not empty, with its number from 1, without trailing carriage returns; invalid
+    /// UTF-8 is replaced.
     ///
-    /// Of a line that is too long, only enough is kept to recognise that.
+    /// A line that is too long is cut after the limit.
     pub fn next(&mut self) -> io::Result<Option<(u64, Cow<'_, str>)>> {
         loop {
             let has_end = self.read_line()?;

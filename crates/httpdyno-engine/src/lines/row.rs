@@ -1,4 +1,4 @@
-//! Writer of CSV rows (RFC 4180), for millions of them: the crate `csv` takes twice as long.
+//! Writes CSV rows (RFC 4180), for millions of rows: the crate `csv` takes twice as long.
 
 use super::printed::Sample;
 

@@ -120,7 +120,7 @@ fn offset_minutes(zone: &str) -> Option<i64> {
     }
 }
 
-/// A zone without its name in brackets and one space before that.
+/// A zone without a name in brackets and the space before it.
 fn without_name(zone: &str) -> &str {
     let named = || {
         let (before, name) = zone.strip_suffix(']')?.rsplit_once('[')?;
@@ -239,7 +239,7 @@ mod tests {
                 }
             }
         }
-        // 230 years; those divisible by 4 are leap years, except 2100.
+        // 230 years; every fourth is a leap year, except 2100.
         assert_eq!(day, 230 * 365 + 56);
     }
 }

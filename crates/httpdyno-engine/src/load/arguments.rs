@@ -1,10 +1,11 @@
 //! The options of `load`, in one list.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use dyno_load::{Check, PerSecond};
+use dyno_load::{Check, Goal, PerSecond, Pick, Stages};
 use dyno_room::CpuSet;
 
 use super::limit::Limit;
@@ -30,12 +31,23 @@ Response time counts from when a request was due, service time from when it was 
 time of every request that was due during it. Each load is stored as a run: httpdyno report prints it again and writes its page, \
 httpdyno compare compares two.
 
+Placeholders in URLs, headers and bodies get a value for each request: a column of --data, {{seq}} (the number of the request, from 1), \
+{{uuid}}, {{random 1 100}}, {{now}} (milliseconds since 1970). In URLs values are percent-encoded. {{{{ stands for two braces.
+
 Exit status: 0 done, 1 a --fail-if holds, 2 an option is wrong, 3 nothing was measured, 4 a disk is full, 128 + N ended by signal N.
 
 More examples
     httpdyno load http://localhost:8080/ --rate 2000   open loop: 2,000 per second, however slow the answers
+    httpdyno load http://localhost:8080/ --rate 500 --until 'ci(p99) < 5%' -d 10m   as long as it takes to know p99
+    httpdyno load http://localhost:8080/ --warm-up 10s -d 30s   leave out the first 10 s
+    httpdyno load http://localhost:8080/ --stages '0..1000/30s,1000/2m,0/10s'   open loop: up, level, down
     httpdyno load http://localhost:8080/ --rate 500 --fail-if 'p99 > 50ms'   for CI: exit code 1
-    httpdyno load --requests-file mixed.jsonl --check status=200   check every answer";
+    httpdyno load --requests-file mixed.jsonl --check status=200   check every answer
+    httpdyno load http://app.example/ --unix-socket /run/app.sock   over a Unix socket; the URL has the Host
+    httpdyno load http://localhost:8080/ --reconnect-after 100 --connections-rate 500/s   connections that come and go
+    httpdyno load https://localhost:8443/ --cert client.pem --tls-resumption 50%   mutual TLS; every second handshake may resume
+    httpdyno load 'http://localhost:8080/users/{{user}}' --data users.csv   a user of the file for each request
+    httpdyno load --requests-file mixed.jsonl --fail-if 'checkout.p99 > 200ms'   of the requests with that label";
 
 #[derive(Debug, Args)]
 #[expect(
@@ -59,13 +71,22 @@ pub struct Arguments {
     /// Open loop: requests per second regardless of the server, or a ramp such as 100..5000 [default: closed loop: the next request follows an answer]
     #[arg(help_heading = PACE, long, short, value_name = "RATE", value_parser = RateRange::parse, allow_hyphen_values = true)]
     pub rate: Option<RateRange>,
+    /// Open loop whose rate goes through stages, RATE/TIME or RATE..RATE/TIME: '0..1000/30s,1000/2m,0/10s'; they set the duration
+    #[arg(help_heading = PACE, long, value_name = "STAGES", value_parser = Stages::parse, conflicts_with = "rate", allow_hyphen_values = true)]
+    pub stages: Option<Stages>,
     /// Closed loop: open the connections one after the other over this time [default: all at once]
     #[arg(help_heading = PACE, long, value_name = "TIME", default_value = "0s", hide_default_value = true, value_parser = quantity::standard_duration)]
     pub ramp: Duration,
+    /// End when the 95 % confidence interval of a response time is narrow enough: 'ci(p99) < 5%', mean or p50 to p99.9; at the latest after --duration [default then: 5m]
+    #[arg(help_heading = PACE, long, value_name = "CONDITION", value_parser = Goal::parse)]
+    pub until: Option<Goal>,
+    /// Send requests for this time first, which count in nothing; --duration begins after it [default: none]
+    #[arg(help_heading = PACE, long, value_name = "TIME", default_value = "0s", hide_default_value = true, value_parser = quantity::standard_duration)]
+    pub warm_up: Duration,
     /// Open loop: constant (evenly spaced) or poisson (like many independent users) [default: constant]
     #[arg(help_heading = PACE, long, value_name = "LAW", hide_possible_values = true)]
     pub arrivals: Option<ArrivalsName>,
-    /// Seed of random arrivals [default: 1]
+    /// Seed of random arrivals, rows and values [default: 1]
     #[arg(help_heading = PACE, long, value_name = "N")]
     pub seed: Option<u64>,
     /// Times to repeat the load; httpdyno compare separates differences from chance by the repeats
@@ -83,21 +104,36 @@ pub struct Arguments {
     /// File with the content of each request
     #[arg(help_heading = TARGET, long, value_name = "FILE")]
     pub body_file: Option<PathBuf>,
-    /// File of requests, one a line, sent in turn: {"url": ..., "method": ..., "headers": {...}, "body": ..., "check": [...]}
+    /// File of requests, one a line, sent in turn: {"url": ..., "method": ..., "headers": {...}, "body": ..., "check": [...], "label": ..., "weight": ...}
     #[arg(help_heading = TARGET, long, value_name = "FILE")]
     pub requests_file: Option<PathBuf>,
     /// File of URLs, one a line; - reads standard input
     #[arg(help_heading = TARGET, long = "urls", value_name = "FILE|-")]
     pub urls_file: Option<PathBuf>,
+    /// Rows for placeholders: CSV whose first line names the columns, or a JSON object a line; {{user}} is the column user
+    #[arg(help_heading = TARGET, long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Rows of --data: sequence (in turn), random, or unique (each once, then the load ends) [default: sequence]
+    #[arg(help_heading = TARGET, long, value_name = "ORDER", hide_possible_values = true, requires = "data")]
+    pub pick: Option<PickName>,
     /// Check each answer: status=200, length=N, sha256=HEX or json=POINTER=VALUE; may be repeated
     #[arg(help_heading = TARGET, long = "check", value_name = "CHECK", value_parser = TypedCheck::parse)]
     pub checks: Vec<TypedCheck>,
+    /// Send the paths of URLs as they are, with . and .. in them
+    #[arg(help_heading = TARGET, long)]
+    pub path_as_is: bool,
     /// Reuse connections (the default)
     #[arg(help_heading = CONNECTIONS, long, overrides_with = "no_keepalive")]
     keepalive: bool,
     /// Open a connection for each request
     #[arg(help_heading = CONNECTIONS, long, overrides_with = "keepalive")]
     no_keepalive: bool,
+    /// Close each connection after N requests and open another, as servers do
+    #[arg(help_heading = CONNECTIONS, long, value_name = "N", conflicts_with = "no_keepalive", value_parser = positive)]
+    pub reconnect_after: Option<NonZeroU64>,
+    /// Open the connections one after the other before the load begins, at this rate: 500/s [default: all at once]
+    #[arg(help_heading = CONNECTIONS, long, value_name = "N/s", conflicts_with = "no_keepalive", value_parser = connections_rate)]
+    pub connections_rate: Option<PerSecond>,
     /// HTTP version: 1.1, or 2 (by ALPN, for http:// by prior knowledge) [default: 1.1]
     #[arg(help_heading = CONNECTIONS, long, value_name = "VERSION", hide_possible_values = true)]
     http_version: Option<HttpVersion>,
@@ -115,7 +151,7 @@ pub struct Arguments {
     /// CPUs of the generator, a thread on each: 0 or 2-3
     #[arg(help_heading = CONNECTIONS, long, value_name = "LIST")]
     pub cpus: Option<CpuSet>,
-    /// Exit with 1 when this holds of the good answers: 'p99 > 50ms', 'errors > 0.1%', 'rps < 1000'; may be repeated
+    /// Exit with 1 when this holds of the good answers: 'p99 > 50ms', 'errors > 0.1%', 'rps < 1000', of a label 'cart.p99 > 50ms'; may be repeated
     #[arg(help_heading = RESULTS, long, value_name = "LIMIT")]
     pub fail_if: Vec<String>,
     /// Write a line for each request here (CSV)
@@ -132,6 +168,9 @@ pub struct Arguments {
     /// Do not store the run
     #[arg(help_heading = RESULTS, long)]
     pub no_store: bool,
+    /// Understand the command line of wrk, hey, oha or ab after --, and print its translation: --as wrk -- -t4 -c64 -d10s URL
+    #[arg(help_heading = RESULTS, long = "as", value_name = "TOOL", value_parser = untranslated)]
+    other_tool: Option<String>,
     /// Write the report here, without table and run; - is standard output
     #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["repeat", "fail_if", "format"])]
     pub report: Option<PathBuf>,
@@ -153,7 +192,7 @@ impl Arguments {
 
     /// Parses the limits of `--fail-if`.
     pub fn limits(&self) -> Result<Vec<Limit>, String> {
-        let is_open_loop = self.rate.is_some();
+        let is_open_loop = self.rate.is_some() || self.stages.is_some();
         let texts = self.fail_if.iter();
         texts.map(|text| Limit::parse(text, is_open_loop)).collect()
     }
@@ -184,6 +223,27 @@ pub enum HttpVersion {
     /// HTTP/2
     #[value(name = "2")]
     Two,
+}
+
+/// Order of the rows of data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PickName {
+    /// In turn
+    Sequence,
+    /// Any row for each request
+    Random,
+    /// Each row once
+    Unique,
+}
+
+impl From<PickName> for Pick {
+    fn from(name: PickName) -> Self {
+        match name {
+            PickName::Sequence => Self::Sequence,
+            PickName::Random => Self::Random,
+            PickName::Unique => Self::Unique,
+        }
+    }
 }
 
 /// Spacing of requests at a rate.
@@ -220,9 +280,25 @@ impl RateRange {
     }
 }
 
+/// Refuses the command line of another tool, which is translated before it is parsed.
+fn untranslated(_: &str) -> Result<String, String> {
+    Err("the command line after -- is not UTF-8".to_owned())
+}
+
 fn at_least_one(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number >= 1);
     number.ok_or_else(|| format!("{text:?} is not a whole number of 1 or more"))
+}
+
+fn positive(text: &str) -> Result<NonZeroU64, String> {
+    let number = text.parse();
+    number.map_err(|_| format!("{text:?} is not a whole number of 1 or more"))
+}
+
+fn connections_rate(text: &str) -> Result<PerSecond, String> {
+    PerSecond::parse(text.strip_suffix("/s").unwrap_or(text)).map_err(|_| {
+        format!("{text:?} is not a rate: write connections a second, as 500/s or 0.5/s")
+    })
 }
 
 fn streams(text: &str) -> Result<usize, String> {

@@ -1,4 +1,5 @@
-//! The command: sends the trials and stores each as it ends, then prints the tables, the run's folder and the broken limits.
+//! The command: runs the trials and stores each as it ends, then prints the tables, the run's folder and the broken
+//! limits.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -21,16 +22,20 @@ use crate::messages::{NOTHING_MEASURED, UsageError, print_message};
 use crate::stop::{received_signal, stop_at_signals};
 use crate::table::{self, Format, without_controls};
 
-/// Exit status when a limit of `--fail-if` holds.
+/// Exit status when a limit of `--fail-if` is broken.
 const LIMIT_BROKEN: u8 = 1;
 /// Signal number to assume when it is unknown: Ctrl-C.
 const SIGINT: u8 = 2;
 
-/// Sends the load, stores and prints it.
+/// Runs, stores and prints the load.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let format = format(arguments).map_err(UsageError::new)?;
     let limits = arguments.limits().map_err(UsageError::new)?;
     let plan = plan(arguments).map_err(|error| UsageError::new(format_args!("{error:#}")))?;
+    for limit in &limits {
+        let labels = plan.requests.labels().names();
+        limit.check_label(labels).map_err(UsageError::new)?;
+    }
     let mut outputs = Outputs::of(arguments)?;
     if !arguments.no_store
         && let Err(refused) = require_folder(&arguments.out)
@@ -85,7 +90,7 @@ struct RunningLoad<'a> {
 }
 
 impl RunningLoad<'_> {
-    /// Sends the trials, up to the first without an answer: the server is gone.
+    /// Runs the trials; stops after the first without an answer, because the server is gone.
     fn send(&mut self, plan: &Plan) -> Result<()> {
         let repeat = usize::from(self.arguments.repeat);
         let mut line = Line::on_terminal(repeat);
@@ -114,7 +119,7 @@ impl RunningLoad<'_> {
             }?;
             let trial = Trial::new(number, keep::target(self.arguments), report);
             let is_answered = trial.report.requests > 0;
-            // A load without a single answer is no run; after other trials, one without an answer is a result.
+            // A load without a single answer is not stored; after other trials, a trial without an answer is a result.
             if is_answered || number > 0 {
                 self.keep(&trial, samples.as_deref());
             }
@@ -126,7 +131,7 @@ impl RunningLoad<'_> {
         Ok(())
     }
 
-    /// Stores a trial; a failure to store does not discard the measurement.
+    /// Stores a trial; if that fails, the measurement continues.
     fn keep(&mut self, trial: &Trial, samples: Option<&Path>) {
         if self.arguments.no_store || self.store_error.is_some() {
             return;
@@ -207,7 +212,7 @@ fn show(result: &LoadResult, planned: usize, format: Format) -> Result<()> {
         return Ok(());
     }
     match table::print(&tables(&result.trials, planned, format), format) {
-        // A reader that leaves early does not change the exit status.
+        // A reader that closes early does not change the exit status.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         printed => printed.context("standard output")?,
     }
@@ -219,7 +224,7 @@ fn show(result: &LoadResult, planned: usize, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Prints the broken limits, and what else failed; returns the exit status.
+/// Prints the broken limits and other failures; returns the exit status.
 fn judge(result: &LoadResult, limits: &[Limit], arguments: &Arguments) -> u8 {
     let mut is_broken = false;
     for limit in limits {
@@ -285,8 +290,10 @@ fn no_answer_message(arguments: &Arguments, trial: &Trial) -> String {
     };
     // Local test servers often have a self-signed certificate.
     let mut names = trial.report.errors.keys();
-    let cure = if names.any(|name| name.starts_with("Certificate")) {
+    let cure = if names.clone().any(|name| name.starts_with("Certificate")) {
         "; --cacert FILE trusts a certificate, --insecure any"
+    } else if names.any(|name| *name == "TlsAlert: certificate_required") {
+        "; --cert FILE and --key FILE identify this client"
     } else {
         ""
     };
@@ -296,7 +303,7 @@ fn no_answer_message(arguments: &Arguments, trial: &Trial) -> String {
 /// Resets the kernel's peak memory of this process, so that each trial has its own.
 fn forget_peak_memory(number: usize) {
     if number > 0 {
-        // Without the reset, the peak is that of all trials so far.
+        // Without the reset, the value is the peak of all trials so far.
         let _: io::Result<()> = std::fs::write("/proc/self/clear_refs", "5");
     }
 }
@@ -307,7 +314,7 @@ fn print_and_return(line: &str, status: u8) -> u8 {
     status
 }
 
-/// Prints a line without control characters, so that quoted text cannot steer the terminal.
+/// Prints a line without control characters, so that quoted text cannot control the terminal.
 fn print_line(line: &str) {
     print_message(without_controls(line));
 }

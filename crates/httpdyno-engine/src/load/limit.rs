@@ -2,15 +2,15 @@
 
 use dyno_load::format_time;
 
-use super::trial::{Metric, Trial, median, metrics};
+use super::trial::{Metric, Trial, label_metrics, median, metrics};
 use crate::quantity;
 use crate::table::{Kind, exact, general, rounded};
 
 const EXAMPLES: &str = "write it like 'p99 > 50ms', 'errors > 0.1%' or 'rps < 1000'";
 /// Counts that can also be limited as a percentage.
 const SHARED: [&str; 4] = ["errors", "checks", "not_2xx", "resent"];
-const SOME: &str = "rps, errors, checks, p50, p90, p99, p99.9, max, all_p99, service_p99, send_lag_p99, first_byte_p99 and the like";
-/// Characters of the input that a message repeats.
+const SOME: &str = "rps, errors, checks, p50, p90, p99, p99.9, max, all_p99, service_p99, send_lag_p99, first_byte_p99 and others";
+/// Number of characters of the input that a message repeats.
 const REPEATED: usize = 60;
 /// Similarity from which a name is suggested.
 const CLOSE: f64 = 0.6;
@@ -21,7 +21,7 @@ pub struct Limit {
     pub text: String,
     metric: Metric,
     is_below: bool,
-    /// In the unit of the figure; for a share, in per cent of the requests.
+    /// In the unit of the figure; a percentage is relative to the requests.
     value: f64,
     is_share: bool,
 }
@@ -29,8 +29,8 @@ pub struct Limit {
 impl Limit {
     /// Parses `NAME > VALUE` or `NAME < VALUE`.
     ///
-    /// Times need their unit (`50ms`); counts of errors, failed checks and answers other than 2xx may be a share of the requests
-    /// (`0.1%`). `p99.9` is `p99_9`.
+    /// Times need a unit (`50ms`); counts of errors, failed checks and answers other than 2xx may be a percentage of
+    /// the requests (`0.1%`). `p99.9` means `p99_9`.
     pub fn parse(text: &str, is_open_loop: bool) -> Result<Self, String> {
         let text = text.trim();
         let shown: String = text.chars().take(REPEATED).collect();
@@ -45,10 +45,11 @@ impl Limit {
                 "{given}: a share of the requests never exceeds 100 %; write it like 'errors > 0.1%'"
             ));
         }
-        let is_scheduled = metric.name.starts_with("send_lag_") || metric.name == "unsent";
+        let is_scheduled = metric.label.is_none() && metric.name.starts_with("send_lag_")
+            || metric.name == "unsent";
         if is_scheduled && !is_open_loop {
             return Err(format!(
-                "--fail-if '{text}': requires an open loop; add --rate"
+                "--fail-if '{text}': requires an open loop; add --rate or --stages"
             ));
         }
         Ok(Self {
@@ -60,9 +61,34 @@ impl Limit {
         })
     }
 
-    /// The measured value: the median of the trials that have the figure; `None` when no trial has it.
+    /// Refuses a label that no request has.
+    pub fn check_label(&self, labels: &[String]) -> Result<(), String> {
+        let Some(label) = self
+            .metric
+            .label
+            .as_ref()
+            .filter(|label| !labels.contains(label))
+        else {
+            return Ok(());
+        };
+        let shown: String = label.chars().take(REPEATED).collect();
+        let given = format!("--fail-if '{}': there is no label '{shown}'", self.text);
+        let names = labels.iter().map(String::as_str);
+        Err(match closest(names, label) {
+            Some(meant) => format!("{given}; did you mean '{meant}'?"),
+            None if labels.is_empty() => format!(
+                "{given}, since all requests have the same; write \"label\": ... in --requests-file"
+            ),
+            None => {
+                let some: Vec<&str> = labels.iter().take(10).map(String::as_str).collect();
+                format!("{given}; choose from: {}", some.join(", "))
+            }
+        })
+    }
+
+    /// The measured value: the median of the trials that have the figure; `None` if no trial has it.
     ///
-    /// Trials limited by the generator have no rates and times of the server.
+    /// Trials limited by the generator do not show rates and times of the server.
     pub fn found(&self, trials: &[Trial]) -> Option<f64> {
         let is_counted = SHARED.contains(&self.metric.name.as_str());
         let own = trials
@@ -71,7 +97,7 @@ impl Limit {
         median(own.filter_map(|trial| self.figure(trial)).collect())
     }
 
-    /// Whether a trial has answers and none of those that the limit is about.
+    /// Whether a trial has answers, but no good ones for a limit on good answers.
     pub fn lacks_good_answers(&self, trials: &[Trial]) -> bool {
         let lacks = |trial: &Trial| trial.report.requests > 0 && trial.response.is_none();
         self.metric.is_of_good_answers() && trials.iter().any(lacks)
@@ -108,7 +134,7 @@ impl Limit {
         let side = if self.is_below { "below" } else { "above" };
         format!(
             "{} is {}, {apart}{side} {}",
-            self.metric.name,
+            self.metric.full_name(),
             self.shown(found),
             self.shown(self.value)
         )
@@ -120,9 +146,13 @@ impl Limit {
         if !self.is_share {
             return Some(value);
         }
+        let (requests, errors) = match self.metric.label_of(trial) {
+            Some(of) => (of.requests, of.errors_total),
+            None => (trial.report.requests, trial.report.errors_total),
+        };
         let ended = match self.metric.name.as_str() {
-            "errors" => trial.report.ended(),
-            _ => trial.report.requests,
+            "errors" => requests + errors,
+            _ => requests,
         };
         (ended > 0).then(|| 100.0 * value / ended as f64)
     }
@@ -149,10 +179,12 @@ fn grouped(percent: f64) -> String {
 
 /// Name, whether the operator is `<`, value.
 fn parts(text: &str) -> Option<(&str, bool, &str)> {
-    let end = text
-        .find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_' || letter == '.'))?;
-    let (name, rest) = text.split_at(end);
-    let rest = rest.trim_start();
+    let (name, rest) = text.split_at(text.find(['<', '>'])?);
+    let name = name.trim_end();
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '.';
+    if !name.chars().all(is_plain) && of_label(name).is_none() {
+        return None;
+    }
     let is_below = rest.starts_with('<');
     let value = rest.strip_prefix(['<', '>'])?.trim();
     (!name.is_empty() && !value.is_empty()).then_some((name, is_below, value))
@@ -164,18 +196,33 @@ fn find(name: &str, given: &str) -> Result<Metric, String> {
     if let Some(place) = all.iter().position(|metric| metric.name == known) {
         return Ok(all.swap_remove(place));
     }
-    let closeness = |metric: &Metric| strsim::normalized_damerau_levenshtein(&metric.name, &known);
-    let closest = all
-        .iter()
-        .max_by(|one, other| closeness(one).total_cmp(&closeness(other)))
-        .filter(|metric| closeness(metric) >= CLOSE);
-    let meant = closest.map_or_else(String::new, |metric| {
-        format!("did you mean '{}'? ", metric.name)
-    });
+    if let Some(metric) = of_label(name) {
+        return Ok(metric);
+    }
+    let names = all.iter().map(|metric| metric.name.as_str());
+    let meant = closest(names, &known)
+        .map_or_else(String::new, |metric| format!("did you mean '{metric}'? "));
     let name: String = name.chars().take(40).collect();
     Err(format!(
         "{given}: there is no '{name}'; {meant}choose from: {SOME}"
     ))
+}
+
+/// The figure of a label: `checkout.p99`, `/a.b.p99.9`.
+fn of_label(name: &str) -> Option<Metric> {
+    name.match_indices('.').find_map(|(place, _)| {
+        let (label, figure) = (name[..place].trim(), name[place + 1..].replace('.', "_"));
+        let mut metrics = label_metrics(label).into_iter();
+        metrics.find(|metric| !label.is_empty() && metric.name == figure)
+    })
+}
+
+/// The most similar name.
+fn closest<'n>(names: impl Iterator<Item = &'n str>, to: &str) -> Option<&'n str> {
+    let closeness = |name: &str| strsim::normalized_damerau_levenshtein(name, to);
+    names
+        .max_by(|one, other| closeness(one).total_cmp(&closeness(other)))
+        .filter(|name| closeness(name) >= CLOSE)
 }
 
 /// The value, and whether it is a percentage.
@@ -245,6 +292,49 @@ mod tests {
             assert!((limit.value - value).abs() < 1e-12);
         }
         assert!(Limit::parse("send_lag_p99 > 1ms", true).is_ok());
+        for (text, label, name) in [
+            ("cart.p99 > 5ms", "cart", "p99"),
+            ("/a.b/{{user}}.p99.9 > 5ms", "/a.b/{{user}}", "p99_9"),
+            ("add to cart.errors>1%", "add to cart", "errors"),
+        ] {
+            let limit = Limit::parse(text, false).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(
+                (limit.metric.label.as_deref(), &*limit.metric.name),
+                (Some(label), name)
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_label_is_refused() {
+        let known = ["cart", "(other)"].map(ToOwned::to_owned);
+        let check =
+            |text: &str, labels: &[String]| Limit::parse(text, false).unwrap().check_label(labels);
+        assert_eq!(check("cart.p99 > 5ms", &known), Ok(()));
+        assert_eq!(check("p99 > 5ms", &[]), Ok(()));
+        let given = "--fail-if 'crt.p99 > 5ms': there is no label 'crt'";
+        for (text, labels, expected) in [
+            (
+                "crt.p99 > 5ms",
+                &known[..],
+                format!("{given}; did you mean 'cart'?"),
+            ),
+            (
+                "crt.p99 > 5ms",
+                &[],
+                format!(
+                    "{given}, since all requests have the same; write \"label\": ... in --requests-file"
+                ),
+            ),
+            (
+                "x.p99 > 5ms",
+                &known[..],
+                "--fail-if 'x.p99 > 5ms': there is no label 'x'; choose from: cart, (other)"
+                    .to_owned(),
+            ),
+        ] {
+            assert_eq!(check(text, labels).unwrap_err(), expected);
+        }
     }
 
     #[test]
@@ -275,8 +365,19 @@ mod tests {
                 "errors > 100%",
                 "a share of the requests never exceeds 100 %",
             ),
-            ("send_lag_p99 > 1ms", "requires an open loop; add --rate"),
-            ("unsent > 1", "requires an open loop; add --rate"),
+            (
+                "send_lag_p99 > 1ms",
+                "requires an open loop; add --rate or --stages",
+            ),
+            (
+                "cart.p98 > 1ms",
+                "there is no 'cart.p98'; choose from: rps,",
+            ),
+            ("two words > 1ms", "is not understood; write it like"),
+            (
+                "unsent > 1",
+                "requires an open loop; add --rate or --stages",
+            ),
         ] {
             let said = refused(text);
             assert!(said.contains(expected), "{text}: {said}");

@@ -1,4 +1,4 @@
-//! The progress line of a load in a terminal; nothing is printed elsewhere.
+//! The progress line of a load in a terminal; without a terminal, nothing is printed.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -19,7 +19,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// A line on standard error; `None` where that is not a terminal, or a dumb one.
+    /// Creates a line on standard error; `None` if that is not a terminal, or a dumb one.
     pub fn on_terminal(repeat: usize) -> Option<Self> {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         (io::stderr().is_terminal() && !is_dumb).then(|| Self {
@@ -73,8 +73,9 @@ fn write(text: &str) {
     reason = "shown with few digits"
 )]
 fn progress_text(live: &Live) -> String {
+    let phase = if live.is_warm_up { "warm-up: " } else { "" };
     let mut parts = vec![
-        format!("{:.1} s", live.elapsed_s),
+        format!("{phase}{:.1} s", live.elapsed_s),
         format!("{}/s", thousands(live.rps.round_ties_even() as u64)),
         format!("{} answers", thousands(live.requests)),
     ];
@@ -98,6 +99,7 @@ mod tests {
     #[test]
     fn a_line_has_the_known_figures() {
         let live = Live {
+            is_warm_up: false,
             elapsed_s: 3.25,
             sent: 12_400,
             requests: 12_345,
@@ -111,6 +113,11 @@ mod tests {
             progress_text(&live),
             "3.2 s, 4,100/s, 12,345 answers, p50 1.02 ms, 64 open"
         );
+        let warming = Live {
+            is_warm_up: true,
+            ..live
+        };
+        assert!(progress_text(&warming).starts_with("warm-up: 3.2 s, "));
         let failing = Live { errors: 1, ..live };
         assert!(progress_text(&failing).contains("12,345 answers, 1 error, p50"));
     }

@@ -3,13 +3,17 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use dyno_client::{Protocol, tls};
 use dyno_io::list;
 use dyno_load::jsonl::{self, Described};
-use dyno_load::{Arrivals, Plan, Preparation, Rate, Requests, Shape, Termination};
+use dyno_load::{
+    Arrivals, Data, PerSecond, Pick, Plan, Preparation, Rate, Requests, Shape, Stages, Termination,
+    Values,
+};
 use dyno_room::CpuSet;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
@@ -20,13 +24,16 @@ use crate::messages::system_message;
 /// Length of a load without --duration and --requests.
 const DURATION: Duration = Duration::from_secs(10);
 
-/// Characters of a wrong URL that a message repeats.
+/// Deadline of a load with --until, without --duration and --requests.
+const DEADLINE: Duration = Duration::from_secs(300);
+
+/// Number of characters of an invalid URL that a message repeats.
 const LONGEST_URL: usize = 200;
 
 /// Default seed of random arrivals.
 const SEED: u64 = 1;
 
-/// Makes the plan, or returns the conflict of the options.
+/// Creates the plan, or returns the conflict between options.
 pub fn plan(arguments: &Arguments) -> Result<Plan> {
     check_options(arguments)?;
     let protocol = if arguments.http2() {
@@ -38,6 +45,7 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         method: arguments.method.clone(),
         headers: arguments.headers.clone(),
         body: body(arguments)?.map(Into::into),
+        path_as_is: arguments.path_as_is,
         keepalive: arguments.keepalive(),
         protocol,
         checks: arguments
@@ -52,26 +60,51 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         (None, None) => "GET".to_owned(),
     };
     if let Some(path) = &arguments.servers.cacert {
-        // Checked even when no URL needs it, so that a wrong file is never ignored.
-        tls::Client::new(tls::Trust::Authorities(Some(path)), &[])
-            .with_context(|| format!("--cacert {}", path.display()))?;
+        // Checked even if no URL needs it, so that an invalid file is never ignored.
+        tls::Client::new(
+            tls::Trust::Authorities(Some(path)),
+            &[],
+            &tls::Settings::default(),
+        )
+        .with_context(|| format!("--cacert {}", path.display()))?;
     }
-    let termination = termination(arguments)?;
+    let requests = requests(arguments, &shape)?;
+    if arguments.connections_rate.is_some() && requests.servers().len() > 1 {
+        bail!(
+            "--connections-rate requires URLs of one server: connections to several are opened when requests need them"
+        );
+    }
+    let termination = termination(arguments, &requests)?;
+    if arguments.seed.is_some()
+        && arguments.arrivals != Some(ArrivalsName::Poisson)
+        && !requests.use_seed()
+    {
+        bail!(
+            "--seed: nothing is random; add --arrivals poisson, --pick random, {{{{uuid}}}} or {{{{random 1 100}}}}, or remove it"
+        );
+    }
     Ok(Plan {
-        requests: requests(arguments, &shape)?,
+        requests,
         method,
         connections: arguments.connections,
         streams: arguments.streams,
         protocol,
         keepalive: arguments.keepalive(),
+        reconnect_after: arguments.reconnect_after,
+        opened_per_s: arguments.connections_rate,
         pace: pace(arguments, &termination)?,
+        reports_stages: arguments.stages.is_some(),
         ramp: arguments.ramp,
+        warm_up: arguments.warm_up,
+        until: arguments.until,
         termination,
         timeout: arguments.timeout,
         cpus: cpus(arguments)?,
         reroute: arguments.servers.reroute(),
+        sockets: arguments.servers.sockets().map_err(Error::msg)?.into(),
         insecure: arguments.servers.insecure,
         authorities: arguments.servers.cacert.clone(),
+        tls: arguments.servers.tls().map_err(Error::msg)?,
         samples: arguments.samples.clone(),
         hdr_log: arguments.hdr_log.clone(),
     })
@@ -98,6 +131,7 @@ fn check_options(arguments: &Arguments) -> Result<()> {
     for (option, path) in [
         ("--body-file", &arguments.body_file),
         ("--requests-file", &arguments.requests_file),
+        ("--data", &arguments.data),
         ("--cacert", &arguments.servers.cacert),
     ] {
         if let Some(path) = path.as_ref().filter(|path| *path != Path::new("-")) {
@@ -118,6 +152,35 @@ fn check_options(arguments: &Arguments) -> Result<()> {
     }
     if !arguments.ramp.is_zero() && arguments.rate.is_some() {
         bail!("--ramp conflicts with --rate, which schedules every request; remove one of the two");
+    }
+    if arguments.stages.is_some() && !arguments.ramp.is_zero() {
+        bail!(
+            "--ramp conflicts with --stages, which schedule every request; remove one of the two"
+        );
+    }
+    if arguments.stages.is_some() && arguments.duration.is_some() {
+        bail!(
+            "--duration conflicts with --stages, whose times add up to the duration; remove one of the two"
+        );
+    }
+    let changes =
+        arguments.stages.is_some() || arguments.rate.is_some_and(|rate| rate.to.is_some());
+    if arguments.until.is_some() && changes {
+        bail!("--until requires one rate for the whole load; remove the stages or the ramp");
+    }
+    if arguments.until.is_some() && arguments.ramp > arguments.warm_up {
+        bail!("--until requires the connections to be open; let --warm-up last as long as --ramp");
+    }
+    let begins_at_0 = |stages: &Stages| stages.rate().ends().0 == PerSecond::ZERO;
+    if !arguments.warm_up.is_zero() && arguments.stages.as_ref().is_some_and(begins_at_0) {
+        bail!(
+            "--warm-up keeps the rate at which the stages begin, which is 0 here; let them begin with a rate above 0"
+        );
+    }
+    if !arguments.warm_up.is_zero() && arguments.pick.map(Pick::from) == Some(Pick::Unique) {
+        bail!(
+            "--warm-up conflicts with --pick unique, which sends each row once; remove one of the two"
+        );
     }
     if arguments.timeout.is_zero() {
         bail!("--timeout 0: must be above 0; write it like 5s");
@@ -153,7 +216,7 @@ fn body(arguments: &Arguments) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Refuses more connections than this process may ever open, which would only cost memory.
+/// Refuses more connections than this process may ever open.
 fn check_open_files(connections: usize) -> Result<()> {
     let most = getrlimit(Resource::Nofile).maximum;
     let most = most.and_then(|most| usize::try_from(most).ok());
@@ -165,38 +228,42 @@ fn check_open_files(connections: usize) -> Result<()> {
     Ok(())
 }
 
-fn termination(arguments: &Arguments) -> Result<Termination> {
+fn termination(arguments: &Arguments, requests: &Requests) -> Result<Termination> {
     if arguments
         .duration
         .is_some_and(|duration| duration.is_zero())
     {
         bail!("--duration 0: must be above 0; write it like 10s");
     }
-    let duration = match (arguments.duration, arguments.requests) {
-        (None, None) => Some(DURATION),
-        (duration, _) => duration,
+    let values = requests.values();
+    let rows = values.data.as_ref().map(|data| data.rows() as u64);
+    let rows = rows.filter(|_| values.pick == Pick::Unique);
+    let most = arguments.requests.into_iter().chain(rows).min();
+    let duration_ns = match (&arguments.stages, arguments.duration, most) {
+        (Some(stages), _, _) => Some(stages.duration_ns()),
+        (None, None, None) if arguments.until.is_some() => Some(nanos(DEADLINE)),
+        (None, None, None) => Some(nanos(DURATION)),
+        (None, duration, _) => duration.map(nanos),
     };
     Ok(Termination {
-        requests: arguments.requests,
-        duration_ns: duration.map(nanos),
+        requests: most,
+        duration_ns,
     })
 }
 
 fn pace(arguments: &Arguments, termination: &Termination) -> Result<Option<(Rate, Arrivals)>> {
     let is_random = arguments.arrivals == Some(ArrivalsName::Poisson);
-    if arguments.seed.is_some() && !is_random {
-        bail!("--seed requires --arrivals poisson");
-    }
-    let Some(RateRange { from, to }) = arguments.rate else {
-        if arguments.arrivals.is_some() {
-            bail!("--arrivals requires --rate");
+    let rate = match (arguments.rate, &arguments.stages) {
+        (None, None) if arguments.arrivals.is_some() => {
+            bail!("--arrivals requires --rate or --stages")
         }
-        return Ok(None);
-    };
-    let rate = match (to, termination.duration_ns) {
-        (None, _) => Rate::Constant(from),
-        (Some(to), Some(over_ns)) if over_ns > 0 => Rate::Ramp { from, to, over_ns },
-        (Some(_), _) => bail!("--rate with .. is a ramp over the whole load; add --duration"),
+        (None, None) => return Ok(None),
+        (None, Some(stages)) => stages.rate(),
+        (Some(RateRange { from, to: None }), _) => Rate::constant(from),
+        (Some(RateRange { from, to: Some(to) }), _) => match termination.duration_ns {
+            Some(over_ns) if over_ns > 0 => Rate::ramp(from, to, over_ns),
+            _ => bail!("--rate with .. is a ramp over the whole load; add --duration"),
+        },
     };
     let arrivals = if is_random {
         Arrivals::Poisson {
@@ -217,7 +284,11 @@ fn cpus(arguments: &Arguments) -> Result<Vec<usize>> {
 }
 
 fn requests(arguments: &Arguments, shape: &Shape) -> Result<Requests> {
-    let mut all = Preparation::new(shape);
+    let mut all = Preparation::new(shape).with_values(Values {
+        data: data(arguments)?.map(Arc::new),
+        pick: arguments.pick.map(Pick::from).unwrap_or_default(),
+        seed: arguments.seed.unwrap_or(SEED),
+    });
     for url in &arguments.urls {
         all.add(request_for(url))?;
     }
@@ -239,12 +310,35 @@ fn requests(arguments: &Arguments, shape: &Shape) -> Result<Requests> {
             added.map_err(|error| anyhow!("{}: line {number}: {error}", name()))?;
         }
     }
-    all.finish().map_err(|_| {
+    let requests = all.finish().map_err(|_| {
         anyhow!(
             "{}: no requests in the file; write a line for each request",
             files(arguments)
         )
-    })
+    })?;
+    if let (Some(path), Some(data)) = (&arguments.data, &requests.values().data)
+        && !requests.use_data()
+    {
+        let column = data.columns().first().map_or("", String::as_str);
+        bail!(
+            "--data {}: no placeholder uses it; write {{{{{column}}}}} in a URL, a header or a body, or remove it",
+            path.display()
+        );
+    }
+    Ok(requests)
+}
+
+fn data(arguments: &Arguments) -> Result<Option<Data>> {
+    let Some(path) = &arguments.data else {
+        return Ok(None);
+    };
+    let name = path.display().to_string();
+    let data = Data::read(
+        &name,
+        reader(path).with_context(|| format!("--data {name}"))?,
+    );
+    data.map(Some)
+        .map_err(|reason| anyhow!("--data {name}: {reason}"))
 }
 
 fn request_for(url: &str) -> Described {

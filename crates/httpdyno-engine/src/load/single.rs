@@ -20,7 +20,7 @@ use crate::stop::stop_at_signals;
 /// Runs to the end or until a signal, and writes the report.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let plan = plan::plan(arguments).map_err(|error| UsageError::new(format_args!("{error:#}")))?;
-    // Opened before a load of hours, so that a failure shows at once.
+    // Opened before a load of hours, so that a failure appears at once.
     let named = arguments.report.as_deref();
     let file = named
         .filter(|path| *path != Path::new("-"))
@@ -51,7 +51,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     })
 }
 
-/// Progress as JSON lines, about five a second. When the reader has gone, the load ends: the program that started it has gone, too.
+/// Progress as JSON lines, about five a second. If the reader closes, the load ends, because the program that started
+/// it has ended.
 struct Progress {
     file: Option<File>,
     stop: Arc<AtomicBool>,
@@ -68,7 +69,7 @@ impl Progress {
     fn write(&mut self, live: &Live) {
         let Some(file) = &mut self.file else { return };
         let text = json!({
-            "phase": "load",
+            "phase": if live.is_warm_up { "warm-up" } else { "load" },
             "elapsed_s": live.elapsed_s,
             "sent": live.sent,
             "requests": live.requests,

@@ -1,6 +1,6 @@
 //! Outputs of `--samples` and `--hdr-log` that store nothing: pipes, terminals, devices.
 //!
-//! Their data is written to an unnamed file first, since the run is made from it, too.
+//! Their data is first written to an unnamed file, because the run is made from it as well.
 
 use std::env;
 use std::fs::{self, File};
@@ -61,7 +61,7 @@ impl Outputs {
         })
     }
 
-    /// Copies the files to their streams; a reader that has gone is not an error.
+    /// Copies the files to their streams; a reader that has closed is not an error.
     pub fn finish(&mut self) -> Result<()> {
         for stream in &mut self.streams {
             let copied = stream.copy();
@@ -78,7 +78,7 @@ impl Outputs {
 impl Stream {
     fn copy(&mut self) -> io::Result<()> {
         self.file.rewind()?;
-        // Not opened by name, which would truncate a file that standard output is redirected to.
+        // Not opened by name, because that would truncate a file to which standard output is redirected.
         match descriptor(&self.path) {
             Some(1) => {
                 let mut out = io::stdout().lock();

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use dyno_load::{Checked, format_time};
+use dyno_load::{Checked, LabelRecord, StageRecord, format_time};
 
-use super::trial::{Metric, Times, Trial, median, metrics, percentile};
+use super::trial::{
+    Metric, Times, Trial, label_metrics, median, metrics, most_frequent_first, percentile,
+};
 use crate::table::{
     Cell, Column, Format, Kind, Note, Table, general, general_grouped, rounded, thousands,
 };
@@ -17,11 +19,13 @@ const FIGURES: [(&str, &str); 5] = [
     ("received_bytes", "received"),
     ("connections_opened", "connections"),
 ];
+/// Labels that a table for people has; the others are for programs.
+const SHOWN_LABELS: usize = 20;
 const PERCENTILES: [&str; 7] = ["mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
 
 /// The tables of a format: one for programs, several for people.
 ///
-/// `planned` is the number of planned trials. Missing trials are noted below the last table, for programs at each row.
+/// `planned` is the number of planned trials. Missing trials are noted below the last table; for programs, in each row.
 pub fn tables(trials: &[Trial], planned: usize, format: Format) -> Vec<Table> {
     let answered = trials.iter().filter(|trial| trial.report.requests > 0);
     let missing = missing_trials_note(answered.count(), planned);
@@ -35,7 +39,10 @@ pub fn tables(trials: &[Trial], planned: usize, format: Format) -> Vec<Table> {
         }
         return vec![table];
     }
-    let mut tables = vec![figures(trials), times(trials), outcomes(trials)];
+    let mut tables = vec![figures(trials), times(trials)];
+    tables.extend(stages(trials));
+    tables.extend(labels(trials));
+    tables.push(outcomes(trials));
     if format == Format::Plain {
         tables.iter_mut().for_each(title_as_note);
     }
@@ -74,16 +81,21 @@ fn for_programs(trials: &[Trial]) -> Table {
     columns.extend([
         Column::hidden("statuses", Kind::Text),
         Column::hidden("failures", Kind::Text),
+        Column::hidden("stages", Kind::Text),
         verdict_column(),
     ]);
+    let labels = label_columns(trials);
+    columns.extend(labels.iter().map(|(column, _)| column.clone()));
     let rows = trials.iter().map(|trial| {
         let mut row = identity(trial);
         row.extend(metrics.iter().map(|metric| cell(metric, trial)));
         row.extend([
             Cell::Text(counted(&trial.statuses())),
             Cell::Text(counted(&trial.failures())),
+            stages_cell(trial),
             Cell::Text(trial.verdict().to_owned()),
         ]);
+        row.extend(labels.iter().map(|(_, read)| read(trial)));
         row
     });
     let notes = trials.iter().enumerate().flat_map(|(row, trial)| {
@@ -99,6 +111,126 @@ fn for_programs(trials: &[Trial]) -> Table {
         rows: rows.collect(),
         notes: notes.collect(),
     }
+}
+
+type ReadCell = Box<dyn Fn(&Trial) -> Cell>;
+
+/// The columns of each label, with what they have for a trial.
+fn label_columns(trials: &[Trial]) -> Vec<(Column, ReadCell)> {
+    let mut columns: Vec<(Column, ReadCell)> = Vec::new();
+    for of in trials.first().map_or(&[][..], Trial::labels) {
+        for metric in label_metrics(&of.label) {
+            let column = Column::hidden(&metric.full_name(), metric.kind);
+            columns.push((column, Box::new(move |trial| cell(&metric, trial))));
+        }
+        for (name, read) in [
+            ("statuses", statuses as fn(&LabelRecord) -> _),
+            ("failures", failures),
+        ] {
+            let label = of.label.clone();
+            let column = Column::hidden(&format!("{label}.{name}"), Kind::Text);
+            let read = move |trial: &Trial| {
+                let of = trial.labels().iter().find(|of| of.label == label);
+                of.map_or(Cell::Absent, |of| Cell::Text(counted(&read(of))))
+            };
+            columns.push((column, Box::new(read)));
+        }
+    }
+    columns
+}
+
+fn statuses(of: &LabelRecord) -> Vec<(String, u64)> {
+    most_frequent_first(
+        of.statuses
+            .iter()
+            .map(|(status, count)| (status.to_string(), *count)),
+    )
+}
+
+fn failures(of: &LabelRecord) -> Vec<(String, u64)> {
+    most_frequent_first(
+        of.errors
+            .iter()
+            .map(|(name, count)| ((*name).to_owned(), *count)),
+    )
+}
+
+/// A row for each label, the most frequent first: sums and medians over the trials. `None` without labels.
+fn labels(trials: &[Trial]) -> Option<Table> {
+    let names = trials.first().map_or(&[][..], Trial::labels).iter();
+    let mut rows: Vec<(u64, Vec<Cell>)> = Vec::new();
+    for name in names.map(|of| &of.label) {
+        let of = || {
+            trials
+                .iter()
+                .flat_map(Trial::labels)
+                .filter(|of| of.label == *name)
+        };
+        let count = of().map(|of| of.requests).sum();
+        let figure = |figure: &str| {
+            let mut metrics = label_metrics(name).into_iter();
+            let metric = metrics.find(|metric| metric.name == figure)?;
+            median(
+                trials
+                    .iter()
+                    .filter_map(|trial| metric.figure(trial))
+                    .collect(),
+            )
+        };
+        let outcomes = summed(of().map(|of| [statuses(of), failures(of)].concat()));
+        rows.push((
+            count,
+            vec![
+                Cell::Text(name.clone()),
+                number(count),
+                number(of().map(|of| of.errors_total + of.failed_answers).sum()),
+                figure("p50").into(),
+                figure("p99").into(),
+                Cell::Text(counted(&outcomes)),
+            ],
+        ));
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    rows.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let mut notes = Vec::new();
+    if let more @ 1.. = rows.len().saturating_sub(SHOWN_LABELS) {
+        notes.push(format!(
+            "{} more labels: --format json",
+            thousands(more as u64)
+        ));
+    }
+    if let Some(grouped) = trials
+        .iter()
+        .flat_map(Trial::labels)
+        .find_map(|of| of.grouped)
+    {
+        notes.push(format!(
+            "(other): {} labels beyond the first 999",
+            thousands(grouped)
+        ));
+    }
+    Some(Table {
+        title: String::new(),
+        columns: vec![
+            Column::new("label", Kind::Text),
+            Column::new("requests", Kind::Integer),
+            Column::new("errors", Kind::Integer),
+            Column::new("p50", Kind::Time),
+            Column::new("p99", Kind::Time),
+            Column::new("outcomes", Kind::Text),
+        ],
+        rows: rows
+            .into_iter()
+            .take(SHOWN_LABELS)
+            .map(|(_, row)| row)
+            .collect(),
+        notes: notes
+            .into_iter()
+            .map(|text| Note { text, row: None })
+            .collect(),
+    })
 }
 
 fn identity_columns() -> Vec<Column> {
@@ -217,8 +349,13 @@ fn load_title(trial: &Trial) -> String {
     } else {
         ", a new connection each"
     };
+    let stages = trial.report.stages.as_ref().map_or(0, Vec::len);
     let schedule = match (plan.rate_per_s, plan.rate_end_per_s) {
         (None, _) => "closed loop".to_owned(),
+        _ if stages > 0 => format!(
+            "open loop of {stages} stage{}",
+            if stages == 1 { "" } else { "s" }
+        ),
         (Some(rate), Some(end)) if (end - rate).abs() > 0.0 => format!(
             "open loop of {} to {} a second",
             general_grouped(rate),
@@ -282,6 +419,53 @@ fn times(trials: &[Trial]) -> Table {
     }
 }
 
+/// A row for each stage: counts of all trials, medians of rates and times; `None` without stages.
+fn stages(trials: &[Trial]) -> Option<Table> {
+    let known: Vec<_> = trials
+        .iter()
+        .filter_map(|trial| trial.report.stages.as_ref())
+        .collect();
+    let row = |(place, first): (usize, &StageRecord)| {
+        let all = || known.iter().filter_map(move |stages| stages.get(place));
+        let time = |read: fn(&StageRecord) -> Option<u64>| {
+            #[expect(clippy::cast_precision_loss, reason = "times of less than months")]
+            let times = all().filter_map(read).map(|time_ns| time_ns as f64 * 1e-6);
+            Cell::from(median(times.collect()))
+        };
+        let rps = median(all().filter_map(|stage| stage.rps).collect());
+        vec![
+            Cell::Text(first.stage.clone()),
+            Cell::Number(rounded(first.planned_per_s, 1)),
+            number(all().map(|stage| stage.sent).sum()),
+            rps.map(|rps| rounded(rps, 1)).into(),
+            time(|stage| stage.response_p50_ns),
+            time(|stage| stage.response_p99_ns),
+            number(all().map(|stage| stage.errors).sum()),
+        ]
+    };
+    Some(Table {
+        title: String::new(),
+        columns: vec![
+            Column::new("stage", Kind::Text),
+            Column::new("planned/s", Kind::Number),
+            Column::new("sent", Kind::Integer),
+            Column::new("requests/s", Kind::Number),
+            Column::new("p50", Kind::Time),
+            Column::new("p99", Kind::Time),
+            Column::new("errors", Kind::Integer),
+        ],
+        rows: known.first()?.iter().enumerate().map(row).collect(),
+        notes: Vec::new(),
+    })
+}
+
+/// The stages as the report has them: JSON in one line.
+fn stages_cell(trial: &Trial) -> Cell {
+    let stages = trial.report.stages.as_ref();
+    let text = stages.and_then(|stages| serde_json::to_string(stages).ok());
+    text.map_or(Cell::Absent, Cell::Text)
+}
+
 /// The outcomes of the requests of all trials.
 fn outcomes(trials: &[Trial]) -> Table {
     let answers = summed(trials.iter().map(Trial::statuses));
@@ -335,7 +519,7 @@ fn summed(counts: impl Iterator<Item = Vec<(String, u64)>>) -> Vec<(String, u64)
     total
 }
 
-/// Requests that did not end, were resent or never sent, and the results of the checks.
+/// Requests that did not end, were resent or never sent, TLS handshakes, and the results of the checks.
 #[expect(clippy::cast_precision_loss, reason = "an age")]
 fn other_outcomes(trials: &[Trial]) -> Vec<(String, u64)> {
     let reports = || trials.iter().map(|trial| &trial.report);
@@ -362,6 +546,14 @@ fn other_outcomes(trials: &[Trial]) -> Vec<(String, u64)> {
                 .sum(),
         ),
         (
+            "full TLS handshakes".to_owned(),
+            reports().map(|report| report.connections.tls_full).sum(),
+        ),
+        (
+            "resumed TLS handshakes".to_owned(),
+            reports().map(|report| report.connections.tls_resumed).sum(),
+        ),
+        (
             "check failed: status".to_owned(),
             wrong(|checks| checks.wrong_status),
         ),
@@ -385,20 +577,33 @@ fn other_outcomes(trials: &[Trial]) -> Vec<(String, u64)> {
     rows
 }
 
-/// Reasons why trials were stopped or are not valid, and many failed requests, one line each.
+/// Reasons why trials were stopped or are not valid, many failed requests, and ends of data, one line each.
 ///
-/// The same broken rule in several trials is one line, even where its numbers or further reasons differ.
+/// If several trials break the same rule, they share one line, even if their numbers or further reasons differ.
 fn notes(trials: &[Trial]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for trial in trials {
         let reason = trial.reason().map(|reason| (trial.reason_key(), reason));
         let failure = trial.failure_note().map(|note| ("failed requests", note));
-        for (key, reason) in reason.into_iter().chain(failure) {
+        let data = trial.data_note().map(|note| ("data", note));
+        for (key, reason) in reason.into_iter().chain(failure).chain(data) {
             let text = format!("{}: {reason}", trial.verdict());
             match reasons.iter_mut().find(|(known, _)| *known == key) {
                 Some((_, texts)) => texts.push(text),
                 None => reasons.push((key, vec![text])),
             }
+        }
+    }
+    for (key, note) in [
+        (
+            "warm-up",
+            Trial::warm_up_note as fn(&Trial) -> Option<String>,
+        ),
+        ("until", Trial::until_note),
+    ] {
+        let texts: Vec<String> = trials.iter().filter_map(note).collect();
+        if !texts.is_empty() {
+            reasons.push((key, texts));
         }
     }
     let note = |texts: Vec<String>| {

@@ -1,21 +1,21 @@
 //! A trial and its figures, with the names that tables, `--fail-if` and `compare` share.
 
-use dyno_load::{Judgement, Report, Summary, Verdict};
+use dyno_load::{Judgement, LabelRecord, Report, Summary, Verdict, format_time};
 
 use crate::table::{Kind, general, thousands};
 
-/// Failed requests of up to this share are not mentioned beyond the tables.
+/// Share of failed requests up to which only the tables mention them.
 const MOST_FAILED_PERCENT: f64 = 1.0;
 
 /// A trial that has ended.
 #[derive(Debug)]
 pub struct Trial {
-    /// From 0.
+    /// Number of the trial, from 0.
     pub number: usize,
     /// Description of the target in a few words.
     pub target: String,
     pub report: Report,
-    /// Response times of good answers, including lower bounds of requests that had not ended.
+    /// Response times of good answers, including lower bounds for requests that had not ended.
     pub response: Option<Summary>,
 }
 
@@ -29,7 +29,7 @@ impl Trial {
         }
     }
 
-    /// The verdict in a word or two.
+    /// The verdict in one or two words.
     pub fn verdict(&self) -> &'static str {
         match &self.report.validity {
             Some(judged) => judged.verdict.name(),
@@ -38,7 +38,7 @@ impl Trial {
         }
     }
 
-    /// Whether requests failed and none was answered: the server had answered earlier trials.
+    /// Whether requests failed and none was answered; the server had answered earlier trials.
     fn has_died(&self) -> bool {
         self.report.requests == 0 && self.report.errors_total > 0
     }
@@ -52,7 +52,8 @@ impl Trial {
         }
     }
 
-    /// The first broken rule, or the verdict of a trial that was not judged: trials of one key have the same kind of reason.
+    /// The first broken rule, or the verdict of a trial that was not judged: trials with the same key have the same
+    /// kind of reason.
     pub fn reason_key(&self) -> &'static str {
         let judged = self.report.validity.as_ref();
         judged
@@ -65,7 +66,7 @@ impl Trial {
         let (failed, ended) = (self.report.failed(), self.report.ended());
         #[expect(clippy::cast_precision_loss, reason = "a share")]
         let percent = 100.0 * failed as f64 / ended as f64;
-        // A trial without answers says so itself.
+        // A trial without answers has its own message.
         if percent <= MOST_FAILED_PERCENT || self.report.requests == 0 || ended == 0 {
             return None;
         }
@@ -98,6 +99,69 @@ impl Trial {
         ))
     }
 
+    /// The end of a load whose data was used up.
+    pub fn data_note(&self) -> Option<String> {
+        let data = self.report.data.filter(|data| data.used_up)?;
+        Some(format!(
+            "the load ended with its data: {} rows, each picked once",
+            thousands(data.rows as u64)
+        ))
+    }
+
+    /// Describes what ended a load with `--until`, with the interval.
+    pub fn until_note(&self) -> Option<String> {
+        let until = self.report.until.as_ref()?;
+        let interval = until
+            .estimate_ns
+            .zip(until.low_ns)
+            .zip(until.high_ns)
+            .zip(until.half_width_share);
+        let found = interval.map_or_else(
+            || {
+                "there is no interval: too few answers, or they depend on each other too much"
+                    .to_owned()
+            },
+            |(((estimate_ns, low_ns), high_ns), share)| {
+                let [estimate, low, high] = [estimate_ns, low_ns, high_ns].map(format_time);
+                format!(
+                    "{estimate}, 95 % interval {low} to {high}, {} % to each side",
+                    general(100.0 * share, 2)
+                )
+            },
+        );
+        let how = if until.is_met {
+            "ended by"
+        } else {
+            "ended without"
+        };
+        Some(format!("{how} {}: {found}", until.condition))
+    }
+
+    /// Describes the warm-up: `warm-up: 10 s, 20,000 requests, left out`, with those of them that failed.
+    pub fn warm_up_note(&self) -> Option<String> {
+        let warm_up = self.report.warm_up.as_ref()?;
+        let failures = warm_up.failures.iter();
+        let causes = most_frequent_first(failures.map(|(name, count)| (name.clone(), *count)));
+        let failed: u64 = causes.iter().map(|(_, count)| count).sum();
+        let causes: Vec<String> = causes
+            .iter()
+            .map(|(name, count)| format!("{} x {name}", thousands(*count)))
+            .collect();
+        let failed = match failed {
+            0 => String::new(),
+            failed => format!(
+                "; {} of them failed: {}",
+                thousands(failed),
+                causes.join(", ")
+            ),
+        };
+        Some(format!(
+            "warm-up: {} s, {} requests, left out{failed}",
+            general(warm_up.duration_s, 3),
+            thousands(warm_up.requests)
+        ))
+    }
+
     /// Counts of requests without an answer, by cause: `3,015 x ConnectionRefused`.
     pub fn fates(&self) -> String {
         let failures = self.failures();
@@ -114,12 +178,18 @@ impl Trial {
             }
         }
         if counts.is_empty() {
-            return "nothing was sent".to_owned();
+            let stopped = self.report.interrupted && self.report.warm_up.is_some();
+            let fate = if stopped {
+                "stopped in the warm-up"
+            } else {
+                "nothing was sent"
+            };
+            return fate.to_owned();
         }
         counts.join(", ")
     }
 
-    /// Whether the generator was the limit, so that rates and times are not the server's.
+    /// Whether the generator limited the load, so that rates and times do not describe the server.
     pub fn is_generator_limited(&self) -> bool {
         let validity = self.report.validity.as_ref();
         validity.is_some_and(|judged| judged.verdict == Verdict::GeneratorLimited)
@@ -128,6 +198,11 @@ impl Trial {
     /// Maximum number of requests in flight at once.
     pub fn concurrency(&self) -> usize {
         self.report.plan.connections * self.report.plan.streams
+    }
+
+    /// Requests by label, where there are labels.
+    pub fn labels(&self) -> &[LabelRecord] {
+        self.report.labels.as_deref().unwrap_or_default()
     }
 
     /// Answers by status, the most frequent first.
@@ -142,7 +217,7 @@ impl Trial {
         most_frequent_first(errors.map(|(name, count)| ((*name).to_owned(), *count)))
     }
 
-    /// The distribution of one kind of time; `None` where nothing was measured.
+    /// The distribution of one kind of time; `None` if nothing was measured.
     pub fn times(&self, of: Times) -> Option<&Summary> {
         let phases = &self.report.phases;
         let times = match of {
@@ -182,7 +257,7 @@ impl Trial {
     }
 }
 
-fn most_frequent_first(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
+pub fn most_frequent_first(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
     let mut counts: Vec<(String, u64)> = counts.collect();
     counts.sort_by(|(name, count), (other, more)| more.cmp(count).then_with(|| name.cmp(other)));
     counts
@@ -195,7 +270,7 @@ fn nanoseconds(seconds: f64) -> f64 {
 /// The kinds of time that have a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Times {
-    /// Of good answers.
+    /// Response times of good answers.
     Response,
     /// Response times of all answers.
     All,
@@ -209,7 +284,7 @@ pub enum Times {
 }
 
 impl Times {
-    /// In the order of tables.
+    /// All kinds, in the order of tables.
     pub const ALL: [Self; 9] = [
         Self::Response,
         Self::All,
@@ -270,7 +345,7 @@ const PERCENTILES: [(&str, Percentile); 9] = [
     ("max", |times| times.max_ns as f64),
 ];
 
-/// Finds a figure of a distribution by its name, or as people write it: `p99.9`.
+/// Finds a figure of a distribution by its name, or in the form that users write: `p99.9`.
 pub fn percentile(name: &str) -> Option<Percentile> {
     let name = name.replace('.', "_");
     let known = PERCENTILES.iter().find(|(known, _)| *known == name);
@@ -283,11 +358,16 @@ enum Figure {
     Of(fn(&Trial) -> Option<f64>),
     /// In milliseconds.
     Time(Times, Percentile),
+    OfLabel(fn(&LabelRecord) -> Option<f64>),
+    /// Of the response time, in milliseconds.
+    TimeOfLabel(Percentile),
 }
 
 /// A figure of a trial.
 pub struct Metric {
     pub name: String,
+    /// The label whose figure it is; `None`: the whole load's.
+    pub label: Option<String>,
     pub kind: Kind,
     /// Decimals in a table; 0: a whole number.
     pub decimals: usize,
@@ -302,15 +382,34 @@ impl Metric {
             Figure::Time(
                 Times::Response | Times::Service | Times::FirstByte | Times::Content,
                 _
-            )
+            ) | Figure::TimeOfLabel(_)
         )
     }
 
-    /// The value in the unit of its column; `None` where the trial has none.
+    /// The value in the unit of its column; `None` if the trial has none.
     pub fn figure(&self, trial: &Trial) -> Option<f64> {
         match self.figure {
             Figure::Of(read) => read(trial),
             Figure::Time(times, read) => trial.times(times).map(|times| read(times) * 1e-6),
+            Figure::OfLabel(read) => read(self.label_of(trial)?),
+            Figure::TimeOfLabel(read) => {
+                let times = self.label_of(trial)?.response_time.as_ref()?;
+                Some(read(times) * 1e-6)
+            }
+        }
+    }
+
+    /// What was counted for its label.
+    pub fn label_of<'t>(&self, trial: &'t Trial) -> Option<&'t LabelRecord> {
+        let label = self.label.as_ref()?;
+        trial.labels().iter().find(|of| of.label == *label)
+    }
+
+    /// The name with the label: `checkout.p99`.
+    pub fn full_name(&self) -> String {
+        match &self.label {
+            Some(label) => format!("{label}.{}", self.name),
+            None => self.name.clone(),
         }
     }
 }
@@ -321,6 +420,7 @@ pub fn metrics() -> Vec<Metric> {
     for times in Times::ALL {
         all.extend(PERCENTILES.iter().map(|(name, read)| Metric {
             name: format!("{}{name}", times.prefix()),
+            label: None,
             kind: Kind::Time,
             decimals: 6,
             figure: Figure::Time(times, *read),
@@ -330,11 +430,38 @@ pub fn metrics() -> Vec<Metric> {
     all
 }
 
+/// The figures of a label.
+#[expect(clippy::cast_precision_loss, reason = "counts")]
+pub fn label_metrics(label: &str) -> Vec<Metric> {
+    let metric = |name: &str, kind, decimals, figure| Metric {
+        name: name.to_owned(),
+        label: Some(label.to_owned()),
+        kind,
+        decimals,
+        figure,
+    };
+    let count = |name, read| metric(name, Kind::Integer, 0, Figure::OfLabel(read));
+    let mut all = vec![
+        count("requests", |of| Some(of.requests as f64)),
+        count("errors", |of| {
+            Some((of.errors_total + of.failed_answers) as f64)
+        }),
+        count("not_2xx", |of| {
+            let others = of.statuses.iter().filter(|(status, _)| **status / 100 != 2);
+            Some(others.map(|(_, count)| *count).sum::<u64>() as f64)
+        }),
+    ];
+    let times = PERCENTILES.iter();
+    all.extend(times.map(|(name, read)| metric(name, Kind::Time, 6, Figure::TimeOfLabel(*read))));
+    all
+}
+
 type FigureRow = (&'static str, Kind, usize, fn(&Trial) -> Option<f64>);
 
 fn figures(rows: &[FigureRow]) -> Vec<Metric> {
     let metric = |(name, kind, decimals, read): &FigureRow| Metric {
         name: (*name).to_owned(),
+        label: None,
         kind: *kind,
         decimals: *decimals,
         figure: Figure::Of(*read),

@@ -20,7 +20,8 @@ pub fn run(arguments: &Arguments, origin: &OneOrigin) -> Result<u8> {
     let files = Files::open(arguments)?;
     let mut progress = Progress::new(arguments.progress)?;
     progress.preparing();
-    // Before the origin is asked anything: reading a long list takes longer than an origin waits for the next request.
+    // Done before the first request to the origin: reading a long list takes longer than an origin waits for the next
+    // request.
     progress.expect(expected_requests(arguments, origin, &web)?);
     let other = OtherOrigin::open(origin, &web)?;
     let mut room = Room::enter(&arguments.room_options()?)?;

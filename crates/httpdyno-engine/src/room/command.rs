@@ -21,7 +21,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     progress.preparing();
     let options = arguments.room_options()?;
     let mut room = Room::enter(&options)?;
-    // Threads may start from here on; sockets belong to the peer, if there is one.
+    // Threads may start from here on; sockets belong to the peer's network, if there is a peer.
     let web = web
         .map(|web| RoomWeb::start(web, &room, &options, arguments.arrivals.is_some()))
         .transpose()?;

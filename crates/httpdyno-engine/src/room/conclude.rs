@@ -10,8 +10,8 @@ use super::supply::SupplyRecord;
 use super::web::WebRecord;
 use crate::messages::print_message;
 
-/// Prints why the command was not started, whether the origin was late, and the summary; writes the report; returns the room's
-/// status.
+/// Prints why the command was not started, whether the origin was late, and the summary; writes the report; returns the
+/// room's exit status.
 pub fn conclude(
     arguments: &Arguments,
     ending: Ending,

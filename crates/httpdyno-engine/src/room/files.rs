@@ -42,7 +42,7 @@ impl Files {
         })
     }
 
-    /// The count of the subject's printed lines, where they are watched.
+    /// The count of the subject's printed lines, if they are counted.
     pub fn answered(&self) -> AnswerCount {
         let supply = self.supply.as_ref();
         supply.map_or_else(AnswerCount::default, Supply::answered)

@@ -19,10 +19,10 @@ mod web;
 
 use anyhow::Result;
 
-pub use arguments::Arguments;
+pub use arguments::{Arguments, Switch};
 use server::Drive;
 
-/// Makes the room, runs the command in it, writes the report; returns the command's status.
+/// Creates the room, runs the command in it, writes the report; returns the command's status.
 pub fn run(mut arguments: Arguments) -> Result<u8> {
     preflight::check(&arguments)?;
     let again = arguments.stdin.as_deref().map(preflight::rereadable);

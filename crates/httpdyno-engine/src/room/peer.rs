@@ -63,8 +63,8 @@ impl Peer {
     }
 }
 
-/// Marks a trial as failed by the peer if the peer, once it accepted connections, ended by itself: the result of the command is
-/// then meaningless.
+/// Marks a trial as failed by the peer if the peer ended by itself after it had accepted connections: the result of the
+/// command then has no meaning.
 pub fn mark_lost_peer(ending: &mut Ending, arguments: &Arguments) {
     let Some(code) = lost_peer_exit_code(ending) else {
         return;
@@ -77,7 +77,7 @@ pub fn mark_lost_peer(ending: &mut Ending, arguments: &Arguments) {
     ));
 }
 
-/// The exit code of a peer that ended by itself; none without such a peer, or when the trial was stopped anyway.
+/// The exit code of a peer that ended by itself; `None` without such a peer, or if the trial was stopped.
 fn lost_peer_exit_code(ending: &Ending) -> Option<i32> {
     let peer = ending
         .peer
@@ -95,7 +95,7 @@ fn environment(arguments: &Arguments) -> Environment {
         None => arguments.variables.clone(),
         Some(port) => listening_at(ANY_ADDRESS, port),
     };
-    // Of two variables with the same name, the later wins.
+    // If two variables have the same name, the later one applies.
     let own = [arguments.peer.peer_variables.clone(), variables];
     arguments.environment(own.concat())
 }

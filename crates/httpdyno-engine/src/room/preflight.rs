@@ -28,7 +28,7 @@ pub fn check(arguments: &Arguments) -> Result<(), UsageError> {
     }
     if let Some(path) = &arguments.stdin {
         let cure = "name the file that the command is to read";
-        // An unreadable file is refused here, too; a pipe is opened only once, when it is read.
+        // An unreadable file is refused here, too. A pipe is not tested, because it can be opened only once.
         let found = metadata("--stdin", path, cure)?;
         if found.is_dir() {
             return Err(wrong("--stdin", path, "is a folder", cure));
@@ -74,7 +74,7 @@ fn wrong(option: &str, path: &Path, what: impl Display, cure: &str) -> UsageErro
     UsageError::new(format_args!("{option} {}: {what}; {cure}", path.display()))
 }
 
-/// Checks that a file can be written after the command has ended; its content stays.
+/// Checks that a file can be written after the command has ended; keeps its content.
 fn check_output(option: &str, path: &Path) -> Result<(), UsageError> {
     // Opening and closing a pipe would end it for its reader.
     if fs::metadata(path).is_ok_and(|found| found.file_type().is_fifo()) {
@@ -101,7 +101,7 @@ fn descriptor(word: &OsStr) -> Option<String> {
         .iter()
         .find_map(|folder| path.strip_prefix(folder))?;
     let number: u32 = number.parse().ok()?;
-    // Closed ones are opened by the command itself.
+    // If the descriptor is closed, the command opens it itself.
     let is_open = Path::new("/proc/self/fd").join(number.to_string()).exists();
     (number > 2 && is_open).then(|| word.to_owned())
 }

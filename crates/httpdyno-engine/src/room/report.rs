@@ -21,15 +21,15 @@ pub struct Report<'r> {
     pub ending: Ending,
     /// The record of the web; absent with another peer.
     pub origin: Option<&'r WebRecord>,
-    /// The record of another machine's origin, in its place.
+    /// The record of another machine's origin, instead of the room's web.
     pub against: Option<&'r AgainstRecord>,
     /// The record of the lines that were fed.
     pub fed: Option<SupplyRecord>,
 }
 
 impl Report<'_> {
-    /// Writes the report. Its keys are documented in docs/concepts/room.md, and those that a trial shares in
-    /// docs/reference/records.md.
+    /// Writes the report. docs/concepts/room.md documents its keys, and docs/reference/records.md those that a trial
+    /// shares.
     pub fn write(&self, path: &Path) -> Result<()> {
         let file = File::create(path).with_context(|| format!("--report {}", path.display()))?;
         let mut file = BufWriter::new(file);

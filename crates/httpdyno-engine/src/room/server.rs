@@ -32,7 +32,7 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// The driver in the options, if the command is a server.
+    /// Reads the driver from the options, if the command is a server.
     pub fn read(asked: &ServerArguments) -> Result<Option<Self>> {
         let Some(command) = &asked.driver else {
             return Ok(None);
@@ -80,7 +80,8 @@ impl Drive {
     }
 }
 
-/// Makes the room, runs server and driver in it, writes the report; returns 0 when the server was measured, whatever the result.
+/// Creates the room, runs server and driver in it, writes the report; returns 0 if the server was measured, whatever
+/// the result.
 pub fn run(arguments: &Arguments, drive: &Drive) -> Result<u8> {
     let files = Files::open(arguments)?;
     let server = drive.options(arguments)?;

@@ -12,10 +12,11 @@ use crate::messages::{is_public_command, print_message};
 /// Maximum number of names in a list; further ones are counted.
 const LISTED: usize = 5;
 
-/// Prints the traffic and CPU time of a command in one line; before it, that the deadline ended it, and the planned faults that a
-/// failed command met.
+/// Prints the traffic and CPU time of a command in one line. Before it, prints whether the deadline ended the command,
+/// and which planned faults a failed command met.
 ///
-/// `web` is the web's name and the record of its origin. Nothing is printed where a program started the engine: it has the report.
+/// `web` is the web's name and the record of its origin. Prints nothing if a program started the engine, because that
+/// program reads the report.
 pub fn print(ending: &Ending, deadline: Option<Duration>, web: Option<(&str, &Record)>) {
     if !is_public_command() || ending.subject.started_at_ns.is_none() {
         return;

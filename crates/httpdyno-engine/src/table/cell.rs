@@ -1,4 +1,4 @@
-//! Cells for people; text from outside cannot steer a terminal.
+//! Cells for people; text from outside cannot control a terminal.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ pub fn without_controls(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {
         let code = u32::from(letter);
-        // C0, DEL and C1 steer a terminal; the others change the direction of a line or break it.
+        // C0, DEL and C1 control a terminal; the others break a line or change its direction.
         let _ = match code {
             0..=0x1f | 0x7f..=0x9f => write!(safe, "\\x{code:02x}"),
             0x61c | 0x200b..=0x200f | 0x2028..=0x202e | 0x2066..=0x2069 | 0xfeff => {

@@ -1,4 +1,5 @@
-//! A table with a line under its headings; on a narrow terminal several, each with the names of the rows.
+//! A table with a line under its headings. On a narrow terminal it is split into several, each with the names of the
+//! rows.
 
 use super::cell::text;
 use super::{Column, Kind, Surface, Table, without_controls};
@@ -43,7 +44,7 @@ pub fn render(table: &Table, surface: Surface) -> String {
         if number > 0 {
             output.push('\n');
         }
-        // In one of several groups a row may have only its name.
+        // In one of several groups, a row may have only its name.
         let own = &group[names.len().min(group.len())..];
         let is_shown = |row: &&Vec<String>| {
             groups.len() == 1 || own.iter().any(|place| !row[*place].is_empty())
@@ -117,7 +118,7 @@ impl<'t> Texts<'t> {
         text + "\n"
     }
 
-    /// Renders a row; a text wider than its column takes several lines.
+    /// Renders a row; a text that is wider than its column takes several lines.
     fn row(&self, group: &[usize], row: &[String], surface: Surface) -> String {
         let cells: Vec<Vec<String>> = group
             .iter()
@@ -183,10 +184,10 @@ fn names(columns: &[&Column]) -> Vec<usize> {
     (0..texts.max(1).min(columns.len())).collect()
 }
 
-/// Widths with which each column fits next to the names of its row, where wrapping texts is enough for that.
+/// Column widths at which each column fits next to the names of its row, if wrapping texts is enough for that.
 ///
-/// Headings, verdicts, and words of up to half of the terminal stay whole. Where the names of a row still leave too little room,
-/// the last of them are treated as ordinary columns.
+/// Headings, verdicts, and words of up to half of the terminal are not broken. If the names of a row leave too little
+/// room, the last of them are treated as ordinary columns.
 fn folded(texts: &Texts, names: &mut Vec<usize>, limit: usize) -> Vec<usize> {
     let mut folded = texts.widths.clone();
     let least: Vec<usize> = (0..texts.columns.len())
@@ -285,7 +286,7 @@ fn wrap_cell(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Wraps a line between words at the width of the terminal, in a pipe at the usual width.
+/// Wraps a line between words at the width of the terminal; in a pipe, at the default width.
 fn wrap_line(line: &str, surface: Surface) -> String {
     let width = surface.width.unwrap_or(USUAL_WIDTH);
     if width < NARROWEST {

@@ -8,7 +8,7 @@ use super::{Cell, Table};
 /// Columns renamed since version 0.1: the former name is a second key, until 0.3.
 const FORMER_NAMES: [(&str, &str); 1] = [("peak_memory_bytes", "peakMemory")];
 
-/// Renders the rows; `notes` of each object are the notes of its row. Numbers that are not finite are null.
+/// Renders the rows; the key `notes` of each object has the notes of its row. Numbers that are not finite are null.
 pub fn render(table: &Table) -> String {
     if table.rows.is_empty() {
         return "[]\n".to_owned();

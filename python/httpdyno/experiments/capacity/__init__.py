@@ -1,1 +1,1 @@
-"""The capacity question (`capacity`): under which conditions a subject holds a rate."""
+"""The capacity experiment (`capacity`): under which conditions a subject holds a rate."""

@@ -1,4 +1,4 @@
-"""The axes of the capacity question: the quantities that vary, their values, and the format of values."""
+"""The axes of the capacity experiment: the quantities that vary, their values, and the format of values."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,7 +46,7 @@ class _Scale(NamedTuple):
     units: _Units
     """The largest first."""
     shown: Callable[[int], str]
-    """Format one value with all of its digits; without spaces and commas, options are written like that."""
+    """Format one value with all of its digits; without spaces and commas, the result is valid as an option's value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _reader(parse: Callable[..., int], allowed: range, remedy: str) -> Callable[
     def read(text: str, *, name: str) -> int:
         value = parse(text, name=name)
         if value not in allowed:
-            raise InvalidValue(f"{name}: {text[:60]!r} {remedy}")
+            raise InvalidValue(f"{text[:60]!r} {remedy}", option=name)
         return value
 
     return read
@@ -174,7 +174,7 @@ class Axes:
     delays_ns: tuple[int, ...] = (0,)
     round_trips_ns: tuple[int, ...] = (0,)
     rates_bits_per_s: tuple[int | None, ...] = (None,)
-    """Of the link, towards the subject; None: not limited."""
+    """Rate of the link towards the subject; None: not limited."""
     concurrencies: tuple[int, ...] = (200,)
     queues_ns: tuple[int | None, ...] = (None,)
     """Longest wait of a packet for the rate of the link; None: the default of a link."""
@@ -184,7 +184,7 @@ class Axes:
     """Right answers a second to hold; None: no target (closed loop only)."""
     loop: Loop = Loop.OPEN
     link: Link = field(default_factory=Link)
-    """Properties of the link without an axis: its packets, and differences of its ways."""
+    """Properties of the link that have no axis: its packets, and differences between its directions."""
 
     def __post_init__(self) -> None:
         """Refuse a grid without points, or with impossible points."""
@@ -220,7 +220,7 @@ class Axes:
         return CapacityPoint(**at, loop=self.loop, target_per_s=self.rps)
 
     def over(self, link: Link) -> Self:
-        """Return the grid over a link, whose distance and rate hold where the grid has none of its own."""
+        """Return the grid over a link, whose distance and rate apply if the grid has no such axis."""
         return replace(
             self,
             link=link,
@@ -229,7 +229,7 @@ class Axes:
         )
 
     def link_at(self, point: CapacityPoint) -> Link:
-        """Return the link of a point: values of axes hold both ways, all else is that of ``link``."""
+        """Return the link of a point: axes apply to both directions, everything else is that of ``link``."""
         up, down, half_ns = self.link.up, self.link.down, point.round_trip_ns // 2
         if point.round_trip_ns != self.link.round_trip_ns:
             up, down = replace(up, delay_ns=half_ns), replace(down, delay_ns=point.round_trip_ns - half_ns)
@@ -240,14 +240,14 @@ class Axes:
                 for path in (up, down)
             )
         if point.queue_ns is not None:
-            # If only one way has a rate, the queue is before that one.
+            # If only one direction has a rate, the queue is before that one.
             up, down = (replace(path, queue_ns=path.rate_bits_per_s and point.queue_ns) for path in (up, down))
         if self.loss:
             up, down = replace(up, loss=self.loss), replace(down, loss=self.loss)
         return Link(up, down, self.link.mtu_bytes)
 
     def settings(self) -> Mapping[str, str | float | None]:
-        """Write the axes as the options are written; ``restored`` reads them."""
+        """Write the axes in the form of the options; ``restored`` parses them."""
         written = {quantity.setting: quantity.text(self.values(quantity)) for quantity in QUANTITIES}
         return {**written, "loss": self.loss, "rps": self.rps, "loop": self.loop.value, "link": str(self.link)}
 
@@ -267,16 +267,16 @@ class Axes:
             loss=float(str(settings["loss"])),
             rps=None if rps is None else float(str(rps)),
             loop=Loop(str(settings["loop"])),
-            # Older runs have none.
+            # Older runs have no queue.
             link=Link.parse(str(settings.get("link", "direct"))),
         )
 
 
 def name_of(point: CapacityPoint) -> str:
-    """Name a point: the same for equal points in every run, another for every other point of a grid.
+    """Name a point. Equal points have the same name in every run; different points of a grid have different names.
 
-    Such as ``100 KiB, delay 20 ms, rtt 40 ms, 1 Gbit/s, 200 in flight``, without what the link or the server does not
-    add.
+    For instance ``100 KiB, delay 20 ms, rtt 40 ms, 1 Gbit/s, 200 in flight``; delays of zero and missing limits are
+    left out.
     """
     added = [quantity for quantity in (DELAY, ROUND_TRIP, LINK_RATE) if quantity.at(point)]
     added += [] if point.queue_ns is None else [QUEUE]

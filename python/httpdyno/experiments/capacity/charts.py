@@ -62,7 +62,6 @@ def grid_chart(points: Sequence[PointResult], names: Mapping[str, str]) -> Chart
 
 
 def _describe_point(one: PointResult, layout: Layout, names: Mapping[str, str]) -> str:
-    """Describe a point: its position, result and limit."""
     axes = [axis for axis in (layout.up, layout.across) if axis is not None]
     where = [*([] if layout.up else [names[one.subject]]), *(axis.name(axis.at(one.point)) for axis in axes)]
     parts = [", ".join(filter(None, where))]
@@ -110,9 +109,9 @@ def _series(one: Frontier, name: str, factor: int) -> Series:
     return Series(
         name,
         tuple(point.x / factor for point in one.points),
-        sizes(lambda point: point.reached_bytes),
-        sizes(lambda point: point.holds_up_to_bytes),
-        sizes(lambda point: point.fails_from_bytes),
+        sizes(lambda point: point.reached),
+        sizes(lambda point: point.holds_up_to),
+        sizes(lambda point: point.fails_from),
     )
 
 
@@ -137,10 +136,10 @@ def _frontier_caption(drawn: Sequence[Frontier], label: str) -> str:
         " harder one. Bars extend from the largest size that surely holds to the smallest that surely fails; the result"
         " in the shaded parts is unknown.": True,
         "Upward arrow: this size or more; no larger size is known to fail.": any(
-            point.fails_from_bytes is None for point in points
+            point.fails_from is None for point in points
         ),
         "Downward arrow: the smallest measured size already fails.": any(
-            point.fails_from_bytes and point.size_bytes is None for point in points
+            point.fails_from and point.held is None for point in points
         ),
         "Lines that would overlap are drawn side by side.": len(drawn) > 1,
         f"Found in {trials} trials; the grid has {grid} points.": grid > trials,

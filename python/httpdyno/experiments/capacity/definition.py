@@ -14,8 +14,6 @@ from httpdyno.lab.tool_trial import tool_trials
 from httpdyno.model import LinesSummary, SubjectKind
 from httpdyno.subjects.template import fill_template
 
-__all__ = ["DEFINITION"]
-
 DEFINITION: Final = Definition(
     NAME,
     "Up to which size of answers, delay, distance, bandwidth and concurrency does a client hold a rate?",

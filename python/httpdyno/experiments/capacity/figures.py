@@ -23,7 +23,7 @@ class CapacityPoint(FigureRecord):
     rate_bits_per_s: Annotated[int | None, Recorded("rate of the link towards the subject; null: not limited")]
     queue_ns: Annotated[int | None, Recorded("longest time that a packet may wait for the rate")]
     concurrency: Annotated[int, Recorded("requests that may be in flight at once", type="int32")]
-    loop: Annotated[Loop, Recorded("open: sent on a schedule; closed: sent after an answer")]
+    loop: Annotated[Loop, Recorded("open: sent on a schedule; closed: sent after an answer arrived")]
     target_per_s: Annotated[float | None, Recorded("right answers a second to hold", unit="1/s")]
     objective: Annotated[str | None, Recorded("further requirements of the point")] = field(default=None, compare=False)
     """Fields that are constant within a run."""
@@ -46,7 +46,7 @@ class CapacitySummary(FigureRecord):
     errors: Annotated[int, Recorded("requests of the steady stretch that got no right answer")]
     measured_ns: Annotated[int, Recorded("length of the steady stretch")]
     per_s: float | None = measured(
-        "right answers for each second of it; closed loop: the slope of their count over time", unit="1/s"
+        "right answers per second of the steady stretch; closed loop: the slope of their count over time", unit="1/s"
     )
     service_mean_ns: float | None = measured("mean time from the actual send")
     response_p50_ns: float | None = measured("median time from the intended send; closed loop: from the actual send")
@@ -136,7 +136,7 @@ class Objective:
         return None
 
 
-def parse_objective(text: str, *, name: str = "--slo") -> Objective:
+def parse_objective(text: str) -> Objective:
     """Parse comma-separated clauses; an empty text has none.
 
     A clause is ``FIGURE < BOUND``. The bound of a time adds and subtracts durations, ``rtt`` (the link's round-trip
@@ -145,47 +145,48 @@ def parse_objective(text: str, *, name: str = "--slo") -> Objective:
     """
     if not text.strip():
         return Objective()
-    clauses = tuple(_clause(part.strip(), name) for part in text.split(","))
+    clauses = tuple(_clause(part.strip()) for part in text.split(","))
     figures = [clause.figure for clause in clauses]
     if twice := next((figure for figure in figures if figures.count(figure) > 1), None):
-        raise InvalidValue(f"{name}: {twice} is bounded twice; keep one of the two")
+        raise InvalidValue(f"{twice} is bounded twice; keep one of the two", option="--slo")
     return Objective(clauses)
 
 
-def _clause(text: str, name: str) -> Clause:
+def _clause(text: str) -> Clause:
     match = _CLAUSE.fullmatch(text)
     if match is None:
-        raise InvalidValue(f"{name}: {text[:60]!r} is not understood; {_EXAMPLE}")
+        raise InvalidValue(f"{text[:60]!r} is not understood; {_EXAMPLE}", option="--slo")
     figure, bound = match["figure"].replace("_", "."), match["bound"]
     if figure not in FIGURES:
-        raise InvalidValue(f"{name}: unknown figure {figure[:40]!r}; supported: {', '.join(FIGURES)}")
+        raise InvalidValue(f"unknown figure {figure[:40]!r}; supported: {', '.join(FIGURES)}", option="--slo")
     if figure == ERRORS:
         percent = _PERCENT.fullmatch(bound)
         if percent is None or not 0 < float(percent["percent"]) <= 100:  # percent
             raise InvalidValue(
-                f"{name}: errors are bounded by a share above 0 % and up to 100 %, not by {bound[:40]!r};"
-                " write it like 'errors < 0.1%'"
+                f"errors are bounded by a share above 0 % and up to 100 %, not by {bound[:40]!r};"
+                " write it like 'errors < 0.1%'",
+                option="--slo",
             )
         return Clause(figure, bound, float(percent["percent"]) / 100)
-    sums = _time(bound, name)
+    sums = _time(bound)
     if max(sums.values()) <= 0:
-        raise InvalidValue(f"{name}: no answer can be faster than {bound[:40]!r}; {_EXAMPLE}")
+        raise InvalidValue(f"no answer can be faster than {bound[:40]!r}; {_EXAMPLE}", option="--slo")
     return Clause(figure, bound, sums[""], sums["rtt"], sums["delay"])
 
 
-def _time(text: str, name: str) -> dict[str, float]:
+def _time(text: str) -> dict[str, float]:
     """Add the terms up: nanoseconds, round-trip times, delays."""
     signed = text if text.startswith(("+", "-")) else f"+ {text}"
     terms = list(_TERM.finditer(signed))
     if "".join(term[0] for term in terms).replace(" ", "") != signed.replace(" ", ""):
-        raise InvalidValue(f"{name}: {text[:60]!r} is not understood; {_EXAMPLE}")
+        raise InvalidValue(f"{text[:60]!r} is not understood; {_EXAMPLE}", option="--slo")
     sums = {"": 0.0, "rtt": 0.0, "delay": 0.0}
     for term in terms:
         sign, what = (-1.0 if term["sign"] == "-" else 1.0), term["term"].strip()
         if own := _OWN.fullmatch(what):
             sums[own["what"]] += sign * float(own["times"] or 1)
         elif re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,9})?", what):
-            raise InvalidValue(f"{name}: {what} needs a unit, like {what}ms")
+            raise InvalidValue(f"{what} needs a unit, like {what}ms", option="--slo")
         else:
-            sums[""] += sign * parse_duration_ns(what, bare_unit="none", name=name)
+            sums[""] += sign * parse_duration_ns(what, bare_unit="none", name="--slo")
     return sums

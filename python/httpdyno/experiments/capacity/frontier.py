@@ -30,32 +30,15 @@ from httpdyno.experiments.capacity.figures import (
 from httpdyno.experiments.capacity.limits import KEPT_SHARE, failed_by_law, is_impossible, link_was_as_requested
 from httpdyno.experiments.experiment import Setting
 from httpdyno.model import Outcome, Trial, Validity, records_of
-from httpdyno.stats import Check, ColumnCheck, FrontierSearch
-from httpdyno.stats.frontier import FrontierStep
+from httpdyno.stats import ColumnBoundary, FrontierCheck, FrontierSearch, FrontierStep
 
 
 @dataclass(frozen=True, slots=True)
-class FrontierPoint:
-    """The boundary at one value of the axis."""
+class FrontierPoint(ColumnBoundary):
+    """The boundary at one value of the axis: the largest sizes that hold, in bytes."""
 
     x: int
     """Value of the axis, in its unit."""
-    size_bytes: int | None
-    """The most likely largest size, among those measured to hold; None: there is none."""
-    holds_up_to_bytes: int | None
-    """The largest size that surely holds; None: there is none."""
-    fails_from_bytes: int | None
-    """The smallest size that surely fails, by measurement or because of the link; None: there is none."""
-    doubtful: bool
-    """Whether undecided sizes lie between the two."""
-
-    @property
-    def reached_bytes(self) -> int | None:
-        """The largest size that a subject holds: the most likely one; if no size surely fails, the surely held one.
-
-        If no size fails, the most likely boundary lies beyond all measured sizes and must not be claimed.
-        """
-        return self.holds_up_to_bytes if self.fails_from_bytes is None else self.size_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +86,6 @@ def refine_sizes(sizes_bytes: Iterable[int]) -> tuple[int, ...]:
     return tuple(sorted(sizes))
 
 
-def _load(size_bytes: int) -> float:
-    return float(size_bytes + _HEAD_ON_AXIS_BYTES)
-
-
-def _size(load: float) -> int:
-    return round(load) - _HEAD_ON_AXIS_BYTES
-
-
 @dataclass(frozen=True)
 class Slice:
     """Points of a grid that differ only in size and along one axis."""
@@ -139,14 +114,15 @@ class Slice:
             points = (self._point(column, size) for size in self.sizes_bytes)
             fails = next((point for point in points if is_impossible(point, self.axes.link_at(point))), None)
             if fails is not None:
-                known.append(ColumnCheck(column, Check(_load(fails.size_bytes), held=False)))
+                known.append(FrontierCheck(FrontierStep(column, fails.size_bytes), held=False))
         return FrontierSearch(
-            tuple(map(_load, self.sizes_bytes)),
+            self.sizes_bytes,
             columns,
             budget * self.repeat,
             # The order of the columns is uncertain if too many requests in flight can make it harder again.
             trusted=self.axis is not CONCURRENCY,
             known=tuple(known),
+            offset=_HEAD_ON_AXIS_BYTES,
         )
 
     def _point(self, column: int, size_bytes: int) -> CapacityPoint:
@@ -161,13 +137,13 @@ class Slice:
     def next_point(self, seen: Iterable[Trial], objective: Objective) -> CapacityPoint | None:
         """Return the point that the search measures next; None: it is over."""
         step = self.search.next(self.checks(seen, objective))
-        return None if step is None else self._point(step.column, _size(step.load))
+        return None if step is None else self._point(step.column, step.load)
 
     @cached_property
     def _columns(self) -> Mapping[CapacityPoint | None, int]:
         return {self._point(column, size): column for column in range(len(self.values)) for size in self.sizes_bytes}
 
-    def checks(self, trials: Iterable[Trial], objective: Objective) -> list[ColumnCheck]:
+    def checks(self, trials: Iterable[Trial], objective: Objective) -> list[FrontierCheck]:
         """Read the search's checks from trials of one subject, in order; trials of other slices are skipped."""
         found = []
         for trial in trials:
@@ -175,23 +151,21 @@ class Slice:
             if column is not None:
                 summary = trial.get(CapacitySummary)
                 held = summary is not None and bool(summary.held) and trial.outcome is Outcome.OK
-                load = _load(trial[CapacityPoint].size_bytes)
-                found.append(ColumnCheck(column, Check(load, held, error_chance_of(trial, objective))))
+                step = FrontierStep(column, trial[CapacityPoint].size_bytes)
+                found.append(FrontierCheck(step, held, error_chance_of(trial, objective)))
         return found
 
     def frontier(self, subject: str, trials: Iterable[Trial], objective: Objective) -> Frontier:
         """Conclude the frontier of a subject from its trials."""
 
-        def size(load: float | None) -> int | None:
-            return None if load is None else _size(load)
-
         def place(step: FrontierStep) -> str:
-            return f"{shown_size(_size(step.load))} at {self.axis.name(self.values[step.column])}"
+            return f"{shown_size(step.load)} at {self.axis.name(self.values[step.column])}"
 
         seen = self.checks((trial for trial in trials if trial.subject == subject), objective)
+        boundaries = zip(self.values, self.search.conclude(seen), strict=True)
         points = (
-            FrontierPoint(value or 0, size(found.held), size(found.holds_up_to), size(found.fails_from), found.doubtful)
-            for value, found in zip(self.values, self.search.conclude(seen), strict=True)
+            FrontierPoint(found.held, found.holds_up_to, found.fails_from, found.doubtful, value or 0)
+            for value, found in boundaries
         )
         contradictions = (
             f"{place(pair.held)} held, but {place(pair.failed)} did not, although it should be easier;"

@@ -41,8 +41,8 @@ def capacity_headline(points: Sequence[PointResult], frontiers: Sequence[Frontie
     return describe(widest, target, names, where) + elsewhere
 
 
-def _reached_bytes(point: FrontierPoint) -> int:
-    size = point.reached_bytes
+def _reached(point: FrontierPoint) -> int:
+    size = point.reached
     return -1 if size is None else size
 
 
@@ -51,7 +51,7 @@ def _widest_difference(group: Sequence[Frontier]) -> tuple[float, int]:
 
     For one subject, the ratio is the size that it reaches.
     """
-    sizes = [[_reached_bytes(point) for point in points] for points in zip(*(one.points for one in group), strict=True)]
+    sizes = [[_reached(point) for point in points] for points in zip(*(one.points for one in group), strict=True)]
     ratios = [(max(of) + 1) / (min(of) + 2) for of in sizes]
     return max(ratios), ratios.index(max(ratios))
 
@@ -59,20 +59,18 @@ def _widest_difference(group: Sequence[Frontier]) -> tuple[float, int]:
 def _describe_one(frontiers: Sequence[Frontier], target: str, names: Mapping[str, str], where: str) -> str:
     """Describe the sizes that one subject holds at the easiest and at the hardest value of the axis."""
     (first,) = frontiers
-    known = [point for point in first.points if point.reached_bytes is not None]
+    known = [point for point in first.points if point.reached is not None]
     name, axis = names[first.subject], first.axis
     if not known:
         return f"{name} does not hold {target} at any measured size{where}"
-    easiest, hardest = max(known, key=_reached_bytes), min(known, key=_reached_bytes)
+    easiest, hardest = max(known, key=_reached), min(known, key=_reached)
     ends = [axis.name(point.x) for point in (first.points[0], first.points[-1])]
     everywhere = len({_size(point) for point in first.points}) == 1 and ends[0] != ends[1]
     along = f"from {ends[0]} to {ends[1]}" if everywhere else f"at {axis.name(easiest.x)}"
     sentence = f"{name} holds {target} up to {_size(easiest)} {along}"
-    if _reached_bytes(hardest) != _reached_bytes(easiest):
+    if _reached(hardest) != _reached(easiest):
         sentence += f", up to {_size(hardest)} at {axis.name(hardest.x)}"
-    nowhere = [
-        axis.name(point.x) for point in first.points if point.fails_from_bytes is not None and point.size_bytes is None
-    ]
+    nowhere = [axis.name(point.x) for point in first.points if point.fails_from is not None and point.held is None]
     if nowhere:
         sentence += f", and no measured size at {some_of(nowhere)}"
     return sentence + where
@@ -82,9 +80,9 @@ def _compare_subjects(frontiers: Sequence[Frontier], target: str, names: Mapping
     """Compare the subjects where they differ most; subjects whose intervals overlap there are a tie."""
     _, index = _widest_difference(frontiers)
     here = {names[one.subject]: one.points[index] for one in frontiers}
-    here = dict(sorted(here.items(), key=lambda one: -_reached_bytes(one[1])))
-    reached = [f"{name} up to {_size(point)}" for name, point in here.items() if _reached_bytes(point) >= 0]
-    without = [name for name, point in here.items() if _reached_bytes(point) < 0]
+    here = dict(sorted(here.items(), key=lambda one: -_reached(one[1])))
+    reached = [f"{name} up to {_size(point)}" for name, point in here.items() if _reached(point) >= 0]
+    without = [name for name, point in here.items() if _reached(point) < 0]
     place = f"At {frontiers[0].axis.name(frontiers[0].points[index].x)}{where}"
     if not reached:
         return f"{place}, {target} were not held at any measured size"
@@ -96,8 +94,8 @@ def _name_ties(here: Mapping[str, FrontierPoint]) -> str:
     """Name the pairs whose difference may be chance; without names if every pair is tied."""
     pairs = list(combinations(here, 2))
     # Boundaries may be the same where their intervals overlap.
-    starts = {name: point.holds_up_to_bytes or 0 for name, point in here.items()}
-    ends = {name: inf if (end := point.fails_from_bytes) is None else end for name, point in here.items()}
+    starts = {name: point.holds_up_to or 0 for name, point in here.items()}
+    ends = {name: inf if (end := point.fails_from) is None else end for name, point in here.items()}
     tied = [
         f"{one} and {other}" for one, other in pairs if max(starts[one], starts[other]) < min(ends[one], ends[other])
     ]
@@ -130,10 +128,10 @@ def _count_points(points: Sequence[PointResult], subject: str, target: str, name
 
 def _size(point: FrontierPoint) -> str:
     """Format the size reached, with its doubt: ``300 KiB``, ``400 KiB or more``, ``300 KiB (surely 250 KiB)``."""
-    reached = point.reached_bytes or 0
+    reached = point.reached or 0
     size = shown_size(reached)
-    if point.fails_from_bytes is None:
+    if point.fails_from is None:
         return f"{size} or more"
-    if point.doubtful and point.holds_up_to_bytes is not None and point.holds_up_to_bytes < reached:
-        return f"{size} (surely {shown_size(point.holds_up_to_bytes)})"
+    if point.doubtful and point.holds_up_to is not None and point.holds_up_to < reached:
+        return f"{size} (surely {shown_size(point.holds_up_to)})"
     return size

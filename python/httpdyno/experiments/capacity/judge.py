@@ -65,17 +65,17 @@ def _figures(times_ns: Int64Array, errors_share: float | None) -> Figures:
 
 
 def _recorded(figures: Figures) -> dict[str, Any]:
-    """Return figures under their names in the record, except the mean, which is measured from the actual send."""
+    """Return figures under their names in the record, without the mean, which is measured from the actual send."""
     return {field: figures[name] for name, field in RECORDED_FIGURES.items() if name != "mean"}
 
 
-# At the beginning of a closed loop connections open, and all requests of the first round are sent at once; at the end
-# fewer and fewer are in flight. In between, each answer triggers the next request, so the times of requests show those
-# of answers.
+# At the start of a closed loop, connections open and all requests of the first round are sent at once; at the end,
+# fewer and fewer are in flight. In between, each answer triggers the next request, so the send times of requests show
+# when answers arrived.
 _FEWEST_COMPLETIONS: Final = 3
 """Fewest completions of a steady stretch."""
 _ROUNDS_LEFT: Final = 4
-"""Rounds that must remain to drop the first round; with fewer, its data outweigh its disturbance."""
+"""Rounds that must remain after dropping the first one; with fewer, the first round is kept despite its disturbance."""
 _ROUNDS_COMPARED: Final = 2
 """Fewest rounds with a time between rounds."""
 
@@ -130,7 +130,7 @@ def sampled_stretch(samples: pl.DataFrame, *, concurrency: int, ended_at_ns: int
 def sent_stretch(arrivals_ns: Int64Array, *, concurrency: int) -> ClosedStretch | None:
     """Find the steady stretch of a closed-loop tool in the arrivals at the origin.
 
-    Arrivals come in any order; each after the first round stands for an answer that came half a round trip before.
+    Arrivals come in any order; each after the first round means that an answer arrived half a round trip before.
     Return None for fewer than three requests beyond the first round.
     """
     arrivals = np.sort(arrivals_ns)
@@ -141,10 +141,10 @@ def sent_stretch(arrivals_ns: Int64Array, *, concurrency: int) -> ClosedStretch 
 def _stretch(ends: Int64Array, concurrency: int, *, begun_ns: int) -> ClosedStretch | None:
     """Count whole rounds of completions, and fit a line through their count over time.
 
-    Where answers are few and long, a count between two moments depends on when they happened to end. If all answers of
-    a round come at once, as with a constant delay, it is wrong by a part of a round; behind a full queue that is shared
-    unfairly, by a tenth. The slope of a line through all of them is exact in the first case, and three times as precise
-    as the count in the second.
+    If answers are few and long, a plain count between two moments depends on which answers happened to end in time. If
+    all answers of a round arrive at once, as with a constant delay, the count is wrong by a part of a round; behind a
+    full queue that is shared unfairly, by a tenth. The slope of a line through all answers is exact in the first case,
+    and three times as precise as the count in the second.
     """
     first = concurrency if len(ends) >= (1 + _ROUNDS_LEFT) * concurrency else 0
     rounds = (len(ends) - first) // concurrency
@@ -416,7 +416,10 @@ def judge_capacity_tool(
         return trial_refused(plan, artifacts.report, circumstances)
     counters = counters_from_report(artifacts.report)
     outcome, reason, claimed = tool_ending(plan, ending, artifacts.text)
-    circumstances = replace(circumstances, version=circumstances.version or _version(counters))
+    # The most frequent user agent has the version: ``hey/0.0.1``.
+    agent = max(counters.user_agents or (), key=lambda agent: agent.count, default=None)
+    version = agent.name.split(" ", 1)[0].partition("/")[2] if agent else ""
+    circumstances = replace(circumstances, version=circumstances.version or version or None)
     trial = trial_not_run(plan, outcome, reason, circumstances, urls_given=counters.requests or 0)
     trial = replace(trial, counters=counters)
     if claimed is None:
@@ -472,13 +475,6 @@ def _tally(claimed: ToolReport, counters: Counters, point: CapacityPoint) -> Tal
     lacking = content - claimed.received_bytes if claimed.received_bytes is not None else 0
     short = min(good - unserved, -(-lacking // point.size_bytes)) if lacking > _ROUNDED * content else 0
     return Tally(right=good - unserved - short, missed_error=unserved, wrong_length=short)
-
-
-def _version(counters: Counters) -> str | None:
-    """Read the version from the most frequent user agent: ``hey/0.0.1``."""
-    agents = sorted(counters.user_agents or (), key=lambda agent: -agent.count)
-    product = agents[0].name.split(" ", 1)[0] if agents else ""
-    return product.partition("/")[2] or None
 
 
 def _drift(trial: Trial) -> Reading:

@@ -33,11 +33,11 @@ def wire_bytes(size_bytes: int, *, head_bytes: float = HEAD_BYTES, mtu_bytes: in
 
 
 def round_trips(count: int, *, begins_with: int = INITIAL_WINDOW, at_most: int | None = None) -> int:
-    """Return how many round trips an answer takes, that of its request included.
+    """Return how many round trips an answer takes, including its request.
 
-    In each of them the sender may have one window in flight, which doubles from one to the next.
+    In each round trip the sender may have one window in flight, which doubles from one round trip to the next.
 
-    ``count`` and the windows are in segments; ``at_most`` is what buffers allow.
+    ``count`` and the windows are in segments; ``at_most`` is the largest window that buffers allow.
 
     References
     ----------
@@ -53,10 +53,10 @@ def round_trips(count: int, *, begins_with: int = INITIAL_WINDOW, at_most: int |
 
 
 def restart_window(count: int, *, idle_s: float, timeout_s: float) -> int:
-    """Return the window, in segments, with which a connection goes on that has sent answers of ``count`` segments.
+    """Return the window, in segments, of a connection that is reused after answers of ``count`` segments.
 
-    It has grown to what they needed, and is halved for each retransmission timeout in which nothing was sent, down to
-    the initial window.
+    The window has grown to the size that those answers needed. It is halved for each retransmission timeout without
+    traffic, down to the initial window.
 
     References
     ----------
@@ -67,7 +67,7 @@ def restart_window(count: int, *, idle_s: float, timeout_s: float) -> int:
 
 
 _LEAST_TIMEOUT_S: Final = 0.2
-"""Linux waits a round trip and this long at least before it calls a packet lost (TCP_RTO_MIN)."""
+"""Linux waits for a round trip plus at least this time before it considers a packet lost (TCP_RTO_MIN)."""
 _SEND_BUFFER_BYTES: Final = 4 * 1024**2
 _RECEIVE_BUFFER_BYTES: Final = 6 * 1024**2
 """Default maxima of tcp_wmem and tcp_rmem (tcp(7)), for trials that did not record them."""
@@ -136,7 +136,7 @@ class Situation:
 
     @property
     def rate_bits_per_s(self) -> float:
-        """Of the link, towards the subject; infinite without a limit."""
+        """Rate of the link towards the subject; infinite without a limit."""
         return self.link.down.rate_bits_per_s or inf
 
     @cached_property
@@ -246,7 +246,7 @@ class Situation:
 
     @cached_property
     def limits(self) -> Mapping[LimitKind, float]:
-        """Answers a second that each known limit allows, the narrowest first; of equals, the one further away."""
+        """Answers a second that each known limit allows, the lowest first; of equals, the more distant first."""
         every = {
             LimitKind.BANDWIDTH: self.bandwidth_per_s,
             LimitKind.CONCURRENCY: self._waiting_per_s(1),
@@ -312,11 +312,11 @@ _INSTRUMENTS: Final = {Validity.ORIGIN_LIMITED: LimitKind.ORIGIN, Validity.LINK_
 
 
 def cap_to_link(trial: Trial) -> Trial:
-    """Take no more answers than the link has room for.
+    """Reduce the counted answers to what the link can carry.
 
-    Where many requests share a full link, some wait with half an answer while others get ahead: the count over a few
-    rounds grows faster than the link carries. For a tool in an open loop, requests are counted, which a queue accepts.
-    An excess that cannot be explained like this stays, and refutes the model.
+    If many requests share a full link, some wait with half an answer while others overtake them: the count over a few
+    rounds then grows faster than the link carries. For a tool in an open loop, the count is of requests, which a queue
+    accepts. An excess without such an explanation stays, and refutes the model.
     """
     situation = Situation.of(trial)
     if situation is None:
@@ -343,7 +343,10 @@ def limit_of(trial: Trial) -> Limit | None:
         return None
     measured, kept, most = situation.per_s, situation.kept, _refuting_ratio(situation)
     instrument = _INSTRUMENTS.get(trial.validity) if trial.validity else None
-    if instrument is not None and not _is_conclusive(trial, situation, most):
+    lawful = next((per_s for kind, per_s in situation.limits.items() if kind is not LimitKind.CPU), None)
+    # Links and queues may explain the rate although an instrument had no headroom.
+    explained = kept or bool(lawful and _AGREES <= measured / lawful <= most)
+    if instrument is not None and not (explained and link_was_as_requested(trial)):
         reason = trial.validity_reason or "the instrument was exhausted before the subject"
         return Limit(instrument, None, f"{reason}: no conclusion about the subject")
     limits = [one for one in situation.limits.items() if not (kept and one[0] is LimitKind.CPU)]
@@ -384,16 +387,6 @@ def _refuting_ratio(situation: Situation) -> float:
     """
     answers, concurrency = situation.summary.answers, situation.point.concurrency
     return _REFUTES + (min(concurrency / (2 * answers), _MOST_UNCERTAIN) if answers else 0.0)
-
-
-def _is_conclusive(trial: Trial, situation: Situation, most: float) -> bool:
-    """Return whether a conclusion is possible although an instrument had no headroom.
-
-    It is if links and queues explain the rate, or if the rate was held; never if the link failed its checks.
-    """
-    lawful = next((per_s for kind, per_s in situation.limits.items() if kind is not LimitKind.CPU), None)
-    explained = situation.kept or bool(lawful and _AGREES <= situation.per_s / lawful <= most)
-    return explained and link_was_as_requested(trial)
 
 
 def _limit_by_evidence(situation: Situation) -> Limit:
@@ -539,7 +532,7 @@ def _bandwidth(one: Situation) -> str:
     size = "not even empty answers" if fits is None else f"answers of {format_size(fits)} at most"
     return (
         f"{one.target:,.0f} answers of {format_size(one.point.size_bytes)} a second need "
-        f"{rounded_rate(one.bits_per_s(one.target))}, or {size} over {format_rate(rate)} "
+        f"{format_rate(round(float(f'{one.bits_per_s(one.target):.3g}')))}, or {size} over {format_rate(rate)} "
         f"({_evidence(one)} over {format_rate(rate)}{_use_of_link(one)}; {one.subject})"
     )
 
@@ -590,8 +583,3 @@ def largest_size_bytes(rate_bits_per_s: float, per_s: float, *, head_bytes: floa
     needed_bytes = partial(wire_bytes, head_bytes=head_bytes, mtu_bytes=mtu_bytes)
     fitting = bisect_right(range(_LARGEST_BYTES), rate_bits_per_s / 8 / per_s, key=needed_bytes)
     return fitting - 1 if fitting else None
-
-
-def rounded_rate(bits_per_s: float) -> str:
-    """Format a computed rate with its significant digits: ``3.4 Gbit/s``."""
-    return format_rate(round(float(f"{bits_per_s:.3g}")))

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Annotated, Final
 
+from httpdyno.experiments.option_fields import Group, Option
 from httpdyno.experiments.options import (
     AGAINST,
     LINK,
@@ -11,8 +12,6 @@ from httpdyno.experiments.options import (
     REPEAT,
     SEED,
     TIMEOUT,
-    Group,
-    Option,
     Verb,
     preset_option,
     quick_option,
@@ -21,33 +20,25 @@ from httpdyno.experiments.options import (
 )
 from httpdyno.model import SubjectKind
 
-__all__ = ["NAME", "VERB", "CapacityOptions"]
-
 NAME: Final = "capacity"
-_RPS = Option(
-    "--rps", "Right answers a second to hold. Default: 2000.", metavar="N", least=0.01, most=1_000_000, stored=False
-)
+_RPS = Option("--rps N", "Right answers a second to hold. Default: 2000.", least=0.01, most=1_000_000, stored=False)
 _SLO = Option(
-    "--slo",
+    "--slo CLAUSES",
     "Further requirements: bounds of p50, p90, p99, p99.9, mean, max and errors. "
     "Default: 'p99 < rtt + delay + 500ms, errors < 0.1%'.",
-    metavar="CLAUSES",
 )
-_LOSS = Option("--loss", "Packet loss of the link, such as 0.1%.", metavar="SHARE", stored=False, group=Group.WAY)
+_LOSS = Option("--loss SHARE", "Packet loss of the link, such as 0.1%.", stored=False, group=Group.WAY)
 _LOOP = Option(
-    "--loop",
+    "--loop open|closed",
     "open: send on a schedule; closed: send after an answer. Default: that of the preset, or open; closed for tools "
     "that time requests from the actual send.",
-    metavar="open|closed",
     stored=False,
     offers=("closed", "open"),
 )
 _FRONTIER = Option(
     "--frontier", "Search for the largest size that holds, instead of measuring every point of the grid."
 )
-_DURATION = Option(
-    "--duration", "Measured part of each schedule. Default: 5s, 1s with --quick.", metavar="TIME", read=seconds
-)
+_DURATION = Option("--duration TIME", "Measured part of each schedule. Default: 5s, 1s with --quick.", read=seconds)
 _YES = Option("--yes", "Start even if the run takes more than an hour.", stored=False, group=Group.RUN)
 _AS_LABELLED = Option("--as-labelled", "published-batch-4: use the distances of its labels.", group=Group.PUBLISHED)
 _PRESETS: Final = (
@@ -62,7 +53,7 @@ _PRESETS: Final = (
 
 def _axis(flag: str, meaning: str, group: Group = Group.MEASURED) -> Option:
     """Return an option for an axis of the grid; the manifest records all axes together."""
-    return Option(flag, meaning, metavar="LIST", stored=False, group=group)
+    return Option(f"{flag} LIST", meaning, stored=False, group=group)
 
 
 _RTT = _axis("--rtt", "Round-trip time of the link: 0,20ms,...,100ms. Default: 0.", Group.WAY)

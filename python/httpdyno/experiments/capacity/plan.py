@@ -15,7 +15,7 @@ from httpdyno.experiments.capacity.limits import Situation
 from httpdyno.experiments.capacity.options import NAME, CapacityOptions
 from httpdyno.experiments.capacity.published import preset_axes, varies_link
 from httpdyno.experiments.experiment import Beginning, Begun, Setting, Tell
-from httpdyno.experiments.options import stored_options
+from httpdyno.experiments.option_fields import stored_options
 from httpdyno.experiments.plan import ListedPlan, NextTrial, Plan, SearchPlan, schedule
 from httpdyno.experiments.restoring import OfOneWeb, reading_settings, restored, settings_of
 from httpdyno.lab.engine import Engine
@@ -73,7 +73,7 @@ def predicted_per_s(point: CapacityPoint) -> float:
 
 
 _DEFAULT_DURATION_S: Final = 5.0
-"""Default measured part of a schedule."""
+"""Default duration of the measured part of a schedule."""
 _SHORTEST_DURATION_S: Final = 0.5
 """Shortest measured part: programs need longer to settle after their start."""
 _WARM_UP_S: Final = 0.5
@@ -184,7 +184,7 @@ class Capacity(CapacityOptions, OfOneWeb):
     def __post_init__(self) -> None:
         """Refuse impossible runs before anything is built."""
         if not self.duration_s >= _SHORTEST_DURATION_S:
-            raise InvalidValue(f"--duration: {self.duration_s:g} s are too short; write 1s or more")
+            raise InvalidValue(f"{self.duration_s:g} s are too short; write 1s or more", option="--duration")
         parse_objective(self.slo)
         axes = self.axes
         if self.frontier and (len(set(axes.sizes_bytes)) < _FEWEST_SIZES or axes.rps is None):
@@ -315,7 +315,9 @@ def make_capacity(options: CapacityOptions, subjects: Sequence[Subject], engine:
     preset = None if options.preset is None else find_preset(options.preset, NAME)
     axes = _axes(options, preset, default_loop(subjects))
     if options.duration_s is not None and axes.loop is Loop.CLOSED:
-        raise UsageError("--duration conflicts with the closed loop, which has no schedule; leave it out")
+        raise UsageError(
+            "conflicts with the closed loop, which has no schedule; leave it out", option="--duration", joint=" "
+        )
     for tool in (subject for subject in subjects if subject.kind is SubjectKind.TOOL):
         if axes.loop not in loops_of(tool):
             raise UsageError(f"{tool.id} cannot send in {_LOOPS[axes.loop]}; give the other --loop, or leave it out")

@@ -167,7 +167,7 @@ class Layout:
         chosen = sorted(varied, key=lambda axis: -counts[axis])[:2]
         if len(chosen) < 2:
             return cls(chosen[0] if chosen else SIZE, None, ())
-        # Up runs the size, as in the question: up to which size?
+        # The size is vertical, because the question is up to which size the rate is held.
         across, up = sorted(chosen, key=lambda axis: len(AXES) if axis is SIZE else AXES.index(axis))
         return cls(across, up, tuple(axis for axis in varied if axis not in chosen))
 

@@ -73,13 +73,13 @@ class _Reach(StrEnum):
 
 def _size_cell(point: FrontierPoint) -> tuple[str, _Reach | None]:
     """Return the text of a cell, and its kind unless it is one size."""
-    size, fails = point.reached_bytes, point.fails_from_bytes
+    size, fails = point.reached, point.fails_from
     if fails is None:
         return ("?", _Reach.UNKNOWN) if size is None else (f"{_OR_MORE} {_kib_text(size)}", _Reach.AT_LEAST)
     if size is None:
         return "none", _Reach.NONE
     if point.doubtful:
-        return f"{_kib_text(point.holds_up_to_bytes or 0)} - {_kib_text(fails)}", _Reach.BETWEEN
+        return f"{_kib_text(point.holds_up_to or 0)} - {_kib_text(fails)}", _Reach.BETWEEN
     return _kib_text(size), None
 
 
@@ -145,12 +145,12 @@ _POINT_COLUMNS: Final = (
     Column("held", ColumnKind.BOOLEAN, description="whether the rate and the objective were kept; null: not known"),
     Column("limit", description="what limits the point: bandwidth, window, cpu, concurrency, origin, link, unknown"),
     Column("verdict", description="whether the figures can be trusted, or how the trial failed"),
-    Column("queue", ColumnKind.DURATION, "ms", "longest wait for the link's rate; null: the usual", shown=False),
-    Column("loop", description="open: sent on a schedule; closed: sent when an answer came", shown=False),
-    Column("limit_per_s", ColumnKind.DECIMAL, "1/s", "the most that this limit allows", shown=False),
-    Column("why_not", description="what was not kept, with its figure", shown=False),
+    Column("queue", ColumnKind.DURATION, "ms", "longest wait for the link's rate; null: the default", shown=False),
+    Column("loop", description="open: sent on a schedule; closed: sent when an answer arrived", shown=False),
+    Column("limit_per_s", ColumnKind.DECIMAL, "1/s", "the highest rate that this limit allows", shown=False),
+    Column("why_not", description="the requirement that was not met, with its figure", shown=False),
     Column("limit_text", description="the limit in one sentence", shown=False),
-    Column("trials", ColumnKind.INTEGER, description="how often it was measured", shown=False),
+    Column("trials", ColumnKind.INTEGER, description="number of trials", shown=False),
 )
 _HELD: Final = {Tone.HELD: True, Tone.DOUBTFUL: None, Tone.UNKNOWN: None}
 
@@ -251,23 +251,19 @@ def _cell(one: PointResult | None) -> str | None:
     return f"{one.word} %" if one.mark is Mark.SHARE else one.word or "failed"
 
 
-def _objective(points: Sequence[PointResult]) -> str:
-    """Describe the objective, and the range of p99 of the points that are held."""
-    asked = dict.fromkeys(one.point.objective for one in points if one.point.objective)
-    required = f"and {' or '.join(asked)}" if asked else "and the objective"
-    of_held = [one.p99_ns for one in points if one.tone in _HELD_WORDS and one.p99_ns is not None]
-    ends = dict.fromkeys(format_time(end) for end in (min(of_held), max(of_held))) if of_held else ()
-    return f"{required}; p99 there was {' to '.join(ends)}" if ends else required
-
-
 def _legend(points: Sequence[PointResult]) -> list[str]:
-    """Explain the words that occur in cells."""
     target = target_words(points)
+    objectives = dict.fromkeys(one.point.objective for one in points if one.point.objective)
+    required = f"and {' or '.join(objectives)}" if objectives else "and the objective"
+    of_held = [one.p99_ns for one in points if one.tone in _HELD_WORDS and one.p99_ns is not None]
+    if of_held:
+        ends = dict.fromkeys(format_time(end) for end in (min(of_held), max(of_held)))
+        required += f"; p99 there was {' to '.join(ends)}"
     tones = {one.tone for one in points}
     marks = {one.mark for one in points if one.tone not in _HELD_WORDS}
     reliable = {one.mark for one in points if one.tone not in {*_HELD_WORDS, Tone.UNKNOWN}}
     notes = {
-        f"held: {target}, {_objective(points)}": not tones.isdisjoint(_HELD_WORDS),
+        f"held: {target}, {required}": not tones.isdisjoint(_HELD_WORDS),
         "held?: only in some trials": Tone.DOUBTFUL in tones,
         f"percentages: share of the {target}": Mark.SHARE in reliable,
         "slow: the rate is held, but the response times miss the objective": Mark.SLOW in marks,
@@ -318,7 +314,6 @@ def capacity_report(run: Run, definition: Definition) -> Report:
 
 
 def _result(trial: Trial) -> str | None:
-    """Return whether a point was held; without a target rate, its figures."""
     summary = trial.get(CapacitySummary)
     if summary is None:
         return None
@@ -354,7 +349,7 @@ class CapacityPresentation(Presentation):
         return replace(table, notes=(*table.notes, *map(Note, lines)))
 
     def preset_rows(self, of: PresetRun, format_name: str) -> tuple[Table, ...]:
-        """Return the grid for programs; CSV has the published columns, so that it can replace the published file."""
+        """Return the grid for programs; its CSV has the published columns, so it can replace the published file."""
         return (in_form(of.trials, of.published) if format_name == "csv" else of.table,)
 
 

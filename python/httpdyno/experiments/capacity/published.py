@@ -46,7 +46,7 @@ _DEFAULTS: Final = {
     **{"delay": "0", "rtt": "0", "link_rate": None, "queue": None, "loss": 0.0, "rps": 2000.0},
     "loop": Loop.CLOSED.value,
 }
-"""Settings of a grid whose description leaves them out."""
+"""Settings of a grid that its description leaves out."""
 _ROWS: Final = 40
 """Most comparison rows; more of them scroll the measured tables out of the terminal."""
 _RATIOS: Final = ("latency ratio", "rate ratio")
@@ -55,7 +55,7 @@ _RATIOS: Final = ("latency ratio", "rate ratio")
 def preset_axes(published: PublishedTable, scale: Fraction = Fraction(1), *, as_labelled: bool = False) -> Axes:
     """Return the published grid with scaled rates and requests in flight; sizes and times are unchanged.
 
-    Answers then take as long as in the full grid: half as many share half the rate.
+    Answers then take as long as in the full grid, because with half the rate they share half the bandwidth.
 
     Raise if ``as_labelled`` is set and the labels are right.
     """
@@ -89,7 +89,7 @@ def place_of(published: PublishedTable, point: CapacityPoint) -> tuple[float, ..
 def at_scale(published: PublishedTable, scale: Fraction, subjects: Iterable[str]) -> PublishedTable:
     """Return the published rows of each subject, scaled, together with the unscaled values.
 
-    Counts stay whole, and figures scale with the quantity that they are per.
+    Counts stay whole numbers; figures scale like the quantity to which they are proportional.
     """
     rows = []
     for row in published.rows:

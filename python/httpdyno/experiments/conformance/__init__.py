@@ -1,1 +1,1 @@
-"""Conformance: whether subjects keep their contract, and do what they claim."""
+"""Conformance: whether subjects fulfil their contract and their claims."""

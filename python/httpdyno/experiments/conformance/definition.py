@@ -1,6 +1,6 @@
 """Conformance (``subjects check``, ``subjects probe``): cases that subjects pass or fail."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -8,7 +8,9 @@ from httpdyno.experiments.definition import Definition, Judging, Planning, Prese
 from httpdyno.experiments.experiment import Beginning, Begun, Setting
 from httpdyno.experiments.plan import ListedPlan, Plan
 from httpdyno.model import (
+    CaseResult,
     Cases,
+    Cell,
     Column,
     ColumnKind,
     Condition,
@@ -27,10 +29,10 @@ _NAME: Final = "conformance"
 
 @dataclass(frozen=True, slots=True)
 class Conformance:
-    """Which cases are tried; what a case needs decides the trials while the run is made."""
+    """Cases of a run: those of the contract and the claims, or the claims alone; each case decides its own trials."""
 
     contract: bool
-    """Whether each clause of the contract is tried; otherwise the claims alone."""
+    """Whether each clause of the contract is tried; else only the claims are."""
     name = _NAME
     seed = 1
 
@@ -60,40 +62,32 @@ def _begin(beginning: Beginning, names: Sequence[str], contract: Any) -> Begun: 
     return Begun(Conformance(contract=False), catalogue.claimants(names))
 
 
-def _failed(trial: Trial) -> float | None:
-    shown = trial.get(Cases)
-    return None if shown is None else sum(not result.is_right for result in shown.cases)
-
-
-_COLUMNS: Final = (
-    Column("subject"),
-    Column("case"),
-    Column("level", description="how strongly the clause asks for it", shown=False),
-    Column("outcome", description="what the subject did"),
-    Column("claimed", ColumnKind.BOOLEAN, description="whether the subject claims it; empty: every subject has to"),
-    Column("right", ColumnKind.BOOLEAN, description="whether nothing has to change"),
-    Column("known", description="the known failure that explains the difference", shown=False),
-    Column("seen", description="the differences"),
-)
+_CELLS: Final[Mapping[Column, Callable[[CaseResult], Cell]]] = {
+    Column("case"): lambda result: result.case,
+    Column("level", description="how strongly the clause asks for it", shown=False): lambda result: str(result.level),
+    Column("outcome", description="what the subject did"): lambda result: str(result.outcome),
+    Column(
+        "claimed", ColumnKind.BOOLEAN, description="whether the subject claims it; empty: every subject has to"
+    ): lambda result: result.claimed,
+    Column("right", ColumnKind.BOOLEAN, description="whether nothing has to change"): lambda result: result.is_right,
+    Column("known", description="the known failure that explains the difference", shown=False): (
+        lambda result: result.known
+    ),
+    Column("seen", description="the differences"): lambda result: "; ".join(one.seen for one in result.breaches),
+}
 
 
 def _case_table(trials: Sequence[Trial]) -> Table:
-    """Return a row for each case of each subject; those that fail come first."""
-    results = [(trial.subject, result) for trial in trials if trial.get(Cases) for result in trial[Cases].cases]
-    rows = (
-        (
-            subject,
-            result.case,
-            str(result.level),
-            str(result.outcome),
-            result.claimed,
-            result.is_right,
-            result.known,
-            "; ".join(breach.seen for breach in result.breaches),
-        )
-        for subject, result in sorted(results, key=lambda one: one[1].is_right)
-    )
-    return Table(_COLUMNS, tuple(rows))
+    """Return a row for each case of each subject; failed cases come first."""
+    results = [(trial.subject, result) for trial in trials if (shown := trial.get(Cases)) for result in shown.cases]
+    results.sort(key=lambda one: one[1].is_right)
+    rows = ((subject, *(cell(result) for cell in _CELLS.values())) for subject, result in results)
+    return Table((Column("subject"), *_CELLS), tuple(rows))
+
+
+def _failed(trial: Trial) -> float | None:
+    shown = trial.get(Cases)
+    return None if shown is None else sum(not result.is_right for result in shown.cases)
 
 
 class _ConformancePresentation(Presentation):
@@ -106,13 +100,13 @@ class _ConformancePresentation(Presentation):
 
 
 _FAILED: Final = Metric(
-    Column("failed_cases", ColumnKind.INTEGER, description="cases in which something has to change"),
+    Column("failed_cases", ColumnKind.INTEGER, description="cases that the subject fails"),
     _failed,
     Direction.LOWER,
 )
 DEFINITION: Final = Definition(
     _NAME,
-    "Do subjects keep their contract, and do what they claim?",
+    "Do subjects fulfil their contract and their claims?",
     _ConformancePresentation((_FAILED,), tabulate=_case_table),
     Planning(_begin),
     Judging(figures=(LinesSummary, Cases), found=lambda trial: trial.get(Cases) is not None),

@@ -1,1 +1,1 @@
-"""What 10,000 verified JSON documents cost."""
+"""The cost of 10,000 verified JSON documents."""

@@ -1,12 +1,12 @@
-"""The cost question (``cost``)."""
+"""The cost experiment (``cost``)."""
 
 from typing import Final
 
-from httpdyno.experiments.cost.judge import COST_RULES, CostPoint, CostSummary, judge_cost, judge_cost_tool
+from httpdyno.experiments.cost.judge import CostPoint, CostSummary, judge_cost, judge_cost_tool
 from httpdyno.experiments.cost.options import NAME
 from httpdyno.experiments.cost.plan import Cost, begin_cost
 from httpdyno.experiments.cost.present import PRESENTATION
-from httpdyno.experiments.definition import Definition, Judging, Planning, has_lines
+from httpdyno.experiments.definition import WITHOUT_PACE, Definition, Judging, Planning, has_lines
 from httpdyno.lab.client_trial import client_trials
 from httpdyno.lab.tool_trial import tool_trials
 from httpdyno.model import LinesSummary, SubjectKind, Trial
@@ -18,18 +18,17 @@ class _CostPlanning(Planning):
     amount = "documents"
 
     def start_ns(self, trial: Trial) -> int | None:
-        """Return how long the program took to start."""
         cost = trial.get(CostSummary)
         return cost.start_ns if cost else None
 
 
 DEFINITION: Final = Definition(
     NAME,
-    "How much CPU time, memory and time does a client spend on JSON documents that it verifies one by one?",
+    "How much CPU time, memory and time do JSON documents cost that a client verifies one by one?",
     PRESENTATION,
     _CostPlanning(begin_cost, Cost.restore),
     Judging(
-        COST_RULES,
+        WITHOUT_PACE,
         figures=(LinesSummary, CostPoint, CostSummary),
         trials={
             SubjectKind.CLIENT: client_trials(judge_cost),

@@ -19,7 +19,7 @@ from httpdyno.judge.trial import (
     trial_not_run,
     trial_refused,
 )
-from httpdyno.judge.validity import Evidence, Rule, rules_for
+from httpdyno.judge.validity import Rule
 from httpdyno.model import (
     Counters,
     Outcome,
@@ -33,14 +33,14 @@ from httpdyno.model import (
 from httpdyno.model.record import FigureRecord, Recorded, measured
 
 DOCUMENT_BYTES: Final = 16_384
-"""Content of the JSON document that every web and every server has at ``/json``."""
+"""Length of the JSON document that every web and every server has at ``/json``."""
 
 
 class Coding(StrEnum):
-    """In which content coding documents are sent."""
+    """Content coding of the documents."""
 
     IDENTITY = "identity"
-    """Not compressed, whatever the client accepts."""
+    """Not compressed, whatever coding the client accepts."""
     GZIP = "gzip"
     """Compressed, for a client that accepts it."""
 
@@ -49,9 +49,9 @@ class RequestClock(StrEnum):
     """Source of the start times of requests."""
 
     ORIGIN = "origin"
-    """Our origin, which stamps their arrivals."""
+    """Our origin, which records their arrivals."""
     CLIENT = "client"
-    """The client, by its own lines."""
+    """The client, whose output has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +66,9 @@ class CostPoint(FigureRecord):
 
 @dataclass(frozen=True, slots=True)
 class CostStep:
-    """A stretch of a trial, as long as it took for some documents."""
+    """A part of a trial, during which a number of documents was requested."""
 
-    documents: Annotated[int, Recorded("documents that had been asked for at its end")]
+    documents: Annotated[int, Recorded("documents requested until its end")]
     cpu_ns: Annotated[float, Recorded("CPU time of the stretch for each of its documents")]
 
 
@@ -78,47 +78,41 @@ class CostSummary(FigureRecord):
 
     prefix: ClassVar[str] = "cost_"
 
-    answered: Annotated[int, Recorded("documents that came: 2xx, or for a tool what it says and the server served")]
-    verified: int | None = measured("documents that came whole and whose value the client found right; null of a tool")
-    caught: int | None = measured("wrong documents that the web served and the client named as such; null of a tool")
-    real_ns: int | None = measured("from exec to the end of the process")
+    answered: Annotated[
+        int, Recorded("documents received: 2xx; for a tool, those that it reports and the server served")
+    ]
+    verified: int | None = measured("complete documents whose value the client found right; null for a tool")
+    caught: int | None = measured("wrong documents of the web that the client reported as wrong; null for a tool")
+    real_ns: int | None = measured("time from exec to the end of the process")
     cpu_ns: int | None = measured("CPU time of all of the subject's processes, user and system")
-    per_s: float | None = measured("documents that came, for each second of `cost_real_ns`", unit="1/s")
-    bytes_per_s: float | None = measured(
-        "content of these documents after decoding, for each such second", unit="bytes/s"
-    )
+    per_s: float | None = measured("documents received per second of `cost_real_ns`", unit="1/s")
+    bytes_per_s: float | None = measured("content of these documents after decoding, per second", unit="bytes/s")
     cpu_per_document_ns: float | None = measured(
-        "CPU time for each verified document; of a tool, which verifies none, for each that came"
+        "CPU time per verified document; for a tool, which verifies none, per received document"
     )
     requests_timed_by: RequestClock | None = measured(
-        "who says when requests began, on which the figures of start-up and steady state rest"
+        "source of the start times of requests, which the figures of start-up and steady state need"
     )
-    start_ns: int | None = measured("from exec to the first request")
+    start_ns: int | None = measured("time from exec to the first request")
     start_cpu_ns: int | None = measured("CPU time until the first request")
-    warm_up_documents: int | None = measured("documents before the cost of one had settled, as MSER-5 finds it")
-    warm_up_cpu_ns: float | None = measured("CPU time of those beyond what as many cost once it had settled")
-    cold_cpu_per_document_ns: float | None = measured("CPU time for each of the first hundredth of the documents")
-    steady_cpu_per_document_ns: float | None = measured("CPU time for each document once the cost of one had settled")
+    warm_up_documents: int | None = measured("documents of the warm-up, as determined by MSER-5")
+    warm_up_cpu_ns: float | None = measured("CPU time of the warm-up beyond that of as many documents in steady state")
+    cold_cpu_per_document_ns: float | None = measured("CPU time per document over the first hundredth of the documents")
+    steady_cpu_per_document_ns: float | None = measured("CPU time per document in steady state")
     drift: float | None = measured(
-        "change of that cost from the first to the last third of the steady state, where it is no chance"
+        "change of that cost from the first to the last third of the steady state; null: it may be chance"
     )
-    json_parser: str | None = measured("what the client parses the documents with; null of a tool")
-    receive_steering: bool | None = measured(
-        "whether the work of receiving packets was done on the receiver's own CPUs"
-    )
-    receive_steering_reason: str | None = measured("why it was not, though it was asked for")
-    claimed_answers: int | None = measured("answers that a tool says it got; null of a client")
-    claimed_per_s: float | None = measured("rate that a tool states itself; null of a client", unit="1/s")
+    json_parser: str | None = measured("JSON parser of the client; null of a tool")
+    receive_steering: bool | None = measured("whether packets were received on the receiver's own CPUs")
+    receive_steering_reason: str | None = measured("reason why they were not, although requested")
+    claimed_answers: int | None = measured("answers that a tool reports; null of a client")
+    claimed_per_s: float | None = measured("rate that a tool reports; null of a client", unit="1/s")
     steps: tuple[CostStep, ...] | None = measured("the cost of a document over the trial, in stretches of equal length")
 
 
-COST_RULES: Final = rules_for(Evidence.ANSWERS, Evidence.ORIGIN, Evidence.LINK, Evidence.FREE_LINK, Evidence.MACHINE)
-"""Cost trials have a fixed number of documents and no pace; the cost falls while a program warms up."""
-
-
 BOUND_AT_MOST_NS: Final = 10_000_000
-"""Largest error bound of another machine's stamps that are used: the CPU clock is read every 10 ms, not more often."""
-UNCHECKED: Final = "it reads the documents and checks none of them"
+"""Largest accepted error of another machine's time stamps: the CPU time is read only every 10 ms."""
+UNCHECKED: Final = "it reads the documents without checking them"
 
 
 def judge_cost(
@@ -128,11 +122,11 @@ def judge_cost(
     rules: Sequence[Rule],
     circumstances: Circumstances = NO_CIRCUMSTANCES,
 ) -> JudgedTrial:
-    """Judge one trial of one client that was given documents to fetch, parse and check.
+    """Judge one trial of one client that has to fetch, parse and check documents.
 
     A document is verified if its line matches the served document and the client, which compared its value, reports a
-    status. A wrong document is caught if the client reports it as wrong. A client that accepted a wrong document
-    verifies none of them, so that its trial is incorrect.
+    status. A wrong document is caught if the client reports it as wrong. If a client accepts a wrong document, none of
+    its documents counts as verified, and the trial is incorrect.
     """
     judged = judge_crawl(plan, artifacts, reference, rules, circumstances)
     if judged.trial.outcome is Outcome.REFUSED:
@@ -156,12 +150,12 @@ def judge_cost(
     trial = judged.trial.having(summary)
     missed = (samples["verdict"] == Verdict.MISSED_ERROR.value) & (samples["cause"] == "check_failed")
     accepted = int(missed.sum())
-    # Only one document in a thousand is wrong, which would be tolerated as an ordinary wrong answer.
+    # Only one document in a thousand is wrong, which would be tolerated for ordinary wrong answers.
     if accepted and trial.outcome is Outcome.OK:
         reason = (
-            f"it took {accepted:,} of {accepted + caught:,} wrong documents for right ones: its check does not check"
+            f"it took {accepted:,} of {accepted + caught:,} wrong documents for right ones: its check does not work"
         )
-        trial = replace(trial, validity=Validity.INCORRECT, validity_reason=reason)
+        trial = replace(trial, validity=Validity.INCORRECT, validity_reason=reason, broken_rules=())
     return replace(judged, trial=trial)
 
 
@@ -178,9 +172,10 @@ def _summary(
 ) -> CostSummary:
     """Compute the figures of a subject.
 
-    The CPU time is divided among the documents ``paid``; ``content_bytes`` counts after decoding. Start-up and steady
-    state rest on ``arrivals`` at our origin, whose stamps have an error bound of ``bound_ns``; without arrivals that
-    are exact enough, on the start times that a client claims, since the Unix epoch in any order; else they are unknown.
+    The CPU time is divided by the number of documents ``paid``; ``content_bytes`` counts after decoding. Start-up and
+    steady state are computed from ``arrivals`` at our origin, whose time stamps have an error of at most ``bound_ns``.
+    Without sufficiently exact arrivals, they are computed from the start times that a client prints, since the Unix
+    epoch in any order; else they are unknown.
     """
     cpu_ns, real_ns = counters.cpu_ns, counters.wall_ns
     clock, requests_ns = RequestClock.CLIENT, claimed_ns
@@ -222,8 +217,8 @@ def judge_cost_tool(
 ) -> Trial:
     """Compute the figures of a tool's trial, which are shown but not ranked.
 
-    Its documents are those that the tool reports and the origin served. None is verified: a tool, which parses nothing,
-    does less work than a client.
+    Only documents that the tool reports and the origin served count. None is verified: a tool does not parse documents,
+    and so does less work than a client.
     """
     report, counters = artifacts.report, counters_from_report(artifacts.report)
     ending = ending_from_report(report, artifacts.stderr)
@@ -240,7 +235,7 @@ def judge_cost_tool(
     if answered < documents:
         errors = ", ".join(f"{one.count:,} {one.name}" for one in claimed.errors if one.count)
         why = f"errors: {errors}" if errors else "it reports no error: the server may have closed its connection"
-        return replace(trial, outcome=Outcome.MISSING, reason=f"{answered:,} of {documents:,} documents came; {why}")
+        return replace(trial, outcome=Outcome.MISSING, reason=f"{answered:,} of {documents:,} documents arrived; {why}")
     summary = replace(
         _summary(
             report,
@@ -259,4 +254,5 @@ def judge_cost_tool(
         tally=Tally(right=0, unverified=answered, missed_error=good - answered),
         validity=Validity.UNVERIFIED,
         validity_reason=UNCHECKED,
+        broken_rules=(),
     )

@@ -11,9 +11,8 @@ from httpdyno.experiments.cost.judge import Coding, CostPoint
 from httpdyno.experiments.cost.options import NAME, CostOptions
 from httpdyno.experiments.crawl.plan import HEADLINE
 from httpdyno.experiments.experiment import Beginning, Begun, Tell
-from httpdyno.experiments.options import stored_options
-from httpdyno.experiments.participants import find_peer, require_able
-from httpdyno.experiments.plan import ListedPlan, listed_blocks
+from httpdyno.experiments.option_fields import stored_options
+from httpdyno.experiments.participants import ON_OFF_BOTH, chosen, find_peer, keeps_or_closes, require_able
 from httpdyno.experiments.restoring import OfOneWeb
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.web_answers import PEER_URL
@@ -23,17 +22,14 @@ from httpdyno.subjects.catalogue import Catalogue
 
 _DOCUMENTS: Final = 10_000
 """As published."""
-_QUICK_DOCUMENTS: Final = 2_000
 _WEB: Final = "plain"
 _TOOLS: Final = ("ab", "httperf")
 """Tools of the publication, shown with the clients."""
-_BOTH: Final = "both"
-_CHOICES: Final[Mapping[str, tuple[bool, ...]]] = {"on": (True,), "off": (False,), _BOTH: (True, False)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost(CostOptions, OfOneWeb):
-    """Experiment: the cost of documents that a subject fetches, parses and checks one after another."""
+    """Experiment: the cost of JSON documents that a subject fetches, parses and checks one after another."""
 
     name: ClassVar[str] = NAME
     documents: int = _DOCUMENTS
@@ -46,9 +42,6 @@ class Cost(CostOptions, OfOneWeb):
 
     def __post_init__(self) -> None:
         """Refuse impossible runs before anything is built."""
-        for option in ("keepalive", "gzip"):
-            if (value := getattr(self, option)) not in _CHOICES:
-                raise InvalidValue(f"--{option}: {value[:60]!r} is not supported; write on, off or both")
         if self.peer is not None and self.gzip != "off":
             raise InvalidValue(
                 f"--gzip {self.gzip} conflicts with --peer {self.peer}, which chooses the coding; leave one out"
@@ -56,12 +49,13 @@ class Cost(CostOptions, OfOneWeb):
         _ = self.conditions()
 
     def conditions(self) -> Sequence[Condition]:
-        """Return a condition for each setting of the connections and of the coding, named where there are several."""
-        codings = [Coding.GZIP if zipped else Coding.IDENTITY for zipped in reversed(_CHOICES[self.gzip])]
+        """Return a condition for each setting of connections and coding; named if there are several."""
+        keeps, zips = (chosen(name, getattr(self, name), ON_OFF_BOTH) for name in ("keepalive", "gzip"))
         conditions = []
-        for keepalive, coding in product(_CHOICES[self.keepalive], codings):
-            words = ["keep-alive" if keepalive else "no keep-alive"] * (self.keepalive == _BOTH)
-            words += [coding.value] * (self.gzip == _BOTH)
+        for keepalive, zipped in product(keeps, reversed(zips)):
+            coding = Coding.GZIP if zipped else Coding.IDENTITY
+            words = ["keep-alive" if keepalive else "no keep-alive"] * (len(keeps) > 1)
+            words += [coding.value] * (len(zips) > 1)
             host = self.against or "http://cost.example"
             urls = f"{PEER_URL}/json?n=" if self.peer else f"{host}/json?coding={coding.value}&n="
             series = UrlSeries(urls, self.documents)
@@ -77,24 +71,14 @@ class Cost(CostOptions, OfOneWeb):
             conditions.append(condition)
         return conditions
 
-    def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
-        """Interleave the trials of all subjects in blocks; subjects skip unsupported conditions."""
-        repeat, quick = self.repeat, self.quick
-        return listed_blocks(subjects, self.conditions(), repeat=repeat, quick=quick, seed=self.seed, able_to=able_to)
-
-
-def able_to(subject: Subject, condition: Condition) -> bool:
-    """Return whether a subject supports a condition.
-
-    A client that cannot close its connections is not asked to; one that cannot keep them is measured as it is where
-    they may be kept, as a session is used where a library has one. A tool decodes nothing.
-    """
-    point = condition.get(CostPoint)
-    if subject.kind is SubjectKind.TOOL:
+    @staticmethod
+    def able_to(subject: Subject, condition: Condition) -> bool:
+        """Return whether a subject supports a condition; a tool decodes nothing."""
+        if subject.kind is not SubjectKind.TOOL:
+            return keeps_or_closes(subject, condition)
+        point = condition.get(CostPoint)
         template = subject.sequence_argv if condition.workload.keepalive else subject.sequence_close_argv
         return bool(template) and (point is None or point.coding is Coding.IDENTITY)
-    claims = subject.capabilities.keepalive
-    return condition.workload.keepalive or not claims or False in claims
 
 
 def begin_cost(beginning: Beginning, names: Sequence[str], options: CostOptions) -> Begun:
@@ -111,9 +95,9 @@ def begin_cost(beginning: Beginning, names: Sequence[str], options: CostOptions)
 def choose_subjects(
     catalogue: Catalogue, names: Sequence[str] | None, preset: str | None
 ) -> tuple[tuple[Subject, ...], Mapping[str, str]]:
-    """Return the clients and tools that are named; else those of the preset; else the usual clients, ab and httperf.
+    """Return the named clients and tools; else those of the preset; else the default clients, ab and httperf.
 
-    The second value has the default subjects that cannot take part, with the reasons.
+    The second value lists default subjects that cannot take part, with the reasons.
     """
     if names:
         subjects = catalogue.select(names)
@@ -147,11 +131,10 @@ def make_cost(
     """Build the experiment; the engine gives the default seed of its web."""
     if peer is not None and options.web not in {None, _WEB}:
         raise UsageError(f"--web {options.web} conflicts with --peer {peer.id}: both set the server; give one of them")
-    against, link, web, seed = options.against, options.link, options.web, options.seed
-    server = server_settings(engine, tell, against=against, link=link, peer=peer, web=web, seed=seed, default=_WEB)
+    server = server_settings(options, engine, tell, peer=peer, default=_WEB)
     amount = {"documents": _documents(options), "scale": options.scale if options.preset else None}
     cost = Cost(**(stored_options(options) | amount | server))
-    require_able(subjects, cost.conditions(), able_to, f"--keepalive {options.keepalive} --gzip {options.gzip}")
+    require_able(subjects, cost, f"--keepalive {options.keepalive} --gzip {options.gzip}")
     return cost
 
 
@@ -164,4 +147,4 @@ def _documents(options: CostOptions) -> int:
         return options.documents
     if options.preset is not None and not (options.quick and options.scale is None):
         return find_preset(options.preset, NAME).scaled_urls(parse_scale(options.scale or "1")) or _DOCUMENTS
-    return _QUICK_DOCUMENTS if options.quick else _DOCUMENTS
+    return 2_000 if options.quick else _DOCUMENTS

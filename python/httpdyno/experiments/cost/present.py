@@ -1,4 +1,4 @@
-"""The metrics, tables and charts of the cost question."""
+"""The metrics, tables and charts of the cost experiment."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,8 +15,7 @@ from httpdyno.experiments.participants import ORIGIN
 from httpdyno.experiments.published import circumstances_of
 from httpdyno.experiments.report import usual_headline, usual_report
 from httpdyno.judge import find_metric, rankable_trials, trial_table
-from httpdyno.judge.figures import Figure, of_counter, of_record, wire_bytes
-from httpdyno.judge.notes import unverified_notes
+from httpdyno.judge.figures import PEAK_MEMORY, Figure, metric, of_counter, of_record, wire_bytes
 from httpdyno.judge.rankable import grouped
 from httpdyno.model import (
     Axis,
@@ -49,17 +48,13 @@ _MS: Final = 1e-6
 _cost: Final = partial(of_record, CostSummary)
 
 
-def _count(name: str, figure: Figure, meaning: str, *, shown: bool = True) -> Metric:
-    return Metric(Column(name, _INTEGER, description=meaning, shown=shown), figure)
-
-
 def _seconds(name: str, figure: Figure, meaning: str, phrase: str) -> Metric:
     return Metric(Column(name, _DECIMAL, "s", meaning), figure, Direction.LOWER, 3, f"s {phrase}")
 
 
 def _cpu_ms(name: str, meaning: str, phrase: str) -> Metric:
-    column = Column(f"{name}_ms", ColumnKind.TIME, "ms", meaning)
-    return Metric(column, _cost(f"{name}_ns", _MS), Direction.LOWER, 6, f"ms of CPU time {phrase}")
+    figure, phrase = _cost(f"{name}_ns", _MS), f"ms of CPU time {phrase}"
+    return metric(f"{name}_ms", figure, meaning, ColumnKind.TIME, "ms", Direction.LOWER, digits=6, phrase=phrase)
 
 
 def _per_s(name: str, unit: str, figure: Figure, meaning: str, digits: int, phrase: str) -> Metric:
@@ -68,8 +63,8 @@ def _per_s(name: str, unit: str, figure: Figure, meaning: str, digits: int, phra
 
 RANKED_BY: Final = "cpu_per_document_ms"
 COST_METRICS: Final = (
-    _count("verified", _cost("verified"), "documents whose value was found right"),
-    _count("caught", _cost("caught"), "wrong documents that were named as such", shown=False),
+    metric("verified", _cost("verified"), "documents whose value was found right"),
+    metric("caught", _cost("caught"), "wrong documents that were named as such", shown=False),
     # The published columns, under their names and in their unit.
     *(
         _seconds(name, of_counter(f"cpu_{name}_ns", _S), f"CPU time {mode}, of all processes", f"of CPU time {mode}")
@@ -77,45 +72,41 @@ COST_METRICS: Final = (
     ),
     _seconds("total", _cost("cpu_ns", _S), "both together", "of CPU time"),
     _seconds("real", _cost("real_ns", _S), "from exec to the end of the process", "from exec to the end"),
-    _per_s("reqPerSec", "1/s", _cost("per_s"), "documents that came, for each second of real", 1, "documents a second"),
+    _per_s("reqPerSec", "1/s", _cost("per_s"), "documents received per second of real", 1, "documents a second"),
     _per_s(
         *("mbPerSec", "MB/s", _cost("bytes_per_s", 1e-6)),
-        "their content after decoding, in 10^6 bytes for each second of real",
+        "their content after decoding, in 10^6 bytes per second of real",
         *(2, "MB a second"),
     ),
-    _cpu_ms("cpu_per_document", "CPU time for each verified document, start-up included", "for each verified document"),
+    _cpu_ms("cpu_per_document", "CPU time per verified document, including start-up", "for each verified document"),
+    _cpu_ms("steady_cpu_per_document", "CPU time per document in steady state", "for each document in steady state"),
     _cpu_ms(
-        "steady_cpu_per_document", "that of a document once its cost had settled", "for each document in steady state"
+        "cold_cpu_per_document", "CPU time per document over the first hundredth", "for each of the first documents"
     ),
-    _cpu_ms("cold_cpu_per_document", "that of the first hundredth of the documents", "for each of the first documents"),
     _cpu_ms("start_cpu", "CPU time until the first request", "until the first request"),
-    _count("warm_up", _cost("warm_up_documents"), "documents before the cost of one had settled"),
-    Metric(
-        Column("warm_up_cpu_ms", ColumnKind.TIME, "ms", "CPU time of those beyond what as many cost in steady state"),
-        _cost("warm_up_cpu_ns", _MS),
+    metric("warm_up", _cost("warm_up_documents"), "documents before the cost of one had settled"),
+    metric(
+        *("warm_up_cpu_ms", _cost("warm_up_cpu_ns", _MS), "CPU time of those beyond what as many cost in steady state"),
+        *(ColumnKind.TIME, "ms"),
         digits=6,
     ),
-    Metric(
-        Column("peak_memory_bytes", ColumnKind.SIZE, "bytes", "highest memory in use"),
-        of_counter("peak_memory_bytes"),
-        Direction.LOWER,
-    ),
-    _count("connections", of_counter("connections"), "TCP connections that the origin accepted"),
-    Metric(Column("wire_bytes", ColumnKind.SIZE, "bytes", "sent and received on the wire", shown=False), wire_bytes),
+    PEAK_MEMORY,
+    metric("connections", of_counter("connections"), "TCP connections that the origin accepted"),
+    metric("wire_bytes", wire_bytes, "sent and received on the wire", ColumnKind.SIZE, "bytes", shown=False),
 )
 _figure: Final = {metric.name: metric.figure for metric in COST_METRICS}
 _IDENTITY: Final = (
     Column("subject", description="name of the subject's folder", shown=False),
     Column("language"),
     Column("method"),
-    Column("condition", description="the setting, where there are several", shown=False),
+    Column("condition", description="the setting, if there are several", shown=False),
 )
 _SETTINGS: Final = (
-    Column("json_parser", description="what the client parses the documents with"),
+    Column("json_parser", description="JSON parser of the client"),
     Column("keepalive", ColumnKind.BOOLEAN, description="whether connections may be kept"),
     Column("gzip", ColumnKind.BOOLEAN, description="whether documents are offered compressed"),
     Column("documents", _INTEGER, description="documents that were to be fetched", shown=False),
-    Column("peer", description="who has the documents", shown=False),
+    Column("peer", description="server of the documents", shown=False),
     Column("runtime", description="the language, as published tables call it", shown=False),
     Column("client", description="the method, as published tables call it", shown=False),
 )
@@ -133,13 +124,13 @@ _SPENT: Final = (
 _SPARED: Final = frozenset(
     {"language", "cold_cpu_per_document_ms", "start_cpu_ms", "warm_up", "json_parser", "verified"}
 )
-"""Left out on a narrow terminal, the last of them first."""
-_SETTLED: Final = 0.1
-"""A cost that changes by more than this from the first to the last third had not settled."""
+"""Columns that a narrow terminal hides, the last one first."""
 
 
 def cost_table(trials: Sequence[Trial]) -> Table:
     """Build a table with one row for each subject and setting, as ``judge.trial_table`` does."""
+    # Unlike other unverified answers, those of tools break no rule, and do not prevent the ranking of clients.
+    trials = [replace(trial, broken_rules=()) if _is_unchecked(trial) else trial for trial in trials]
     table = trial_table(trials, COST_METRICS, RANKED_BY, _IDENTITY)
     by_row = grouped(trials)
     groups = [by_row[str(row["condition"]), str(row["subject"])] for row in table.records()]
@@ -158,10 +149,10 @@ def cost_views(trials: Sequence[Trial], _: Mapping[str, Setting]) -> tuple[Table
     who, filled = ("language", "method", *varied), table.filled()
     names = [name for name in _SPENT if name in filled]
     spent = _picked(table, (*who, *names), ())
-    # A subject that was not measured has a row in the second table, which has the reason.
+    # A subject that was not measured has a row in the second table, together with the reason.
     measured = [any(cell is not None for cell in row) for row in table.select(names).rows]
     spent = replace(spent, rows=tuple(compress(spent.rows, measured)))
-    # Only programs get the ends of the interval.
+    # Only formats for programs have the ends of the interval.
     notes = tuple(note for note in table.notes if not note.columns)
     published = _picked(table, (*who, "json_parser", *_PUBLISHED), notes)
     return spent.answering(usual_headline(PRESENTATION, trials, table)), published
@@ -185,24 +176,21 @@ def _settings(group: Sequence[Trial]) -> dict[str, Cell]:
 
 
 def _notes(table: Table, groups: Sequence[Sequence[Trial]]) -> Iterator[Note]:
-    """Return the notes of the rows, the remarks on them, and the notes of the whole table."""
     yield from (note for note in table.notes if note.row is not None)
     for row, group in enumerate(groups):
         yield from (Note(text, row) for text in _remarks(group))
     yield from map(Note, dict.fromkeys(text for group in groups for text in _own_times(group)))
-    # Unlike other unverified answers, those of tools do not prevent the ranking of clients.
-    tools = unverified_notes([trial for group in groups for trial in group if _is_unchecked(trial)])
-    yield from (note for note in table.notes if note.row is None and note.text not in tools)
+    yield from (note for note in table.notes if note.row is None)
 
 
 def _is_unchecked(trial: Trial) -> bool:
-    """Return whether a trial is one of a tool, which verifies no document."""
+    """Return whether a trial is of a tool, which verifies no document."""
     summary = trial.get(CostSummary)
     return summary is not None and summary.verified is None and trial.validity is Validity.UNVERIFIED
 
 
 def _own_times(group: Sequence[Trial]) -> Iterator[str]:
-    """Describe why the split of start-up and steady state rests on times that clients print."""
+    """Explain why start-up and steady state are computed from times that clients print."""
     for trial in group:
         summary = trial.get(CostSummary)
         if summary is None or summary.requests_timed_by is not RequestClock.CLIENT:
@@ -213,7 +201,7 @@ def _own_times(group: Sequence[Trial]) -> Iterator[str]:
             why = "no request reached the origin"
         else:
             why = f"{trial.peer} records no time of its requests"
-        yield f"start-up and steady state rest on the clients' own times: {why}"
+        yield f"start-up and steady state are computed from the clients' own times: {why}"
         return
 
 
@@ -224,8 +212,8 @@ def _remarks(group: Sequence[Trial]) -> Iterator[str]:
     summaries = records_of(CostSummary, well)
     if caught := {summary.caught for summary in summaries if summary.caught}:
         counts = " to ".join(map(str, sorted({min(caught), max(caught)})))
-        yield f"the web served wrong documents: {counts} were named as such"
-    moved = [drift for summary in summaries if abs(drift := summary.drift or 0.0) > _SETTLED]
+        yield f"the web served wrong documents: {counts} were reported as wrong"
+    moved = [drift for summary in summaries if abs(drift := summary.drift or 0.0) > 0.1]
     if 2 * len(moved) > len(well):
         worst = max(moved, key=abs)
         yield (
@@ -247,11 +235,10 @@ _TONES: Final = (
     (Tone.PART, "within 10x", 10.0),
     (Tone.LITTLE, "more", inf),
 )
-_TOOLS: Final = "Load tools stand among the clients, though they verify nothing."
+_TOOLS: Final = "Load tools are shown with the clients, although they verify nothing."
 
 
 def _charts(of: ConditionTrials) -> Iterator[Chart]:
-    """Draw the trials of one setting."""
     yield from ranking_charts(of)
     yield from (
         _interval_chart(of, "mbPerSec", "throughput", "Throughput", "10^6 bytes of content a second."),
@@ -276,7 +263,7 @@ def _charts(of: ConditionTrials) -> Iterator[Chart]:
             {name: parts for name, trials in of.well if (parts := _spending(trials))},
             ("documents", "start", "warm-up"),
             Axis("share of CPU time", "%"),
-            caption="Start: until the first request. Warm-up: what the first documents cost beyond as many in steady "
+            caption="Start: until the first request. Warm-up: the cost of the first documents beyond as many in steady "
             "state, as MSER-5 finds it. Documents: all the rest.",
             section=_CPU_SPENT,
         ),
@@ -314,10 +301,10 @@ def _interval_chart(of: ConditionTrials, metric_name: str, name: str, title: str
 
 
 def _all_data(of: ConditionTrials) -> Chart:
-    """Draw the medians as a table, each in the tone of its ratio to the best."""
+    """Draw the medians as a table, each coloured by its ratio to the best."""
     tiles: list[Tile] = []
     medians = {name: {subject: _median(trials, name) for subject, trials in of.well} for name in _DATA}
-    # Rows are stacked upwards: the first subject is to be at the top.
+    # Rows are stacked upwards, but the first subject must be at the top.
     for subject, name in product(reversed(medians[_DATA[0]]), _DATA):
         metric = find_metric(COST_METRICS, name)
         unit, value = metric.column.unit, medians[name][subject]
@@ -352,7 +339,7 @@ def _spending(trials: Sequence[Trial]) -> tuple[float, float, float] | None:
 
 
 def _course(of: ConditionTrials) -> Chart:
-    """Draw the cost of a document over the trial of each subject that is nearest to its median."""
+    """Draw the cost of a document over the trial, for each subject in the trial nearest to its median."""
     series: list[Series] = []
     for subject, trials in of.well:
         middle = _median(trials, RANKED_BY) or 0.0
@@ -368,7 +355,7 @@ def _course(of: ConditionTrials) -> Chart:
         x=Axis("documents"),
         y=Axis("CPU time for each document", "us", Scale.LOGARITHMIC),
         series=tuple(series),
-        caption="Of each subject the trial nearest to its median. What warms up falls, and then runs level.",
+        caption="For each subject, the trial nearest to its median. While a subject warms up, its line falls.",
         section=_CPU_SPENT,
         colours=of.colours,
     )

@@ -1,1 +1,1 @@
-"""The crawl: which client fetches a list of URLs fastest, and how many of them it gets right."""
+"""The crawl: which client fetches a list of URLs fastest, and how many results are right."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from httpdyno.experiments.crawl.options import NAME
-from httpdyno.experiments.crawl.plan import JUDGING, Crawl, begin_bench, traffic_lines
+from httpdyno.experiments.crawl.plan import Crawl, begin_bench, traffic_lines
 from httpdyno.experiments.crawl.present import PRESENTATION
 from httpdyno.experiments.definition import Definition, Planning
 from httpdyno.experiments.experiment import Experiment
@@ -15,7 +15,6 @@ class _CrawlPlanning(Planning):
     __slots__ = ()
 
     def traffic(self, experiment: Experiment, urls: UrlFile, trials: int) -> Sequence[str]:
-        """Describe the requests to the real internet: their number, hosts and user agent."""
         assert isinstance(experiment, Crawl), "the run of another experiment"
         with urls.file.path.open("rb") as lines:
             hosts = count_hosts(lines)
@@ -24,8 +23,7 @@ class _CrawlPlanning(Planning):
 
 DEFINITION: Final = Definition(
     NAME,
-    "Which client fetches a list of URLs fastest, and how many of them does it get right?",
+    "Which client fetches a list of URLs fastest, and how many results are right?",
     PRESENTATION,
     _CrawlPlanning(begin_bench, Crawl.restore),
-    JUDGING,
 )

@@ -1,11 +1,11 @@
 """Metrics of a crawl, by the names of their columns."""
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
-from httpdyno.judge.figures import Figure, of_counter, of_record, wire_bytes
+from httpdyno.judge.figures import Figure, metric, of_counter, of_record, wire_bytes
 from httpdyno.judge.notes import http_2_share
-from httpdyno.model import Aspect, Column, ColumnKind, Direction, LinesSummary, Metric, Trial
+from httpdyno.model import Aspect, ColumnKind, Direction, LinesSummary, Metric, Trial
 
 _INTEGER, _DECIMAL, _DURATION, _SIZE = ColumnKind.INTEGER, ColumnKind.DECIMAL, ColumnKind.DURATION, ColumnKind.SIZE
 _HIGHER, _LOWER = Direction.HIGHER, Direction.LOWER
@@ -14,13 +14,13 @@ _of_lines: Final = partial(of_record, LinesSummary)
 
 
 def right_per_core(trial: Trial) -> float | None:
-    """Return the right answers a second that the CPU time of one core allows."""
+    """Return the right answers that cost one second of a core's CPU time."""
     cpu_ns = trial.summary.cpu_per_right_ns if trial.summary else None
     return 1e9 / cpu_ns if cpu_ns else None
 
 
 def in_flight_per_core(trial: Trial) -> float | None:
-    """Return the requests in flight at that rate: answers a second times the duration of one.
+    """Return the requests in flight that would keep one core busy: answers a second times the duration of one.
 
     References
     ----------
@@ -29,54 +29,38 @@ def in_flight_per_core(trial: Trial) -> float | None:
     per_s = right_per_core(trial)
     if per_s is None or trial.summary is None:
         return None
-    # The web's planned times are the same for every client, and do not include a link's distance.
+    # The web's planned times are the same for every client, but do not include the distance of a link.
     planned_ns = trial.summary.planned_mean_ns if trial.link == "direct" else None
     taken_ns = planned_ns or trial.summary.mean_ns
     return per_s * taken_ns * 1e-9 if taken_ns else None
 
 
-def _metric(
-    name: str,
-    figure: Figure,
-    kind: ColumnKind = _INTEGER,
-    unit: str = "",
-    description: str = "",
-    better: Direction = Direction.NEITHER,
-    *,
-    digits: int = 0,
-    phrase: str = "",
-    aspect: Aspect = Aspect.PACE,
-    **shown: Any,  # noqa: ANN401  # fields of a column
-) -> Metric:
-    return Metric(Column(name, kind, unit, description, **shown), figure, better, digits, phrase, aspect)
-
-
 def _cpu_ms(name: str, figure: Figure, description: str) -> Metric:
-    return _metric(name, figure, _DURATION, "ms", description, _LOWER, aspect=Aspect.CPU)
+    return metric(name, figure, description, _DURATION, "ms", _LOWER, aspect=Aspect.CPU)
 
 
 def _percentile(name: str, description: str) -> Metric:
     figure = _of_lines(f"{name}_ns", _MS)
-    return _metric(f"{name}_ms", figure, _DURATION, "ms", description, _LOWER, digits=1, label=f"{name} ms")
+    return metric(f"{name}_ms", figure, description, _DURATION, "ms", _LOWER, digits=1, label=f"{name} ms")
 
 
 CRAWL_METRICS: Final = (
-    # The published columns come first, under their names and, as published, in whole milliseconds.
-    _metric("totalUrls", _of_lines("urls"), description="lines that the client printed"),
-    _metric("time", _of_lines("time_ns", _MS), _DURATION, "ms", "from exec to the last line", _LOWER),
-    _metric("avg", _of_lines("mean_ns", _MS), _DURATION, "ms", "mean duration of a URL", _LOWER),
-    _metric("max", _of_lines("max_ns", _MS), _DURATION, "ms", "longest duration of a URL", _LOWER),
-    _metric("okReqsSec", _of_lines("ok_per_s"), _INTEGER, "1/s", "2xx for each second of time", _HIGHER),
-    _metric("okReqsPct", _of_lines("ok_share"), _DECIMAL, "", "share of 2xx, 0 to 1", _HIGHER, digits=2),
-    _metric("avgBodyLen", _of_lines("mean_body_length"), _INTEGER, "bytes", "mean length of the content of 2xx"),
-    *(_metric(f"{first}xx", _of_lines(f"status_{first}xx")) for first in range(2, 6)),
-    _metric("Exception", _of_lines("exceptions"), description="lines without a status"),
-    _metric(
+    # The published columns come first, with their names and, as published, in whole milliseconds.
+    metric("totalUrls", _of_lines("urls"), "lines that the client printed"),
+    metric("time", _of_lines("time_ns", _MS), "from exec to the last line", _DURATION, "ms", _LOWER),
+    metric("avg", _of_lines("mean_ns", _MS), "mean duration of a URL", _DURATION, "ms", _LOWER),
+    metric("max", _of_lines("max_ns", _MS), "longest duration of a URL", _DURATION, "ms", _LOWER),
+    metric("okReqsSec", _of_lines("ok_per_s"), "2xx for each second of time", _INTEGER, "1/s", _HIGHER),
+    metric("okReqsPct", _of_lines("ok_share"), "share of 2xx, 0 to 1", _DECIMAL, "", _HIGHER, digits=2),
+    metric("avgBodyLen", _of_lines("mean_body_length"), "mean length of the content of 2xx", _INTEGER, "bytes"),
+    *(metric(f"{first}xx", _of_lines(f"status_{first}xx")) for first in range(2, 6)),
+    metric("Exception", _of_lines("exceptions"), "lines without a status"),
+    metric(
         "right_per_s",
         _of_lines("right_per_s"),
+        "right answers for each second until the list was exhausted",
         _DECIMAL,
         "1/s",
-        "right answers for each second until the list was exhausted",
         _HIGHER,
         digits=1,
         phrase="right answers a second",
@@ -86,34 +70,34 @@ CRAWL_METRICS: Final = (
     _percentile("p99", "99th percentile of the durations"),
     _cpu_ms("cpu_user_ms", of_counter("cpu_user_ns", _MS), "CPU time in user mode"),
     _cpu_ms("cpu_system_ms", of_counter("cpu_system_ns", _MS), "CPU time in the kernel"),
-    _metric(
+    metric(
         "cpu_per_right_ms",
         _of_lines("cpu_per_right_ns", _MS),
+        "CPU time for each right answer, once the cost of one had settled",
         _DECIMAL,
         "ms",
-        "CPU time for each right answer, once the cost of one had settled",
         _LOWER,
         digits=3,
-        phrase="ms of CPU time a right answer",
+        phrase="ms of CPU time per right answer",
         aspect=Aspect.CPU,
         label="CPU ms",
     ),
-    _metric(
+    metric(
         "right_per_core_s",
         right_per_core,
+        "right answers a second that the CPU time of one core allows",
         _DECIMAL,
         "1/s",
-        "right answers a second that the CPU time of one core allows",
         _HIGHER,
         digits=1,
         phrase="right answers per core-second",
         aspect=Aspect.CPU,
         label="per core/s",
     ),
-    _metric(
+    metric(
         "in_flight_per_core",
         in_flight_per_core,
-        description="requests in flight at that rate (Little's law)",
+        "requests in flight at that rate (Little's law)",
         aspect=Aspect.CPU,
         label="needed",
     ),
@@ -121,26 +105,26 @@ CRAWL_METRICS: Final = (
     _cpu_ms(
         "warm_up_cpu_ms",
         _of_lines("warm_up_cpu_ns", _MS),
-        "CPU time beyond that, before the cost of an answer had settled",
+        "CPU time of the warm-up after that, beyond steady state",
     ),
-    _metric(
+    metric(
         "peak_memory_bytes",
         of_counter("peak_memory_bytes"),
+        "highest memory in use",
         _SIZE,
         "bytes",
-        "highest memory in use",
         _LOWER,
         aspect=Aspect.MEMORY,
         label="memory",
     ),
-    _metric("wire_bytes", wire_bytes, _SIZE, "bytes", "sent and received on the wire", label="on the wire"),
-    _metric("connections", of_counter("connections"), description="TCP connections that the origin accepted"),
-    _metric(
+    metric("wire_bytes", wire_bytes, "sent and received on the wire", _SIZE, "bytes", label="on the wire"),
+    metric("connections", of_counter("connections"), "TCP connections that the origin accepted"),
+    metric(
         "http2_share",
         http_2_share,
+        "share of the requests that came by HTTP/2, 0 to 1",
         _DECIMAL,
         "",
-        "share of the requests that came by HTTP/2, 0 to 1",
         digits=2,
         shown=False,
         label="HTTP/2",

@@ -2,22 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from httpdyno.errors import InvalidValue
+from httpdyno.experiments.option_fields import Group, option
 from httpdyno.experiments.options import (
-    AGAINST,
     DURATION,
-    HTTP_VERSION,
-    LINK,
-    LINK_SEED,
-    MEMORY,
     REPEAT,
-    SEED,
     TIMEOUT,
-    USER_AGENT,
-    Group,
-    Option,
+    RoomOptions,
     Verb,
     preset_option,
     quick_option,
@@ -27,18 +20,20 @@ from httpdyno.experiments.options import (
 )
 from httpdyno.model import LIVE
 
-# A crawl has short trials, and as many blocks as a budget of time has room for. Blocks tell subjects apart: nine blocks
-# with a third of the URLs each distinguish neighbours that differ by 5 % in 82 % of runs, three whole ones in 7 %. What
-# limits their number is the fixed cost of a trial: its start, and one timeout.
+HTTP_VERSIONS: Final = ("1.1", "2")
+
+# A crawl has short trials, and as many blocks as fit into a time budget, because blocks distinguish subjects: nine
+# blocks with a third of the URLs each distinguish neighbours that differ by 5 % in 82 % of runs, three blocks with all
+# URLs in 7 %. The fixed cost of a trial, which is its start and one timeout, limits the number of blocks.
 TRIAL_URLS: Final = 600
-"""The shortest list that has a rate for every usual client: four URLs for each of 150 requests in flight."""
+"""The shortest list that has a rate for every default client: four URLs for each of 150 requests in flight."""
 BUDGET_S: Final = 600.0
-"""How long a crawl may take by the estimate, which is an upper bound: the eleven usual clients have six blocks in it,
-and need about nine minutes."""
+"""Time budget of a crawl, compared with its estimated time, which is an upper bound: six blocks of the eleven default
+clients fit into it, and take about nine minutes."""
 TIME_S: Final = 540.0
-"""How long its blocks may take by the clock: on a slow or a busy machine the last blocks are left out."""
+"""Time budget of the blocks, compared with the elapsed time: a slow or busy machine leaves out the last blocks."""
 _FEWEST: Final = 3
-"""Fewest blocks with certain differences."""
+"""Fewest blocks for which differences can be certain."""
 _MOST_BLOCKS: Final = 9
 """Most blocks; more hardly improve the resolution."""
 
@@ -68,104 +63,49 @@ def _concurrency(text: str, flag: str) -> int | str | None:
     number = int(word) if word.isascii() and word.isdigit() and len(word) <= len(str(_MOST_IN_FLIGHT)) else 0
     if not 1 <= number <= _MOST_IN_FLIGHT:
         raise InvalidValue(
-            f"{flag}: {text[:40]!r} is not understood; give a number from 1 to {_MOST_IN_FLIGHT:,}, or auto"
+            f"{text[:40]!r} is not understood; give a number from 1 to {_MOST_IN_FLIGHT:,}, or auto", option=flag
         )
     return number
 
 
-_DEADLINE = replace(DURATION, help=f"{DURATION.help} Default: 600, or less with --quick.")
-_URLS = Option(
-    "--urls",
-    "A list of URLs or bare domains, or a table of domains (CSV), also as .gz or .zip; - reads standard input.",
-    metavar="FILE|-",
-    stored=False,
-)
-_LIMIT = Option(
-    "--limit",
-    "Number of URLs. Default: all of a list, the first 2,000 of a web.",
-    metavar="N",
-    environment="LIMIT",
-    least=1,
-    stored=False,
-)
-_CONCURRENCY = Option(
-    "--concurrency",
-    "Requests in flight at once; auto: the result of tune on this machine. Default: each subject's own.",
-    metavar="N|auto",
-    environment="CONCURRENCY",
-    read=_concurrency,
-)
-_PER_HOST = Option(
-    "--per-host", "Live web: URLs of one host in flight at once. Default: 1.", metavar="N", least=1, group=Group.LIVE
-)
-_PER_HOST_INTERVAL = Option(
-    "--per-host-interval",
-    "Live web: the least time between two URLs of one host: seconds, or with a unit (200ms). Default: none.",
-    metavar="TIME",
-    read=seconds,
-    group=Group.LIVE,
-)
-_CONTACT = Option(
-    "--contact",
-    "Live web: your mail address or web page, for the user agent.",
-    metavar="TEXT",
-    environment="HTTPDYNO_CONTACT",
-    stored=False,
-    group=Group.LIVE,
-)
-_YES = Option("--yes", "Live web: start without confirmation.", stored=False, group=Group.LIVE)
-_ALL = Option(
-    "--all",
-    "All clients, not only the usual eleven.",
-    stored=False,
-    group=Group.MACHINE,
-)
-_REPEAT = replace(
-    REPEAT,
-    help=f"Number of blocks; each subject runs once in each. Default: what fits in {BUDGET_S / 60:.0f} minutes, "
-    "3 to 9; of --urls at least 5, or 7 for more than five subjects.",
-)
-_BENCH_LIMIT = replace(_LIMIT, help=f"Number of URLs. Default: all of a list, the first {TRIAL_URLS} of a web.")
-_NO_AGAIN = Option(
-    "--no-again",
-    "Do not repeat trials that other programs disturbed. Default: repeat at once, up to twice, then once more in a "
-    "block at the end; at most half as many trials as were planned.",
-    environment="NO_AGAIN",
-    group=Group.RUN,
-)
-_SATURATE = Option(
-    "--saturate",
-    "Measure each client at the concurrency that saturates its CPUs, found by two short trials.",
-    environment="SATURATE",
-)
-_RANK_BY = Option(
-    "--rank-by",
-    "Metric of the ranking. Default: right_per_core_s, or right_per_s with --saturate or --preset.",
-    metavar="FIGURE",
-    group=Group.RESULTS,
-    offers=("right_per_core_s", "right_per_s", "cpu_per_right_ms", "p99_ms", "peak_memory_bytes"),
-)
-_VERBOSE = Option("--verbose", "Print all notes, not only the five most serious.", stored=False, group=Group.RESULTS)
-_QUICK = quick_option(
-    "each subject runs once, with 500 URLs or what a rate needs, unless --repeat or --limit says otherwise."
-)
+def _http_version(text: str, flag: str) -> str:
+    version = text.strip()
+    if version and version not in HTTP_VERSIONS:
+        raise InvalidValue(f"{version[:40]!r} is not understood; give {' or '.join(HTTP_VERSIONS)}", option=flag)
+    return version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UrlOptions:
+class UrlOptions(RoomOptions):
     """Options of URLs, web and requests."""
 
-    urls: Annotated[str | None, _URLS] = None
-    limit: Annotated[int | None, _LIMIT] = None
+    urls: str | None = option(
+        None,
+        "--urls FILE|-",
+        "A list of URLs or bare domains, or a table of domains (CSV), also as .gz or .zip; - reads standard input.",
+        stored=False,
+    )
+    limit: int | None = option(
+        None,
+        "--limit N",
+        "Number of URLs. Default: all of a list, the first 2,000 of a web.",
+        environment="LIMIT",
+        least=1,
+        stored=False,
+    )
     timeout_s: Annotated[float, TIMEOUT] = 5.0
-    http_version: Annotated[str, HTTP_VERSION] = ""
-    user_agent: Annotated[str, USER_AGENT] = ""
+    http_version: str = option(
+        "",
+        "--http-version 1.1|2",
+        "HTTP version of all clients; clients without support are unavailable. Default: each client's own.",
+        environment="HTTP_VERSION",
+        read=_http_version,
+        offers=HTTP_VERSIONS,
+    )
+    user_agent: str = option(
+        "", "--user-agent TEXT", "User agent to send. Default: each client's own.", environment="USER_AGENT"
+    )
     web: Annotated[str | None, web_option(WEB)] = None
-    seed: Annotated[int | None, SEED] = None
-    link: Annotated[str, LINK] = "direct"
-    link_seed: Annotated[int, LINK_SEED] = 1
-    against: Annotated[str | None, AGAINST] = None
-    memory_bytes: Annotated[int | None, MEMORY] = None
 
     @property
     def on_live_web(self) -> bool:
@@ -177,36 +117,98 @@ class UrlOptions:
 class CrawlOptions(UrlOptions):
     """Options of one crawl; None: not given."""
 
-    concurrency: Annotated[Any, _CONCURRENCY] = None
-    deadline_s: Annotated[float | None, _DEADLINE] = None
+    concurrency: int | str | None = option(
+        None,
+        "--concurrency N|auto",
+        "Requests in flight at once; auto: the result of tune on this machine. Default: each subject's own.",
+        environment="CONCURRENCY",
+        read=_concurrency,
+    )
+    deadline_s: Annotated[
+        float | None, replace(DURATION, help=f"{DURATION.help} Default: 600, or less with --quick.")
+    ] = None
     web: Annotated[str | None, web_option(WEB, live=True)] = None
-    per_host: Annotated[int | None, _PER_HOST] = None
-    per_host_interval_s: Annotated[float | None, _PER_HOST_INTERVAL] = None
-    contact: Annotated[str, _CONTACT] = ""
-    yes: Annotated[bool, _YES] = False
+    per_host: int | None = option(
+        None, "--per-host N", "Live web: URLs of one host in flight at once. Default: 1.", least=1, group=Group.LIVE
+    )
+    per_host_interval_s: float | None = option(
+        None,
+        "--per-host-interval TIME",
+        "Live web: the least time between two URLs of one host: seconds, or with a unit (200ms). Default: none.",
+        read=seconds,
+        group=Group.LIVE,
+    )
+    contact: str = option(
+        "",
+        "--contact TEXT",
+        "Live web: your mail address or web page, for the user agent.",
+        environment="HTTPDYNO_CONTACT",
+        stored=False,
+        group=Group.LIVE,
+    )
+    yes: bool = option(False, "--yes", "Live web: start without confirmation.", stored=False, group=Group.LIVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchOptions(CrawlOptions):
     """Options of the crawls of several clients."""
 
-    limit: Annotated[int | None, _BENCH_LIMIT] = None
-    every: Annotated[bool, _ALL] = False
-    saturate: Annotated[bool, _SATURATE] = False
-    repeat: Annotated[int | None, _REPEAT] = None
-    no_again: Annotated[bool, _NO_AGAIN] = False
-    quick: Annotated[bool, _QUICK] = False
+    limit: int | None = option(
+        None,
+        "--limit N",
+        f"Number of URLs. Default: all of a list, the first {TRIAL_URLS} of a web.",
+        environment="LIMIT",
+        least=1,
+        stored=False,
+    )
+    every: bool = option(False, "--all", "All clients, not only the usual eleven.", stored=False, group=Group.MACHINE)
+    saturate: bool = option(
+        False,
+        "--saturate",
+        "Measure each client at the concurrency that saturates its CPUs, found by two short trials.",
+        environment="SATURATE",
+    )
+    repeat: Annotated[
+        int | None,
+        replace(
+            REPEAT,
+            help=f"Number of blocks; each subject runs once in each. Default: what fits in {BUDGET_S / 60:.0f} "
+            "minutes, 3 to 9; of --urls at least 5, or 7 for more than five subjects.",
+        ),
+    ] = None
+    no_again: bool = option(
+        False,
+        "--no-again",
+        "Do not repeat trials that other programs disturbed. Default: repeat at once, up to twice, then once more in a "
+        "block at the end; at most half as many trials as were planned.",
+        environment="NO_AGAIN",
+        group=Group.RUN,
+    )
+    quick: Annotated[
+        bool,
+        quick_option(
+            "each subject runs once, with 500 URLs or what a rate needs, unless --repeat or --limit says otherwise."
+        ),
+    ] = False
     preset: Annotated[str | None, preset_option()] = None
     scale: Annotated[str | None, scale_option("URLs")] = None
-    rank_by: Annotated[str | None, _RANK_BY] = None
-    verbose: Annotated[bool, _VERBOSE] = False
+    rank_by: str | None = option(
+        None,
+        "--rank-by FIGURE",
+        "Metric of the ranking. Default: right_per_core_s, or right_per_s with --saturate or --preset.",
+        group=Group.RESULTS,
+        offers=("right_per_core_s", "right_per_s", "cpu_per_right_ms", "p99_ms", "peak_memory_bytes"),
+    )
+    verbose: bool = option(
+        False, "--verbose", "Print all notes, not only the five most serious.", stored=False, group=Group.RESULTS
+    )
 
 
 VERB: Final = Verb(
     NAME,
     BenchOptions,
     help="Crawl the same URLs with each client, interleaved, and print the table.",
-    names="Default: the usual eleven, which are the ten of the published crawl and Bun, and those of --subjects.",
+    names="Default: eleven, which are the ten of the published crawl and Bun, and those of --subjects.",
     fetcher=True,
     examples=(
         ("httpdyno bench go-net-http rust-reqwest", "two clients, compared"),

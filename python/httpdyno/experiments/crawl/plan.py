@@ -24,22 +24,24 @@ from httpdyno.experiments.crawl.options import (
     UrlOptions,
     block_count,
 )
-from httpdyno.experiments.definition import Judging
 from httpdyno.experiments.experiment import Beginning, Begun, Experiment, Tell
-from httpdyno.experiments.options import WEBS, stored_options
-from httpdyno.experiments.plan import Plan, RepeatingPlan, TimeBudget, listed_blocks, usual_repeat
+from httpdyno.experiments.option_fields import stored_options
+from httpdyno.experiments.options import WEBS
+from httpdyno.experiments.plan import Plan, RepeatingPlan, TimeBudget, usual_repeat
 from httpdyno.experiments.restoring import OfOneWeb
 from httpdyno.judge import find_metric
 from httpdyno.judge.comparison import find_rankable
 from httpdyno.judge.limit import SATURATED_SHARE, Limit, limited_by, own_cpu_share
 from httpdyno.judge.rankable import disturbed
+from httpdyno.judge.validity import RULES
 from httpdyno.judge.validity.stretch import LEAST_TURNS, Stretch
+from httpdyno.lab.client_trial import CRAWL
+from httpdyno.lab.conformance import prove_all
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.place import Place
 from httpdyno.lab.planned_time import OVERHEAD_S, PlannedTime, guess_s
-from httpdyno.lab.proof import prove_all
 from httpdyno.lab.web_answers import Answers, WebAnswers
 from httpdyno.model import (
     LIVE,
@@ -55,7 +57,7 @@ from httpdyno.model import (
 )
 from httpdyno.published import find_preset, parse_scale
 from httpdyno.store import NotTuned, TunedFor, WebIdentity, describe_machine, find_tuned
-from httpdyno.subjects.build import BuildEvent, BuildState, build_place, build_subjects
+from httpdyno.subjects.build import BuildState, build_place, build_subjects
 from httpdyno.subjects.catalogue import Catalogue
 from httpdyno.urls.preparation import prepare_urls
 from httpdyno.urls.source import (
@@ -72,14 +74,14 @@ from httpdyno.urls.source import (
 def open_urls(engine: Engine, options: UrlOptions, interruption: Interruption, *, piped: bool = False) -> UrlFile:
     """Open the list of URLs.
 
-    ``piped``: standard input is a list, too, if it is a pipe or a file; an empty one is ignored when ``limit`` gives
-    the number of URLs of the web, since commands that run unattended inherit such pipes. A signal ends the reading at
-    once, as a pipe may stay open for ever.
+    ``piped``: if standard input is a pipe or a file, it is a list, too. An empty one is ignored if ``limit`` gives the
+    number of URLs of the web, because commands without a terminal inherit such pipes. A signal ends the reading at
+    once, because a pipe may stay open forever.
     """
     source = STANDARD_INPUT if options.urls is None and piped and _is_piped() else options.urls
     if options.on_live_web and source is None:
         raise UsageError(
-            "--web live: the real internet has no list of its own;"
+            "--web live: the real internet has no list;"
             " give one with --urls: a file or https://..., of URLs or a table of domains"
         )
     with interruption, interruption.at_once("the list of URLs was being read"):
@@ -110,25 +112,19 @@ def remark_on(urls: UrlFile, tell: Tell) -> None:
 
 
 USUAL_DEADLINE_S: Final = 600.0
-_START_S: Final = 30.0
-"""Time for the start of a runtime on a busy machine."""
-_URL_S: Final = 0.01
-"""Own time of the slowest client for a URL: twice the largest known."""
-_TIMES: Final = 3
-_STEP_S: Final = 10
 
 
 def quick_deadline_s(planned: PlannedTime, in_flight: int) -> float:
-    """Return a deadline for a list that only a stalled client misses, at most the usual one.
+    """Return a deadline for a list that only a stalled client misses, at most the default deadline.
 
-    ``in_flight`` is the least that any client has.
+    ``in_flight`` is the smallest concurrency of all clients.
     """
-    list_s = max(planned.total_s / in_flight, planned.urls * _URL_S) + planned.longest_s
-    return min(float(ceil((_START_S + _TIMES * list_s) / _STEP_S) * _STEP_S), USUAL_DEADLINE_S)
+    # 10 ms: twice the largest known time that a client itself needs for a URL.
+    list_s = max(planned.total_s / in_flight, planned.urls * 0.01) + planned.longest_s
+    # 30 s: the start of a runtime on a busy machine. Deadlines are multiples of 10 s.
+    return min(float(ceil((30 + 3 * list_s) / 10) * 10), USUAL_DEADLINE_S)
 
 
-JUDGING: Final = Judging()
-"""Execution and judging of crawls."""
 HEADLINE: Final = (
     "bun-fetch",
     "deno-fetch",
@@ -187,11 +183,14 @@ class Crawl(BenchOptions, OfOneWeb):
 
         Trials on the live internet are not repeated: the user has confirmed the number of requests.
         """
-        listed = listed_blocks(subjects, self.conditions(), repeat=self.repeat, quick=self.quick, seed=self.seed)
+        listed = self.listed_blocks(subjects)
         if self.no_again or self.on_live_web:
             return listed
         budget = None if self.time_budget_s is None else TimeBudget(self.time_budget_s, _took_s)
-        return RepeatingPlan(listed, disturbed, find_metric(CRAWL_METRICS, RANKED_BY).figure, self.seed, budget)
+        figure = find_metric(CRAWL_METRICS, RANKED_BY).figure
+        return RepeatingPlan(
+            listed.trials, listed.settings, seed=self.seed, budget=budget, disturbed=disturbed, figure=figure
+        )
 
 
 def _took_s(trial: Trial) -> float:
@@ -200,12 +199,8 @@ def _took_s(trial: Trial) -> float:
     return ((trial.cool_down_ns or 0) + own_ns) / 1e9 + OVERHEAD_S
 
 
-_NO_COMMENT: Final = frozenset("()\\")
-"""Characters that end or change the comment of a user agent (RFC 9110, section 5.6.5)."""
-
-
 def check_conflicts(options: BenchOptions) -> None:
-    """Refuse options that require or forbid the real internet, and those that set the concurrency twice."""
+    """Refuse options that require or exclude the real internet, and options that set the concurrency twice."""
     if options.on_live_web and options.link != "direct":
         raise UsageError("--link conflicts with --web live, which uses a real network; leave one out")
     for flag, value in (("--per-host", options.per_host), ("--per-host-interval", options.per_host_interval_s)):
@@ -213,18 +208,25 @@ def check_conflicts(options: BenchOptions) -> None:
             raise UsageError(f"{flag} requires --web live")
     for flag, given in (("--concurrency", options.concurrency is not None), ("--preset", options.preset is not None)):
         if given and options.saturate:
-            raise UsageError(f"--saturate conflicts with {flag}: both set the concurrency; leave one out")
+            raise UsageError(
+                f"conflicts with {flag}: both set the concurrency; leave one out", option="--saturate", joint=" "
+            )
     if options.saturate and options.on_live_web:
         raise UsageError(
-            "--saturate conflicts with --web live: it would overload the real internet; choose another web"
+            "conflicts with --web live: it would overload the real internet; choose another web",
+            option="--saturate",
+            joint=" ",
         )
 
 
 def live_user_agent(contact: str) -> str:
     """Return the user agent: this program, and the contact if given."""
     contact = contact.strip()
-    if not contact.isascii() or not contact.isprintable() or _NO_COMMENT & set(contact):
-        raise InvalidValue(f"--contact: {contact[:60]!r} cannot stand in a user agent; give a mail address or a page")
+    # Parentheses and backslashes end or change the comment of a user agent (RFC 9110, section 5.6.5).
+    if not contact.isascii() or not contact.isprintable() or {*"()\\"} & set(contact):
+        raise InvalidValue(
+            f"{contact[:60]!r} is not valid in a user agent; give a mail address or a page", option="--contact"
+        )
     about = f"HTTP client benchmark; +{contact}" if contact else "HTTP client benchmark"
     return f"httpdyno/{httpdyno.__version__} ({about})"
 
@@ -260,12 +262,12 @@ class ShortList:
         """Number of URLs needed."""
         return LEAST_TURNS * self.in_flight
 
-    def refusal(self, source: str | None) -> str:
-        """Return the error message with its cure; ``source`` is the list that was given whole."""
+    def refusal(self, source: str | None) -> UsageError:
+        """Return the error with its cure; ``source`` is the list that was given whole."""
         where = "--limit" if source is None else f"--urls {source}"
         possible = self.urls // LEAST_TURNS
         instead = f", or a --concurrency of {possible:,} or less" if possible else ""
-        return f"{where}: {self}; give so many{instead}"
+        return UsageError(f"{self}; give so many{instead}", option=where)
 
 
 def find_short(urls: int, concurrency: int | None, subjects: Sequence[Subject]) -> ShortList | None:
@@ -282,7 +284,7 @@ def find_short(urls: int, concurrency: int | None, subjects: Sequence[Subject]) 
 
 
 def found_for(subject: Subject, place: Place, experiment: Experiment) -> TunedFor:
-    """Return the key of a found concurrency: the subject's version, this machine, and the experiment's condition."""
+    """Return the key of a concurrency that ``tune`` found: the subject's version, this machine, the condition."""
     (web,), (condition,) = experiment.webs(), experiment.conditions()
     pinned = place.pinning.subject_cpus
     return TunedFor(
@@ -301,7 +303,7 @@ def found_for(subject: Subject, place: Place, experiment: Experiment) -> TunedFo
 
 
 def options_found_for(experiment: Experiment) -> str:
-    """Return the options that identify a found concurrency, a space before each; empty for the defaults."""
+    """Return the options that identify a concurrency found by ``tune``, each after a space; empty for the defaults."""
     (condition,) = experiment.conditions()
     link, against, version = str(condition.link), condition.against, condition.workload.http_version
     given = {"link": None if link == "direct" else link, "against": against, "http-version": version}
@@ -309,7 +311,6 @@ def options_found_for(experiment: Experiment) -> str:
 
 
 def _with_tuned(subjects: Sequence[Subject], beginning: Beginning, crawl: Crawl) -> list[Subject]:
-    """Set each subject's concurrency to the one found on this machine; without one, it keeps its own."""
     tuned = []
     for subject in subjects:
         concurrency = subject.concurrency
@@ -326,10 +327,8 @@ def _with_tuned(subjects: Sequence[Subject], beginning: Beginning, crawl: Crawl)
 
 
 HIGHEST: Final = 1024
-"""Requests in flight: as many as a client opens connections for without asking the system for more descriptors."""
+"""Maximum concurrency: with more, a client may need more descriptors than the system grants by default."""
 _TRIALS: Final = 2
-_MOST_TIMES: Final = 2
-"""Largest correction; a larger one is due to a trial with another limit."""
 
 
 class Saturation(NamedTuple):
@@ -353,7 +352,7 @@ def saturation_after(seen: Sequence[Trial], *, highest: int = HIGHEST) -> Satura
         per_core, in_flight = right_per_core(first), in_flight_per_core(first)
         if first.outcome is not Outcome.OK or per_core is None or in_flight is None:
             return Saturation(own, f"its own: the cost of an answer is unknown ({unknown})")
-        rate = f"{cpus * per_core:,.0f} right answers a second have CPU time, by what one costs at {own:,}"
+        rate = f"{cpus * per_core:,.0f} right answers a second have CPU time, by the cost of an answer at {own:,}"
         return Saturation(min(max(ceil(cpus * in_flight), 1), highest), rate)
     stretch = Stretch.of(last)
     share = own_cpu_share(last, stretch) if stretch else None
@@ -366,7 +365,8 @@ def saturation_after(seen: Sequence[Trial], *, highest: int = HIGHEST) -> Satura
         return Saturation(concurrency, f"{used}, but other programs disturbed that")
     if limited_by(last) is Limit.ORIGIN:
         return Saturation(concurrency, f"{used}, and the origin was exhausted")
-    return Saturation(min(ceil(concurrency * min(1 / share, _MOST_TIMES)), highest), used)
+    # A correction by more than two is due to a trial with another limit.
+    return Saturation(min(ceil(concurrency * min(1 / share, 2)), highest), used)
 
 
 def _with_saturating(
@@ -374,21 +374,21 @@ def _with_saturating(
 ) -> list[Subject]:
     """Return the clients, each with the concurrency that saturates its CPUs; clients that cannot run keep their own.
 
-    The short trials that find it have enough URLs of a web for every concurrency, or all of a given list.
+    The short trials that find it have enough URLs of a web for every concurrency, or all URLs of a given list.
     """
     place, stop, tell = beginning.place, beginning.interruption, beginning.tell
     given = options.limit is not None or options.urls is not None or urls.source == STANDARD_INPUT
-    # URLs that never answer have then given their places back for a while.
+    # By then, URLs that never answer have freed their slots for a while.
     crawl = replace(crawl, deadline_s=2 * crawl.timeout_s + 2)
 
-    def building(event: BuildEvent) -> None:
-        if event.state is BuildState.BUILDING:
-            tell(f"{event.subject.id}: is built")
+    def building(subject: Subject, state: BuildState) -> None:
+        if state is BuildState.BUILDING:
+            tell(f"{subject.id}: is built")
 
     found, longest = [], replace(options, limit=LEAST_TURNS * HIGHEST)
     with nullcontext(urls) if given else open_urls(place.engine, longest, stop) as first:
         if short := find_short(first.count, 1, subjects):
-            raise UsageError(short.refusal(urls.source if options.limit is None else None))
+            raise short.refusal(urls.source if options.limit is None else None)
         tell(
             f"--saturate: {_TRIALS} short trials of each of {counted(len(subjects), 'client')} find its concurrency "
             f"first, in {crawl.deadline_s:.0f} s at most each"
@@ -411,7 +411,7 @@ def _find_saturation(subject: Subject, executor: LocalExecutor, crawl: Crawl, hi
     saturation = Saturation(min(subject.concurrency, highest), "its own")
     while len(seen) < _TRIALS:
         plan = TrialPlan(len(seen), 0, 0, subject, replace(crawl, concurrency=saturation.concurrency).condition)
-        seen.append(executor.run(plan, JUDGING.trials[SubjectKind.CLIENT], JUDGING.rules).trial)
+        seen.append(executor.run(plan, CRAWL, RULES).trial)
         if executor.interruption.requested:
             raise Interrupted(f"interrupted during the search for the concurrency of {subject.id}")
         saturation = saturation_after(seen, highest=min(highest, HIGHEST))
@@ -420,9 +420,6 @@ def _find_saturation(subject: Subject, executor: LocalExecutor, crawl: Crawl, hi
     return saturation
 
 
-_FEW_IN_FLIGHT: Final = 10
-_LONGEST_REORDERED: Final = 100_000
-"""A longer list keeps its order: of its five minutes and more, a timeout at the end is nothing."""
 _Options = TypeVar("_Options", bound=UrlOptions)
 
 
@@ -432,7 +429,7 @@ def begin_bench(beginning: Beginning, names: Sequence[str], options: BenchOption
         try:
             find_rankable(CRAWL_METRICS, options.rank_by)
         except (InvalidValue, UnknownName) as error:
-            raise type(error)(f"--rank-by: {error}") from None
+            raise type(error)(error.line, option="--rank-by") from None
     clients, limit = choose_subjects(beginning.catalogue, names, options)
     beginning.install(clients)
     return begin_crawl(beginning, clients, options, limit=limit)
@@ -448,7 +445,7 @@ def begin_crawl(
 ) -> Begun:
     """Begin a crawl of at most ``limit`` URLs; without a given number, the list grows as needed.
 
-    ``piped``: what is piped in is its list, too. One that is too short is refused where several would be compared.
+    ``piped``: piped input is its list, too. A list that is too short is refused if several subjects would be compared.
     """
     engine = beginning.place.engine
     options = settle_against(options, engine, beginning.tell)
@@ -470,12 +467,13 @@ def begin_crawl(
                 urls = refused.enter_context(longer)
                 crawl = replace(crawl, file=urls.file.path)
             elif len(subjects) > 1:
-                raise UsageError(short.refusal(urls.source if options.limit is None else None))
-            alone = f"no rate is given of {counted(short.urls, 'URL')}; it needs {short.needed:,}"
-            beginning.tell(f"{short}; {urls.count:,} are taken" if longer else alone)
-        # A published list, or one for the real internet, stays as it is.
+                raise short.refusal(urls.source if options.limit is None else None)
+            alone = f"no rate is computed for {counted(short.urls, 'URL')}; it needs {short.needed:,}"
+            beginning.tell(f"{short}; {urls.count:,} are used" if longer else alone)
+        # A published list, or a list for the real internet, is not changed.
         if not crawl.on_live_web and crawl.preset is None:
-            if urls.count <= _LONGEST_REORDERED:
+            # In the five minutes and more of a longer list, a timeout at the end is nothing.
+            if urls.count <= 100_000:
                 slow = compute_answers(crawl.condition, urls, beginning).planned.slow
                 urls = refused.enter_context(with_slow_first(urls, slow, timeout_s=crawl.timeout_s))
                 crawl = replace(crawl, file=urls.file.path)
@@ -496,17 +494,17 @@ def _in_time(
     if not crawl.quick:
         if crawl.repeat is not None:
             return crawl
-        # A list of the user's own gets all of its blocks, and no fewer than any experiment.
+        # A list of the user gets all of its blocks, and no fewer than any experiment.
         least, budget_s = (0, TIME_S) if urls.source is None else (usual_repeat(len(subjects)), None)
         planned = compute_answers(crawl.condition, urls, beginning).planned
         trials_s = (guess_s(TrialPlan(0, 0, 0, subject, crawl.condition), planned) for subject in subjects)
         return replace(crawl, repeat=block_count(trials_s, least=least), time_budget_s=budget_s)
-    # The web's plan does not include a link or a distance.
+    # The web's planned times do not include a link or a distance.
     if given_s is not None or crawl.against is not None or crawl.link != "direct":
         return crawl
     # The deadline depends little on the subjects: it is a setting of runs that are compared.
     least = min(crawl.condition.concurrency or subject.concurrency for subject in subjects)
-    deadline_s = quick_deadline_s(compute_answers(crawl.condition, urls, beginning).planned, min(least, _FEW_IN_FLIGHT))
+    deadline_s = quick_deadline_s(compute_answers(crawl.condition, urls, beginning).planned, min(least, 10))
     beginning.tell(f"--quick: trials end after {deadline_s:.0f} s; --duration sets another time")
     return replace(crawl, deadline_s=deadline_s)
 
@@ -522,7 +520,6 @@ def _longer(short: ShortList, urls: UrlFile, options: BenchOptions, beginning: B
 
 
 def _make_crawl(options: BenchOptions, urls: UrlFile, engine: Engine) -> Crawl:
-    """Build the crawl; the engine gives the default seed of a web."""
     name, seed = options.web or WEB, options.seed
     web = engine.web(name, seed=seed) if name != LIVE else WebIdentity(LIVE, 1 if seed is None else seed, None)
     found = {
@@ -555,9 +552,9 @@ def settle_against(options: _Options, engine: Engine, tell: Tell) -> _Options:
 def choose_subjects(
     catalogue: Catalogue, names: Sequence[str] | None, options: BenchOptions
 ) -> tuple[tuple[Subject, ...], int | None]:
-    """Choose subjects and a number of URLs: the named ones, else the preset's, else the usual clients; or every client.
+    """Choose subjects and a number of URLs: the named, else the preset's, else the default clients; or every client.
 
-    Without ``--limit`` the number is the preset's, that of ``--quick`` or of a web; None: all of a list.
+    Without ``--limit`` the number is that of the preset, of ``--quick`` or of a web; None: all of a list.
     """
     preset, scale, limit = options.preset, options.scale, options.limit
     if options.every and (names or preset is not None):
@@ -567,7 +564,9 @@ def choose_subjects(
     if preset is None and scale is not None:
         raise UsageError("--scale requires --preset; give one, or --limit instead")
     if scale is not None and limit is not None:
-        raise UsageError("--limit conflicts with --scale: both set the number of URLs; leave one out")
+        raise UsageError(
+            "conflicts with --scale: both set the number of URLs; leave one out", option="--limit", joint=" "
+        )
     if limit is None and options.quick and scale is None:
         limit = QUICK_LIMIT
     elif limit is None and preset is None and options.urls is None:

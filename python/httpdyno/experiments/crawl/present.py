@@ -21,7 +21,6 @@ from httpdyno.judge.table import MAY_BE_CHANCE, PROVISIONAL, RANK_NOTE
 from httpdyno.judge.validity.readings import busy_programs
 from httpdyno.judge.wording import listed, some_of
 from httpdyno.model import (
-    INSTALL_WITH,
     OPEN_MARK,
     PROVISIONAL_MARK,
     Cell,
@@ -46,19 +45,19 @@ COST: Final = RANKED_BY
 RATE: Final = "right_per_s"
 _INTEGER, _DECIMAL = ColumnKind.INTEGER, ColumnKind.DECIMAL
 LINE: Final = 100
-"""Characters of a line of the answer, and of a note."""
+"""Maximum width of a headline, and of a note."""
 _PHRASES: Final = {COST: ("Cheapest", "right answers per core-second"), RATE: ("Fastest here", "right answers/s")}
 _SHORT_PHRASES: Final = {COST: "per core/s", RATE: "right/s"}
 _OR_MORE: Final = "\u2265"
 _WHOLE_FROM: Final = 100
 _LONGEST_NAME: Final = 27
-"""Characters of a client's name, so that a row fits a line."""
+"""Maximum length of a client's name, so that a row fits a line."""
 _NAME_LENGTHS: Final = range(_LONGEST_NAME, 5, -1)
 _CUT: Final = "\u2026"
 _MARKED: Final = frozenset({Validity.DISTURBED.value, Validity.UNSTEADY.value, Validity.ORIGIN_LIMITED.value})
-"""Verdicts replaced by the mark of a provisional rank."""
+"""Verdicts that the mark of a provisional rank replaces."""
 _COLUMNS: Final = (
-    # Ranks, rates and shares are written out here, but stand at the right, as numbers do.
+    # Ranks, rates and shares are text here, but are right-aligned like numbers.
     Column("rank", _INTEGER),
     Column("client"),
     Column(COST, _INTEGER, label="per core/s"),
@@ -74,11 +73,11 @@ _COLUMNS: Final = (
 
 
 def answer(trials: Sequence[Trial], names: Mapping[str, str], ranked_by: str, *, width: int | None = None) -> list[str]:
-    """Return the two lines of answer: which client needs the least CPU time, which is the fastest at these settings.
+    """Return the two lines of the headline: the client with the least CPU time, and the fastest with these settings.
 
-    The metric that ranks comes first; where it is neither of these, the second line has the CPU time. Each line names
-    the best median first and says whether its lead is certain. Empty where no client is ranked. ``width``: characters
-    of a line, kept by leaving out what the table has too, and then by cutting names.
+    The ranking metric comes first; if it is neither of these, the second line has the CPU time. Each line names the
+    best median first, and says whether its lead is certain. Empty if no client is ranked. ``width`` is the length of a
+    line: to keep it, parts that the table also has are left out, then names are shortened.
     """
     metrics = [*dict.fromkeys((ranked_by, COST, RATE))][:2]
     rankings = {name: rank(trials, find_metric(CRAWL_METRICS, name), disturbed=True) for name in metrics}
@@ -91,14 +90,14 @@ def answer(trials: Sequence[Trial], names: Mapping[str, str], ranked_by: str, *,
 
 
 def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield a line of the answer in words, then shorter and shorter."""
+    """Yield a headline in its full form, then in shorter and shorter ones."""
     metric = find_metric(CRAWL_METRICS, name)
     medians = placing_medians(metric, trials, [standing.subject for standing in ranking.standings])
     unit = metric.column.unit
     word, phrase = _PHRASES.get(name, (f"First by {metric.column.heading}", metric.phrase or unit))
     alone = _SHORT_PHRASES.get(name)
     short = alone or unit
-    # Brackets at the ends of names are left out if the names stay distinct.
+    # Brackets at the end of names are left out if the names remain distinct.
     plain = {subject: text.partition(" (")[0] for subject, text in names.items()}
     plain = plain if len(set(plain.values())) == len(plain) else dict(names)
     cut = ({subject: _cut(text, longest) for subject, text in plain.items()} for longest in _NAME_LENGTHS)
@@ -120,25 +119,17 @@ def _answer_forms(trials: Sequence[Trial], ranking: Ranking, name: str, names: M
             held = f"{of[highest]} at {figure_text(ahead[highest])} {short}"
             others = f" and {len(ahead) - 1} more" if len(ahead) > 1 else ""
             first = f"; of those ranked {of[leader]} is first" if "figure" not in style else ""
-            yield f"{word}: no clear winner: the origin held up {held}{others}{first}"
+            yield f"{word}: no clear winner: the origin limited {held}{others}{first}"
         else:
             yield f"{word}: {lead_text(ranking, metric, medians, of, after_name=', ', **style)}"
 
 
 def _cut(name: str, longest: int) -> str:
-    """Cut the middle out of a name: two that differ do so in the beginning, or by the id at the end."""
+    """Shorten a name in the middle: similar names differ at the beginning, or by the id at the end."""
     if len(name) <= longest:
         return name
     tail = longest // 3
     return f"{name[: longest - tail - 1]}{_CUT}{name[-tail:]}"
-
-
-def _compact_table(table: Table, trials: Sequence[Trial], names: Mapping[str, str]) -> Table:
-    """Return the table for people, a row for each row of a crawl's table; ``names`` are those of subjects."""
-    rows = marked_ranks(table).records()
-    distinct = len({row["subject"] for row in rows}) == len(rows)
-    notes = (Note(shorten(text, LINE, placeholder=" ...")) for text in _notes(rows, trials, names))
-    return Table.of_records(_COLUMNS, (_cells(row, names if distinct else {}) for row in rows), table.title, notes)
 
 
 def _cells(row: Mapping[str, Cell], names: Mapping[str, str]) -> dict[str, Cell]:
@@ -165,7 +156,7 @@ def _is_provisional(row: Mapping[str, Cell]) -> bool:
 
 
 def rate_text(rate: Cell, low: Cell, high: Cell, *, at_least: bool = False) -> str | None:
-    """Write a rate with the farther end of its interval in percent: ``234 ±1 %``; what the origin held up: ``≥``."""
+    """Write a rate with the wider side of its interval in per cent: ``234 ±1 %``; ``≥`` if the origin limited it."""
     if not isinstance(rate, int | float):
         return None
     text = f"{rate:.0f}" if rate >= _WHOLE_FROM else f"{rate:.1f}"
@@ -204,7 +195,6 @@ def _notes(rows: Sequence[Mapping[str, Cell]], trials: Sequence[Trial], names: M
 
 
 def _limits(rows: Sequence[Mapping[str, Cell]]) -> Iterator[str]:
-    """Describe the limits of rates and ranks, and how to measure each client's ceiling."""
     rated = [row["limited_by"] for row in rows if row[RATE] is not None]
     if Limit.ORIGIN.value in rated:
         yield f"{_OR_MORE} limited by the origin: the client may be faster"
@@ -216,7 +206,7 @@ def _limits(rows: Sequence[Mapping[str, Cell]]) -> Iterator[str]:
 
 
 def _disturbances(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str, str], width: int) -> str | None:
-    """Describe what disturbed how many trials of which clients, with the names of as many clients as fit ``width``."""
+    """Describe the programs that disturbed trials, and how many; names as many clients as fit ``width``."""
     those = [trial for own in by_subject.values() for trial in own if disturbed(trial)]
     if not those:
         return None
@@ -238,32 +228,33 @@ def _disturbances(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str,
 
 def _absences(by_subject: Mapping[str, Sequence[Trial]], names: Mapping[str, str]) -> Iterator[str]:
     absent = {
-        subject: own[0].reason or "unavailable"
+        subject: own[0]
         for subject, own in by_subject.items()
         if own and all(trial.outcome is Outcome.UNAVAILABLE for trial in own)
     }
     if len(absent) > 1:
         yield f"not installed: {some_of([names[subject] for subject in absent])}; --install installs what is available"
         return
-    for subject, reason in absent.items():
-        lacks, _, cure = reason.removeprefix(f"{subject}: ").partition(INSTALL_WITH)
-        cure = cure.lstrip(": ")
-        means = f"install {cure}" if cure.startswith("the ") else f"{INSTALL_WITH} {cure}"
-        yield f"{names[subject]}: {means if cure else lacks}"
+    for subject, trial in absent.items():
+        by_hand, command = trial.install_by_hand, trial.install_command
+        means = [f"install {by_hand}" if by_hand else "", f"install it with {command}" if command else ""]
+        yield f"{names[subject]}: {'; '.join(filter(None, means)) or trial.reason or 'unavailable'}"
 
 
 def _views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
-    """Return the compact table, below the answer in two lines that fit a terminal."""
     presentation = PRESENTATION.for_run(settings)
     table = presentation.table(trials)
     names = subject_names(trials, map(str, table.values("subject")))
     lines = answer(trials, names, presentation.ranking_metric.name, width=LINE)
     title = "\n".join(lines or [usual_headline(presentation, trials, table)])
-    return (_compact_table(replace(table, title=title), trials, names),)
+    rows = marked_ranks(table).records()
+    distinct = len({row["subject"] for row in rows}) == len(rows)
+    notes = (Note(shorten(text, LINE, placeholder=" ...")) for text in _notes(rows, trials, names))
+    return (Table.of_records(_COLUMNS, (_cells(row, names if distinct else {}) for row in rows), title, notes),)
 
 
 def _charts(of: ConditionTrials) -> Iterator[Chart]:
-    """Draw the usual charts, the ranking by the other of rate and cost, and both against each other."""
+    """Draw the usual charts, the ranking by the other of rate and cost, and both metrics against each other."""
     rate, per_core, cost = (find_metric(CRAWL_METRICS, name) for name in (RATE, COST, "cpu_per_right_ms"))
     other = per_core if of.metric == rate else rate
     first, *others = usual_charts(of)
@@ -290,14 +281,14 @@ class CrawlPresentation(Presentation):
     )
 
     def for_run(self, settings: Mapping[str, Setting]) -> Self:
-        """Rank by the chosen metric, else by the CPU cost, or by the rate for runs at the ceiling and for presets."""
+        """Rank by the chosen metric; by default by CPU cost, or by rate for runs at the ceiling and for presets."""
         chosen = settings.get("rank_by")
         if isinstance(chosen, str):
             return replace(self, ranked_by=find_rankable(CRAWL_METRICS, chosen).name)
         return replace(self, ranked_by=RATE if settings.get("saturate") or settings.get("preset") else COST)
 
     def answer(self, trials: Sequence[Trial], names: Mapping[str, str]) -> list[str]:
-        """Return the two lines of answer."""
+        """Return the two lines of the headline."""
         return answer(trials, names, self.ranking_metric.name)
 
 
@@ -310,9 +301,7 @@ PRESENTATION: Final = CrawlPresentation(
         Column("language"),
         Column("method"),
         Column("concurrency", ColumnKind.INTEGER, description="requests in flight at most"),
-        Column(
-            "http_version", description="HTTP version that was asked for; empty: each client's default", shown=False
-        ),
+        Column("http_version", description="requested HTTP version; empty: each client's default", shown=False),
     ),
     views=_views,
     report=lambda run, definition: usual_report(run, definition, _charts),

@@ -1,1 +1,1 @@
-"""The latency question: what one call costs in a warm process, alone and with others."""
+"""The latency experiment: the time of one call in a warm process, alone and with concurrent calls."""

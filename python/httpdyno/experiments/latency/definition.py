@@ -1,9 +1,9 @@
-"""The latency question (``latency``)."""
+"""The latency experiment (``latency``)."""
 
 from typing import Final
 
-from httpdyno.experiments.definition import Definition, Judging, Planning
-from httpdyno.experiments.latency.judge import LATENCY_RULES, LatencyPoint, LatencySummary, judge_latency
+from httpdyno.experiments.definition import WITHOUT_PACE, Definition, Judging, Planning
+from httpdyno.experiments.latency.judge import LatencyPoint, LatencySummary, judge_latency
 from httpdyno.experiments.latency.options import NAME
 from httpdyno.experiments.latency.plan import Latency, begin_latency
 from httpdyno.experiments.latency.present import PRESENTATION
@@ -12,11 +12,11 @@ from httpdyno.model import LinesSummary, SubjectKind
 
 DEFINITION: Final = Definition(
     NAME,
-    "What does one call of a client cost in a warm process, alone and with others at once?",
+    "How long does one call of a client take in a warm process, alone and with concurrent calls?",
     PRESENTATION,
     Planning(begin_latency, Latency.restore),
     Judging(
-        LATENCY_RULES,
+        WITHOUT_PACE,
         figures=(LinesSummary, LatencyPoint, LatencySummary),
         trials={SubjectKind.CLIENT: client_trials(judge_latency)},
     ),

@@ -1,4 +1,4 @@
-"""Judge latency trials: loops timed by clients, and their lines."""
+"""Judge latency trials: loops that clients time themselves, and lines that they print."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ from httpdyno.judge.trial import (
     trial_not_run,
     trial_refused,
 )
-from httpdyno.judge.validity import Evidence, Rule, rules_for, with_validity
+from httpdyno.judge.validity import Rule, with_validity
 from httpdyno.judge.verdict import Judged
 from httpdyno.model import (
     Interval,
@@ -57,19 +57,19 @@ class Content(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyPoint(FigureRecord):
-    """One point of the grid; whether connections are kept stands in the trial, as does who times the calls."""
+    """One point of the grid; the trial records whether connections are kept, and how calls are timed."""
 
     prefix: ClassVar[str] = "latency_point_"
 
     workload: Annotated[Content, Recorded("what is fetched")]
     parallel: Annotated[
-        int, Recorded("calls started at once: a loop has so many, and ends with the last", type="int32")
+        int, Recorded("calls started at once: they form a loop, which ends with the last of them", type="int32")
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class LatencyRun:
-    """One of the runs that make up a figure such as timeit's."""
+    """One of the runs that a figure of timeit is computed from."""
 
     loop_ns: Annotated[float, Recorded("mean time of its loops")]
 
@@ -80,44 +80,40 @@ class LatencySummary(FigureRecord):
 
     prefix: ClassVar[str] = "latency_"
 
-    calls: Annotated[int, Recorded("calls of the warm process that the figures of single calls rest on")]
-    loops: int | None = measured("loops of each run; null when there were too few for seven runs")
+    calls: Annotated[int, Recorded("calls of the warm process from which the figures of single calls are computed")]
+    loops: int | None = measured("loops of each run; null if there were too few for seven runs")
     runs: Annotated[tuple[LatencyRun, ...], Recorded("the runs")] = ()
     mean_ns: float | None = measured("mean time of a loop over the runs")
-    deviation_ns: float | None = measured("standard deviation of the runs, of a population as timeit has it")
-    call_ns: float | None = measured("mean duration of a call; null where only loops were timed")
+    deviation_ns: float | None = measured("standard deviation of the runs (of a population, as in timeit)")
+    call_ns: float | None = measured("mean duration of a call; null if only loops were timed")
     p50_ns: int | None = measured("median duration of a call")
     p99_ns: int | None = measured("99th percentile of that duration")
     p999_ns: int | None = measured("99.9th percentile; null for fewer than 1,000 calls")
     max_ns: int | None = measured("longest duration")
     first_ns: int | None = measured("duration of the first call of the cold process")
-    cpu_per_call_ns: float | None = measured("CPU time of the subject for each call")
+    cpu_per_call_ns: float | None = measured("CPU time of the subject per call")
     server_ns: float | None = measured("mean time from a request's arrival at the origin to the end of its answer")
-    wire_ns: float | None = measured("time of a call's round trips through the bare network, as measured")
-    client_ns: float | None = measured("the rest of a call's duration: the client's own")
-
-
-LATENCY_RULES: Final = rules_for(Evidence.ANSWERS, Evidence.ORIGIN, Evidence.LINK, Evidence.FREE_LINK, Evidence.MACHINE)
-"""How a call is timed has no pace: the client chooses how often it makes it."""
+    wire_ns: float | None = measured("measured time of a call's round trips through the network alone")
+    client_ns: float | None = measured("the rest of a call's duration: time in the client")
 
 
 _LONG_ENOUGH_NS: Final = 200_000_000
-"""A try that takes this long has enough loops; the first loops that take this long together are the warm-up."""
+"""Duration of a try that has enough loops, and of the warm-up."""
 
 
 class TimeitRuns(NamedTuple):
-    """Seven runs out of a series of loops."""
+    """Seven runs selected from a series of loops."""
 
     warm_up: int
-    """Loops at the beginning that are no part of any figure."""
+    """Loops at the beginning that no figure includes."""
     loops: int
-    """Loops of each run: as many as timeit would have chosen, or as there were for seven runs."""
+    """Loops of each run: the number that timeit would choose, or as many as there are for seven runs."""
     loop_ns: tuple[float, ...]
     """Mean time of a loop in each run."""
 
 
 def loop_choices() -> Iterator[int]:
-    """Return the numbers of loops that timeit tries, one after the other: 1, 2, 5, 10, 20, 50 and so on.
+    """Yield the numbers of loops that timeit tries in turn: 1, 2, 5, 10, 20, 50 and so on.
 
     References
     ----------
@@ -127,11 +123,11 @@ def loop_choices() -> Iterator[int]:
 
 
 def timeit_runs(times_ns: Int64Array) -> TimeitRuns | None:
-    """Pick seven runs out of the times of successive loops, as timeit would have made them.
+    """Select seven runs from the times of successive loops, as timeit would have made them.
 
-    The loops of the first 0.2 s warm the process up. Then so many are tried as timeit tries, until one try takes 0.2 s:
-    that is the number of loops. The last seven times as many of the series are the runs: by then the process is as warm
-    as it gets. Where there are too few, each run has as many of timeit's numbers as the series allows.
+    The loops of the first 0.2 s are the warm-up. The number of loops is the first of timeit's numbers that takes 0.2 s.
+    The runs are the last seven times as many loops of the series, when the process is warmest. If there are too few,
+    each run has as many of timeit's numbers as the series allows.
 
     None for fewer than seven loops after the warm-up.
     """
@@ -153,7 +149,7 @@ def timeit_runs(times_ns: Int64Array) -> TimeitRuns | None:
 
 
 def timeit_text(mean_ns: float, deviation_ns: float) -> str:
-    """Write a mean and its deviation as IPython does: ``1.19 ms ± 70.7 us``."""
+    """Write a mean and its deviation like IPython: ``1.19 ms ± 70.7 us``."""
     return f"{format_time(mean_ns)} ± {format_time(deviation_ns)}"
 
 
@@ -163,10 +159,6 @@ def per_loop_text(time: str, runs: int, loops: int) -> str:
     ``1.19 ms ± 70.7 us per loop (mean ± std. dev. of 7 runs, 1,000 loops each)``
     """
     return f"{time} per loop (mean ± std. dev. of {counted(runs, 'run')}, {counted(loops, 'loop')} each)"
-
-
-_FEWEST_OF_P999: Final = 1000
-"""With fewer calls the 99.9th percentile is the longest."""
 
 
 def summarise_lines(
@@ -179,40 +171,44 @@ def summarise_lines(
     cpu: CpuSeries | None = None,
     clock_bound_ns: int = 0,
 ) -> LatencySummary:
-    """Compute the figures of loops and calls from a client's lines, and from what the engine observed.
+    """Compute the figures of loops and calls from a client's lines and the engine's observations.
 
-    A loop is a batch: from the start of its first call to the end of its last. Loops with an answer that is missing or
-    not right are left out, as timeit would have stopped there; they count among the wrong ones of the trial. Figures of
-    single calls rest on all loops after the warm-up, those of loops on the seven runs (``timeit_runs``).
+    A loop is a batch: from the start of its first call to the end of its last. Loops with a missing or wrong answer are
+    left out, because timeit would have stopped there; these answers count as wrong in the trial. Figures of single
+    calls are computed from all loops after the warm-up, those of loops from the seven runs (``timeit_runs``).
 
-    The time of a call is its duration as the client claims it. The server's part is the time from the arrival of the
-    request to the end of its answer, the wire's a round trip for the request and one for each new connection. The rest
-    is the client's, including the wait for other calls of its batch. The parts are unknown if the other machine's
-    clock is less exact than the duration of a call (``shows_shares``).
+    The time of a call is the duration that the client prints. The server's part is the time from the arrival of the
+    request to the end of its answer; the wire's part is one round trip for the request and one for each new connection.
+    The rest is the client's part, including the wait for other calls of the batch. The parts are unknown if the other
+    machine's clock is less exact than the duration of a call (``shows_shares``).
 
     Parameters
     ----------
     samples
-        With ``url``, whose last digits are its number in the series, ``start_ns``, ``duration_ns`` and ``verdict``.
+        With ``url``, which ends with its number in the series, ``start_ns``, ``duration_ns`` and ``verdict``.
     arrivals
-        As ``read_arrivals`` returns them; None without stamps.
+        Arrivals in the form of ``read_arrivals``; None if they were not recorded.
     round_trip_ns
-        Of a packet between client and peer and back, with no program in between; None: not measured.
+        Time of a packet between client and peer and back, with no program in between; None: not measured.
     connections_per_call
-        Connections that a call opens: each costs a round trip of its own; None: unknown.
+        Connections that a call opens, each of which costs a round trip; None: unknown.
     cpu
         None without samples.
     clock_bound_ns
-        Error bound of the stamps of arrivals: those of another machine are moved to the clock of this one.
+        Error bound of the time stamps of arrivals: those of another machine are translated to the clock of this one.
     """
-    calls = _whole_loops(samples, point.parallel)
+    right = samples.filter(pl.col("verdict") == Verdict.RIGHT.value)
+    # A URL of a series ends with its number.
+    numbered = right.with_columns(number=pl.col("url").str.extract(r"(\d+)$").cast(pl.Int64)).drop_nulls("number")
+    looped = numbered.with_columns(loop=pl.col("number") // point.parallel).sort("number")
+    calls = looped.filter(pl.len().over("loop") == point.parallel)
     if calls.is_empty():
         return LatencySummary(calls=0)
     first_ns = int(calls["duration_ns"][0])
     loops = calls.group_by("loop", maintain_order=True).agg(
         begin=pl.col("start_ns").min(), end=(pl.col("start_ns") + pl.col("duration_ns")).max()
     )
-    # The clock that durations are taken by is finer than that of the stamps: one call alone is its duration.
+    # The clients' durations are more precise than the time stamps; the loop of a single call is its duration.
     times = calls["duration_ns"] if point.parallel == 1 else loops["end"] - loops["begin"]
     runs = timeit_runs(times.to_numpy())
     if runs is None:
@@ -223,7 +219,10 @@ def summarise_lines(
     cpu_ns = cpu.between(int(loops["begin"][runs.warm_up]), int(loops["end"][-1])) if cpu else None
     server_ns = wire_ns = None
     if shows_shares(clock_bound_ns, call_ns):
-        server_ns = None if arrivals is None else _server_ns(warm, arrivals)
+        if arrivals is not None:
+            served = warm.join(arrivals, on="url", how="inner").select(pl.col("done_ns") - pl.col("at_ns"))
+            known = served.to_series().drop_nulls().to_numpy()
+            server_ns = float(known.mean(dtype=np.float64)) if len(known) else None
         if round_trip_ns is not None and connections_per_call is not None:
             wire_ns = round_trip_ns * (1 + connections_per_call)
     return replace(
@@ -231,7 +230,8 @@ def summarise_lines(
         call_ns=call_ns,
         p50_ns=percentile(durations, 50),
         p99_ns=percentile(durations, 99),
-        p999_ns=percentile(durations, 99.9) if len(durations) >= _FEWEST_OF_P999 else None,
+        # With fewer calls it is the longest.
+        p999_ns=percentile(durations, 99.9) if len(durations) >= 1000 else None,
         max_ns=int(durations[-1]),
         first_ns=first_ns,
         cpu_per_call_ns=None if cpu_ns is None else cpu_ns / len(warm),
@@ -248,31 +248,15 @@ def _summary_of_runs(calls: int, loops: int | None, loop_ns: Sequence[float]) ->
 
 
 def shows_shares(bound_ns: int, call_ns: float) -> bool:
-    """Return whether an origin's stamps can divide the time of a call.
+    """Return whether an origin's time stamps are exact enough to divide the time of a call.
 
-    The server's part is the difference of two stamps of one clock, so that its offset does not matter. But if the clock
-    of another machine is known no better than a call lasts, it was set, or the machine is far away. Then it is unknown
-    whether a call contains the arrival that was stamped, and a step of the clock may be in the difference.
+    The server's part is the difference of two stamps of one clock, so the offset of that clock does not matter. But if
+    the error of another machine's clock exceeds the duration of a call, the clock was set, or the machine is far away.
+    Then it is unknown which call an arrival belongs to, and the difference may contain a step of the clock.
 
     ``bound_ns`` is the error bound of the stamps on this machine's clock, ``call_ns`` the mean duration of a call.
     """
     return bound_ns < call_ns
-
-
-def _whole_loops(samples: pl.DataFrame, parallel: int) -> pl.DataFrame:
-    """Return the calls of whole loops that are right, in the order of their numbers, each with its loop."""
-    right = samples.filter(pl.col("verdict") == Verdict.RIGHT.value)
-    # A URL of a series ends with its number.
-    numbered = right.with_columns(number=pl.col("url").str.extract(r"(\d+)$").cast(pl.Int64)).drop_nulls("number")
-    looped = numbered.with_columns(loop=pl.col("number") // parallel).sort("number")
-    return looped.filter(pl.len().over("loop") == parallel)
-
-
-def _server_ns(calls: pl.DataFrame, arrivals: pl.DataFrame) -> float | None:
-    """Return the mean time from the arrival of a request to the end of its answer; None without stamps."""
-    served = calls.join(arrivals, on="url", how="inner").select(pl.col("done_ns") - pl.col("at_ns"))
-    known = served.to_series().drop_nulls().to_numpy()
-    return float(known.mean(dtype=np.float64)) if len(known) else None
 
 
 _LONGEST_LINE: Final = 1 << 20
@@ -311,9 +295,9 @@ def judge_latency(
     trial = trial.having(summary)
     if trial.outcome is Outcome.HUNG and not (trial.summary and trial.summary.urls):
         # On a busy machine, some clients take seconds to start.
-        trial = replace(trial, reason=f"{trial.reason}; if it only starts slowly, give it more time (--duration)")
+        trial = replace(trial, reason=f"{trial.reason}; if it only starts slowly, increase --duration")
     if trial.tally is not None:
-        # The list is longer than the time on purpose.
+        # The list is intentionally longer than the trial.
         trial = replace(trial, tally=replace(trial.tally, not_reached=0))
     reached = samples.filter(pl.col("verdict") != Verdict.NOT_REACHED.value) if samples.width else samples
     return JudgedTrial(trial, reached)
@@ -327,7 +311,7 @@ def _judge_harness(
     if ending.refused:
         return trial_refused(plan, artifacts.report, circumstances)
     counters = counters_from_report(artifacts.report)
-    # Until its end it prints nothing, so that a deadline finds it hanging.
+    # The client prints nothing before its end, so at the deadline it looks stalled.
     unprinted = reference.expectations.distinct.select(
         "url", "cause", *(pl.lit(None, pl.Int64()).alias(name) for name in ("line", "start_ns", "duration_ns"))
     )
@@ -344,8 +328,13 @@ def _judge_harness(
     except UnreadableReport as error:
         return replace(trial, outcome=Outcome.GARBAGE, reason=error.line)
     lines = LinesSummary(urls=timed.calls, time_ns=counters.wall_ns)
+    summary = LatencySummary(calls=0)
+    if timed.is_ok:
+        calls = len(timed.runs_ns) * (timed.loops or 0) * timed.calls_per_loop
+        summary = _summary_of_runs(calls, timed.loops, timed.per_loop_ns)
+        summary = replace(summary, cpu_per_call_ns=fmean(timed.cpu_per_call_ns))
     trial = replace(
-        trial.having(lines, _summarise_harness(timed)),
+        trial.having(lines, summary),
         tally=_tally_harness(timed, reference.expectations, requests=counters.requests),
     )
     if not timed.is_ok:
@@ -353,19 +342,10 @@ def _judge_harness(
     return trial
 
 
-def _summarise_harness(timed: TimedCalls) -> LatencySummary:
-    """Compute figures from a client's own timing, which has no single calls; none if an error ended it."""
-    if not timed.is_ok:
-        return LatencySummary(calls=0)
-    calls = len(timed.runs_ns) * (timed.loops or 0) * timed.calls_per_loop
-    summary = _summary_of_runs(calls, timed.loops, timed.per_loop_ns)
-    return replace(summary, cpu_per_call_ns=fmean(timed.cpu_per_call_ns))
-
-
 def _tally_harness(timed: TimedCalls, expectations: Expectations, *, requests: int | None) -> Tally:
     """Count the verdicts on the answers that a client claims, all to the first URL of ``expectations``.
 
-    ``requests`` is how many reached the origin, None if not counted: calls beyond that were never made.
+    ``requests`` is the number that reached the origin, None if not counted: calls beyond it were not made.
     """
     due = expectations.distinct.row(0, named=True)
     calls: Counter[Verdict] = Counter()
@@ -387,15 +367,12 @@ def _tally_harness(timed: TimedCalls, expectations: Expectations, *, requests: i
     )
 
 
-_NARROW: Final = 1.5
-"""Highest ratio of the ends of an interval: a wider one agrees with nearly anything."""
-
-
 def agrees(ratio: Interval) -> bool | None:
     """Return whether a ratio of 1 lies within a narrow interval; None: the interval is too wide."""
     if not ratio.low <= 1 <= ratio.high:
         return False
-    return True if ratio.high <= _NARROW * ratio.low else None
+    # A wider interval agrees with nearly anything.
+    return True if ratio.high <= 1.5 * ratio.low else None
 
 
 def agreement_text(ratio: Interval, *, brief: bool = False) -> str:
@@ -406,10 +383,10 @@ def agreement_text(ratio: Interval, *, brief: bool = False) -> str:
 
 
 def agreement(lines: Sequence[Trial], harness: Sequence[Trial], *, level: float = 0.95) -> Interval | None:
-    """Return the time of a loop in the client's own process as a multiple of that from its lines.
+    """Return the time of a loop in the client's own process as a multiple of the time from its lines.
 
-    From three trials of each on, a trial is one value: runs of one process share its luck. With fewer, the runs are
-    the values: the interval then describes these trials only.
+    With three or more trials of each, each trial is one value, because runs of the same process are not independent.
+    With fewer, the runs are the values, and the interval describes only these trials.
 
     None if one of them was not measured, or is unreliable.
     """

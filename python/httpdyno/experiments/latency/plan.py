@@ -10,9 +10,9 @@ from httpdyno.experiments.against import server_settings
 from httpdyno.experiments.experiment import Beginning, Begun, Tell
 from httpdyno.experiments.latency.judge import Content, LatencyPoint
 from httpdyno.experiments.latency.options import NAME, LatencyOptions
-from httpdyno.experiments.options import stored_options
-from httpdyno.experiments.participants import find_peer, require_able
-from httpdyno.experiments.plan import ListedPlan, listed_blocks
+from httpdyno.experiments.option_fields import stored_options
+from httpdyno.experiments.participants import ON_OFF_BOTH, chosen, find_peer, keeps_or_closes, require_able
+from httpdyno.experiments.plan import ListedPlan
 from httpdyno.experiments.restoring import OfOneWeb
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.web_answers import PEER_URL
@@ -21,7 +21,6 @@ from httpdyno.model import (
     Condition,
     Subject,
     SubjectKind,
-    TrialPlan,
     UrlSeries,
     Workload,
     format_exact,
@@ -30,27 +29,27 @@ from httpdyno.published import PublishedTable, find_preset
 from httpdyno.subjects.catalogue import Catalogue
 
 DURATION_S: Final = 6.0
-"""Starting takes a second of it, warming up and choosing the loops as much; seven runs take 1.4 s to 3.5 s."""
+"""Default duration: starting takes one second of it, the warm-up with the choice of loops another; seven runs take 1.4
+s to 3.5 s."""
 QUICK_DURATION_S: Final = 4.0
 _SHORTEST_S: Final = 1.0
 _CALLS_PER_S: Final = 50_000
-"""The list is as long as that: the fastest client made 67,000 of four at once, and comes to its end a little earlier.
+"""URLs of a list per second of its trial: the fastest client made 67,000 calls of four at once, and ends slightly
+early.
 
-A trial ends with its list, and the seven runs need some of it: too short a list leaves a fast client without a figure.
+A trial ends with its list, and the seven runs need some of it: with a list that is too short, a fast client has no
+figure.
 """
 _LONGEST_S: Final = MOST_URLS // _CALLS_PER_S
-_HARNESS_DEADLINE_S: Final = 120.0
-_HARNESS_FORESEEN_S: Final = 5.0
 _MOST_PARALLEL: Final = 1000
-"""Most calls at once; larger loops would leave no time for seven runs."""
+"""Maximum number of concurrent calls; larger loops would leave no time for seven runs."""
 _WEB: Final = "plain"
 _BOTH: Final = "both"
-_KEEPALIVE: Final[Mapping[str, tuple[bool, ...]]] = {"on": (True,), "off": (False,), _BOTH: (True, False)}
 _MODES: Final[Mapping[str, tuple[str, ...]]] = {"lines": ("",), "harness": ("timeit",), _BOTH: ("", "timeit")}
 
 
 def grid(workloads: str, parallels: str) -> tuple[LatencyPoint, ...]:
-    """Read ``--workload`` and ``--parallel`` as typed, and return each with each: ``plain,json`` and ``1,20``."""
+    """Parse ``--workload`` and ``--parallel``, such as ``plain,json`` and ``1,20``; return all combinations."""
     points = [_point(content, count) for count in parallels.split(",") for content in workloads.split(",")]
     return tuple(dict.fromkeys(points))
 
@@ -105,21 +104,20 @@ class Latency(LatencyOptions, OfOneWeb):
 
     def __post_init__(self) -> None:
         """Refuse impossible runs before anything is built."""
-        for option, known in (("keepalive", _KEEPALIVE), ("mode", _MODES)):
-            if (value := getattr(self, option)) not in known:
-                raise InvalidValue(f"--{option}: {value[:60]!r} is not supported; write {', '.join(known)}")
         if not self.duration_s >= _SHORTEST_S:
-            raise InvalidValue(f"--duration: {self.duration_s:g} s are too short to warm up; write 2s or more")
+            raise InvalidValue(f"{self.duration_s:g} s are too short to warm up; write 2s or more", option="--duration")
         if self.duration_s > _LONGEST_S:
             raise InvalidValue(
-                f"--duration: {format_exact(self.duration_s)} s are too long: a client is given {_CALLS_PER_S:,} URLs"
-                f" for each, and at most {MOST_URLS:,}; write {_LONGEST_S}s or less"
+                f"{format_exact(self.duration_s)} s are too long: a client is given {_CALLS_PER_S:,} URLs"
+                f" for each, and at most {MOST_URLS:,}; write {_LONGEST_S}s or less",
+                option="--duration",
             )
         _ = self.conditions()
 
     def conditions(self) -> Sequence[Condition]:
         """Return a condition for each combination of point, kind of connection and timing."""
-        ways = product(parse_points(self.points), _KEEPALIVE[self.keepalive], _MODES[self.mode])
+        keeps, modes = chosen("keepalive", self.keepalive, ON_OFF_BOTH), chosen("mode", self.mode, _MODES)
+        ways = product(parse_points(self.points), keeps, modes)
         return [self._condition(point, harness, keepalive=keepalive) for point, keepalive, harness in ways]
 
     def _condition(self, point: LatencyPoint, harness: str, *, keepalive: bool) -> Condition:
@@ -135,40 +133,29 @@ class Latency(LatencyOptions, OfOneWeb):
         )
         return replace(
             self.base_condition(NAME, workload, self.link, point.parallel),
-            deadline_s=_HARNESS_DEADLINE_S if harness else self.duration_s,
+            deadline_s=120.0 if harness else self.duration_s,
             name=f"{name}, in its own process" if harness else name,
-            foreseen_s=_HARNESS_FORESEEN_S if harness else self.duration_s,
+            foreseen_s=5.0 if harness else self.duration_s,
             peer=self.peer,
             batch=None if harness else point.parallel,
             point=point,
             times_wire=True,
         )
 
+    @staticmethod
+    def able_to(subject: Subject, condition: Condition) -> bool:
+        """Return whether a client supports a condition; without its own timing it is timed from outside only."""
+        harness = condition.workload.harness
+        return keeps_or_closes(subject, condition) and (not harness or harness in subject.capabilities.harness)
+
     def plan(self, subjects: Sequence[Subject]) -> ListedPlan:
-        """Interleave the trials of all subjects in blocks; subjects skip unsupported conditions."""
-        repeat, quick = self.repeat, self.quick
-        listed = listed_blocks(subjects, self.conditions(), repeat=repeat, quick=quick, seed=self.seed, able_to=able_to)
-        return replace(listed, trials=tuple(map(_as_able, listed.trials)))
-
-
-def able_to(subject: Subject, condition: Condition) -> bool:
-    """Return whether a client supports a condition.
-
-    A client that cannot close its connections skips conditions that require it. One that cannot keep them is measured
-    unchanged where they may be kept. A client without its own timing is timed from outside only.
-    """
-    claims = subject.capabilities
-    workload = condition.workload
-    closes = workload.keepalive or not claims.keepalive or False in claims.keepalive
-    return closes and (not workload.harness or workload.harness in claims.harness)
-
-
-def _as_able(plan: TrialPlan) -> TrialPlan:
-    """Let a client that does not parse JSON fetch the document only."""
-    workload = plan.condition.workload
-    if not workload.check or workload.check in plan.subject.capabilities.check:
-        return plan
-    return replace(plan, condition=replace(plan.condition, workload=replace(workload, check="")))
+        """Interleave the trials of all clients in blocks; one that does not parse JSON only fetches the document."""
+        listed, plans = self.listed_blocks(subjects), []
+        for plan in listed.trials:
+            workload = plan.condition.workload
+            check = workload.check if workload.check in plan.subject.capabilities.check else ""
+            plans.append(replace(plan, condition=replace(plan.condition, workload=replace(workload, check=check))))
+        return replace(listed, trials=tuple(plans))
 
 
 def begin_latency(beginning: Beginning, names: Sequence[str], options: LatencyOptions) -> Begun:
@@ -182,7 +169,7 @@ def begin_latency(beginning: Beginning, names: Sequence[str], options: LatencyOp
 def peer_of(catalogue: Catalogue, options: LatencyOptions) -> Subject | None:
     """Find the server: the named one, else the preset's; None for the engine's origin.
 
-    With another machine's origin, a preset has no server of its own.
+    With another machine's origin, a preset has no server.
     """
     name = options.peer
     if name is None and options.preset is not None and options.against is None:
@@ -191,7 +178,7 @@ def peer_of(catalogue: Catalogue, options: LatencyOptions) -> Subject | None:
 
 
 def choose_subjects(catalogue: Catalogue, names: Sequence[str] | None, preset: str | None) -> tuple[Subject, ...]:
-    """Return the clients that are named; else the preset's; else those of the published figures and added ones."""
+    """Return the named clients; else the preset's; else those of the published figures and of ``--subjects``."""
     if names:
         return catalogue.select_of_kind(names, SubjectKind.CLIENT)
     published = find_preset("published" if preset is None else preset, NAME).subjects
@@ -208,10 +195,7 @@ def make_latency(
         raise UsageError(
             f"--keepalive {options.keepalive[:60]} conflicts with --preset, which keeps connections; leave one out"
         )
-    against, link, seed = options.against, options.link, options.seed
-    server = server_settings(
-        engine, tell, against=against, link=link, peer=peer, web=_WEB, seed=seed, default=_WEB, fixed=True
-    )
+    server = server_settings(options, engine, tell, peer=peer, default=_WEB, fixed=True)
     usual_s = QUICK_DURATION_S if options.quick else DURATION_S
     resolved = {
         "keepalive": options.keepalive or (_BOTH if options.preset is None else "on"),
@@ -221,5 +205,5 @@ def make_latency(
     if options.preset is not None and options.workload is None and options.parallel is None:
         points = published_points(find_preset(options.preset, NAME))
     latency = Latency(points=points_text(points), **(stored_options(options) | resolved | server))
-    require_able(subjects, latency.conditions(), able_to, f"--keepalive {latency.keepalive} --mode {latency.mode}")
+    require_able(subjects, latency, f"--keepalive {latency.keepalive} --mode {latency.mode}")
     return latency

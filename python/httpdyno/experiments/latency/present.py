@@ -1,4 +1,4 @@
-"""The metrics, tables, charts and report of the latency question, and its published form."""
+"""The metrics, tables, charts and report of the latency experiment, and its published form."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from httpdyno.experiments.latency.plan import point_name, published_points
 from httpdyno.experiments.published import preset_of
 from httpdyno.experiments.report import base_report, usual_headline
 from httpdyno.judge import rank, rankable_trials, trial_notes, trial_table
-from httpdyno.judge.figures import of_record
+from httpdyno.judge.figures import metric, of_record
 from httpdyno.model import (
     Axis,
     Cell,
@@ -45,6 +45,7 @@ from httpdyno.model import (
 )
 from httpdyno.published import PublishedTable
 from httpdyno.report.sections.charts import ConditionTrials, response_time_charts, stacked_chart
+from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.headline import ranked_headline
 from httpdyno.report.sections.tables import subject_names
 from httpdyno.stats import median
@@ -57,12 +58,8 @@ _Key = TypeVar("_Key")
 
 def _time(name: str, meaning: str, phrase: str = "", *, shown: bool = True) -> Metric:
     column = Column(name, ColumnKind.TIME, "ms", meaning, shown=shown)
-    # Six decimals of a millisecond are nanoseconds.
+    # Six decimals of a millisecond show nanoseconds.
     return Metric(column, _figure(f"{name.removesuffix('_ms')}_ns", _MS), Direction.LOWER, 6, phrase)
-
-
-def _count(name: str, read: str | Callable[[LatencySummary], float | None], meaning: str) -> Metric:
-    return Metric(Column(name, ColumnKind.INTEGER, description=meaning, shown=False), _figure(read))
 
 
 def _share(part: str, whose: str) -> Metric:
@@ -74,17 +71,17 @@ def _share(part: str, whose: str) -> Metric:
     return Metric(column, _figure(share, 100.0))
 
 
-MEAN: Final = _time("mean", "mean time of a loop: of all calls that are started at once", "ms a loop", shown=False)
+MEAN: Final = _time("mean", "mean time of a loop, which is all calls that start at once", "ms a loop", shown=False)
 _METRICS: Final = (
     MEAN,
-    Metric(
-        Column("deviation", ColumnKind.NUMBER, "us", "standard deviation of the runs", shown=False),
-        _figure("deviation_ns", 1e-3),
-        Direction.LOWER,
-        3,
+    metric(
+        *("deviation", _figure("deviation_ns", 1e-3), "standard deviation of the runs"),
+        *(ColumnKind.NUMBER, "us", Direction.LOWER),
+        digits=3,
+        shown=False,
     ),
-    _count("runs", lambda summary: len(summary.runs) or None, "runs of the figure"),
-    _count("loops", "loops", "loops of each run"),
+    metric("runs", _figure(lambda summary: len(summary.runs) or None), "runs of the figure", shown=False),
+    metric("loops", _figure("loops"), "loops of each run", shown=False),
     _time("p50", "median duration of a call"),
     _time("p99", "99th percentile of the durations"),
     _time("p999", "99.9th percentile; empty for fewer than 1,000 calls"),
@@ -94,7 +91,7 @@ _METRICS: Final = (
     _share("client", "the client's own"),
     _share("wire", "the bare network's"),
     _share("server", "the server's, as it stamped arrivals and answers"),
-    _count("calls", "calls", "calls that the figures of single calls rest on"),
+    metric("calls", _figure("calls"), "calls that the figures of single calls rest on", shown=False),
 )
 _IDENTITY: Final = (
     Column("subject", description="name of the subject's folder", shown=False),
@@ -107,18 +104,16 @@ _POINT: Final = (
     Column("workload", description="content of a call: 13 bytes of text, or a JSON document of 16 KiB"),
     Column("parallel", ColumnKind.INTEGER, description="calls started at once: a loop ends with the last of them"),
     Column("keepalive", ColumnKind.BOOLEAN, description="whether connections may be kept"),
-    Column("peer", description="who answers", shown=False),
+    Column("peer", description="server of the answers", shown=False),
     Column("mode", description="timing of the figures: lines, or harness", shown=False),
     Column("client", description="the method, as published tables call it", shown=False),
 )
 _LOOPS: Final = (
-    Column("per_loop", description="time of a loop, as timeit writes it: from outside, where it was timed from there"),
-    Column("in_process", description="the same as the client timed its own calls, where both were measured"),
-    Column(
-        "in_process_mean_ms", ColumnKind.TIME, "ms", "mean time of a loop that the client timed itself", shown=False
-    ),
+    Column("per_loop", description="time of a loop in timeit's form, timed from outside if possible"),
+    Column("in_process", description="the same timed by the client itself, if both were measured"),
+    Column("in_process_mean_ms", ColumnKind.TIME, "ms", "mean time of a loop, timed by the client itself", shown=False),
     Column("in_process_cpu_per_call_ms", ColumnKind.TIME, "ms", "CPU time of a call in that loop", shown=False),
-    Column("agree", description="whether both agree within their intervals: in process over from outside"),
+    Column("agree", description="whether both agree within their intervals; ratio of in process to from outside"),
 )
 _SHOWN: Final = (
     "rank",
@@ -137,15 +132,13 @@ _SHOWN: Final = (
     "verdict",
 )
 _SPARED: Final = frozenset({"language", "loops", "in_process", "agree", "p50", "p999", "wire_share", "server_share"})
-"""Left out on a narrow terminal, the last of them first."""
+"""Columns that a narrow terminal hides, the last one first."""
 _TIMEIT: Final = ("per_loop", "in_process")
 _WORDS: Final = {Content.PLAIN: "Plain text", Content.JSON: "JSON"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Trials of one subject at one point."""
-
     trials: Sequence[Trial]
 
     @property
@@ -158,11 +151,11 @@ class _Row:
 
     @property
     def ranked(self) -> Sequence[Trial]:
-        """Trials with the figures of the row: from outside, unless only the client timed itself."""
+        """Trials with the figures of the row: timed from outside, unless only the client timed itself."""
         return self.lines or self.harness
 
     def cells(self, *, brief: bool) -> dict[str, Cell]:
-        """Return the cells of ``_POINT`` and ``_LOOPS``; ``brief``: texts without what all rows share."""
+        """Return the cells of ``_POINT`` and ``_LOOPS``; ``brief`` leaves out text that all rows share."""
 
         def per_loop(time: str, summary: LatencySummary) -> str:
             return time if brief else per_loop_text(time, len(summary.runs), summary.loops or 0)
@@ -184,7 +177,6 @@ class _Row:
         }
 
     def remarks(self) -> Iterator[str]:
-        """Describe failures in process, missing figures and unparsed documents."""
         if self.lines and self.harness:
             yield from (f"in its own process: {text}" for text in trial_notes(self.harness))
         well = _successful(self.lines)
@@ -202,14 +194,14 @@ class _Row:
         if clocks:
             yield f"the client's part of the time is unknown: the other machine's clock is known to {clocks[0]}"
         if self.ranked[0][LatencyPoint].workload is Content.JSON and not self.ranked[0].check:
-            yield "it does not parse JSON by itself: its calls are of fetching alone"
+            yield "it does not parse JSON: its calls only fetch the document"
 
 
 def latency_table(trials: Sequence[Trial], *, brief: bool = False) -> Table:
     """Build one row for each subject and point: figures from its lines, and from its own timing.
 
-    Ranks are among the subjects of one point. Where a client's lines were not measured, the figures are those of its
-    own process. ``brief`` leaves out of texts what those of all rows share, and of an agreement its interval.
+    Ranks are among the subjects of one point. If a client's lines were not measured, the figures are from its own
+    timing. ``brief`` leaves out text that all rows share, and the interval of an agreement.
     """
     groups = _rows(trials)
     table = trial_table([trial for row in groups for trial in row.ranked], _METRICS, MEAN.name, _IDENTITY)
@@ -229,7 +221,7 @@ def latency_table(trials: Sequence[Trial], *, brief: bool = False) -> Table:
 
 
 def latency_views(trials: Sequence[Trial], _: Mapping[str, Setting]) -> tuple[Table, ...]:
-    """Build a table for each point that fits a terminal, in the order of the published blocks, under its answer."""
+    """Build a table for each point that fits a terminal, in the order of the published blocks, below its headline."""
     table = latency_table(trials)
     views = [_view(own) for own in _blocks(trials).values()]
     if not views:
@@ -237,19 +229,18 @@ def latency_views(trials: Sequence[Trial], _: Mapping[str, Setting]) -> tuple[Ta
     whole = [note for note in table.notes if note.row is None]
     if runs := {int(count) for count in table.values("runs") if isinstance(count, int | float)}:
         many = " to ".join(map(str, sorted({min(runs), max(runs)})))
-        text = f"mean ± std. dev. of {many} runs of so many loops each, as timeit has them"
+        text = f"mean ± std. dev. of {many} runs, each of the given number of loops, like timeit"
         whole.append(Note(f"{', '.join(_TIMEIT)}: {text}", columns=_TIMEIT))
     return (*views[:-1], replace(views[-1], notes=(*views[-1].notes, *whole)))
 
 
 def _view(trials: Sequence[Trial]) -> Table:
-    """Return the table of one point with the columns that have a value there."""
     table = latency_table(trials, brief=True)
     filled = table.filled()
     shown = table.select(name for name in ("language", "method", *_SHOWN) if name in filled)
     point, keepalive = trials[0][LatencyPoint], trials[0].keepalive
     at_once = "one at a time" if point.parallel == 1 else f"{point.parallel} at once"
-    # Times with their deviation stand at the right, as numbers do.
+    # Times with their deviation are right-aligned like numbers.
     columns = (
         replace(column, shown=True, kind=ColumnKind.DECIMAL if column.name in _TIMEIT else column.kind)
         for column in shown.columns
@@ -265,7 +256,7 @@ def _view(trials: Sequence[Trial]) -> Table:
 
 
 def _timeit_cell(trials: Sequence[Trial], write: Callable[[str, LatencySummary], str]) -> str | None:
-    """Write the time of a loop as timeit does: of several trials, the one in the middle; None without a result."""
+    """Write the time of a loop in timeit's form: of several trials, the median one; None without a result."""
     known = sorted(_known(_successful(trials)), key=lambda one: one.mean_ns or 0.0)
     if not known:
         return None
@@ -307,37 +298,36 @@ def _grouped(trials: Sequence[Trial], key: Callable[[Trial], _Key]) -> dict[_Key
 
 
 _PUBLISHED_COLUMNS: Final = (
-    Column("client", description="as it was published"),
-    Column("measured", description="in its own process, as it was published"),
-    Column("measured_from_outside", description="the same loop by the client's lines"),
-    Column("published", description="each time that it was printed"),
+    Column("client", description="name in the publication"),
+    Column("measured", description="timed in its own process, in the published form"),
+    Column("measured_from_outside", description="the same loop, timed by the client's lines"),
+    Column("published", description="all printed figures"),
 )
-_NOTE: Final = "mean ± std. dev. of 7 runs; loops of a run as timeit chooses them, published: as IPython's %timeit did"
+_NOTE: Final = "mean ± std. dev. of 7 runs; loops of a run chosen like timeit; published: by IPython's %timeit"
 
 
 def published_blocks(trials: Sequence[Trial], published: PublishedTable) -> tuple[Table, ...]:
-    """Compare a run with its publication, one block for each published point; the last one has the notes."""
-    *others, last = (_published_block(trials, published, point) for point in published_points(published))
+    """Compare a run with its publication, one block for each published point; the last block has the notes."""
+    blocks = []
+    for point in published_points(published):
+        rows: list[tuple[Cell, ...]] = []
+        for subject, client in {row["subject"]: row["client"] for row in published.rows}.items():
+            own = _Row([trial for trial in trials if (trial.subject, trial.get(LatencyPoint)) == (subject, point)])
+            printed = [timeit_text(ms * 1e6, us * 1e3) for ms, us in _printed(published, str(subject), point)]
+            measured = [
+                _timeit_cell(timed, lambda time, summary: f"{time}, {counted(summary.loops or 0, 'loop')}")
+                for timed in (own.harness, own.lines)
+            ]
+            if printed or own.trials:
+                rows.append((client, *measured, "; ".join(printed) or None))
+        at_once = f", parallel {point.parallel}" if point.parallel > 1 else ""
+        blocks.append(Table(_PUBLISHED_COLUMNS, tuple(rows), title=f"*** {_WORDS[point.workload]}{at_once} ***"))
+    *others, last = blocks
     return (*others, replace(last, notes=(Note(_NOTE),)))
 
 
-def _published_block(trials: Sequence[Trial], published: PublishedTable, point: LatencyPoint) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for subject, client in {row["subject"]: row["client"] for row in published.rows}.items():
-        own = _Row([trial for trial in trials if (trial.subject, trial.get(LatencyPoint)) == (subject, point)])
-        printed = [timeit_text(ms * 1e6, us * 1e3) for ms, us in _printed(published, str(subject), point)]
-        measured = [
-            _timeit_cell(timed, lambda time, summary: f"{time}, {counted(summary.loops or 0, 'loop')}")
-            for timed in (own.harness, own.lines)
-        ]
-        if printed or own.trials:
-            rows.append((client, *measured, "; ".join(printed) or None))
-    at_once = f", parallel {point.parallel}" if point.parallel > 1 else ""
-    return Table(_PUBLISHED_COLUMNS, tuple(rows), title=f"*** {_WORDS[point.workload]}{at_once} ***")
-
-
 def _printed(published: PublishedTable, subject: str, point: LatencyPoint) -> list[tuple[float, float]]:
-    """Return the published means (ms) and deviations (us) of a subject at a point, as often as they were printed."""
+    """Return all printed means (ms) and deviations (us) of a subject at a point."""
     rows = published.rows_at(subject=subject, workload=point.workload.value, parallel=point.parallel)
     return [(float(str(row["mean"])), float(str(row["deviation"]))) for row in rows]
 
@@ -381,12 +371,12 @@ def _charts(run: Run, blocks: Mapping[str, Sequence[Trial]], names: Mapping[str,
 
 
 def _loops_chart(trials: Sequence[Trial], names: Mapping[str, str], published: PublishedTable | None) -> Chart:
-    """Draw the mean of the runs of each client over the runs: from outside, in process, as published."""
+    """Draw the mean of the runs of each client, and its runs: from outside, in process, as published."""
     series: list[Series] = []
+    methods = subject_names([replace(trial, language="") for trial in trials], names)
     for subject, name in names.items():
         own = _Row([trial for trial in trials if trial.subject == subject])
-        language = own.trials[0].language if own.trials else ""
-        in_process = f"{_IN_PROCESS}: {name.removeprefix(language).strip()}"
+        in_process = f"{_IN_PROCESS}: {methods.get(subject, name)}"
         for row, timed in ((name, own.lines), (in_process, own.harness)):
             known = _known(timed)
             if (mean_ms := _median(known, "mean_ns")) is not None:
@@ -425,7 +415,7 @@ def latency_report(run: Run, definition: Definition) -> Report:
     """Return the report of a latency run, which may be partial or empty."""
     trials = run.records()
     blocks = _blocks(trials)
-    # Trials timed from outside rank, if there are any.
+    # Trials timed from outside are ranked, if there are any.
     ranked = {point: _Row(own).ranked for point, own in blocks.items()}
     rankings = {point: rank(own, MEAN) for point, own in ranked.items()}
     table = latency_table(trials, brief=True)
@@ -436,35 +426,28 @@ def latency_report(run: Run, definition: Definition) -> Report:
     sentences = [
         f"{point}: {ranked_headline(ranked[point], ranking, MEAN, names)}" for point, ranking in rankings.items()
     ]
-    report = base_report(
+    agreeing: list[str] = []
+    if found := [agrees(ratio) for row in _rows(trials) if (ratio := agreement(row.lines, row.harness))]:
+        same, unknown = found.count(True), found.count(None)
+        doubt = f"; of {unknown} the intervals are too wide to tell" if unknown else ""
+        agreeing = [f"Timed from outside and in process: {same} of {len(found)} agree within their intervals{doubt}"]
+    return base_report(
         run,
         definition,
         trials,
         names,
         counts=f"{counted(len(names), 'subject')}, {counted(len(blocks), 'point')}, {counted(len(trials), 'trial')}",
-        headline=sentences[0] if sentences else "Nothing was measured: the run has no finished trial",
+        headline="".join(sentences[:1]),
         table=table,
         charts=_charts(run, blocks, names),
         rankings=rankings.values(),
-    )
-    return replace(
-        report,
-        facts=tuple((name, text) for name, text in report.facts if name != "URLs"),
+        facts=tuple((name, text) for name, text in run_facts(run.manifest, trials) if name != "URLs"),
         figures=(
             "A row for each client and point: medians of its trials. per_loop and in_process, mean ± std. dev. of "
             "seven runs, are those of the one in the middle."
         ),
-        findings=(*sentences[1:], *_agreeing(trials)),
+        findings=(*sentences[1:], *agreeing),
     )
-
-
-def _agreeing(trials: Sequence[Trial]) -> Iterator[str]:
-    """Describe how many rows agree in both ways of timing."""
-    found = [agrees(ratio) for row in _rows(trials) if (ratio := agreement(row.lines, row.harness))]
-    if found:
-        same, unknown = (found.count(answer) for answer in (True, None))
-        doubt = f"; of {unknown} the intervals are too wide to tell" if unknown else ""
-        yield f"Timed from outside and in process: {same} of {len(found)} agree within their intervals{doubt}"
 
 
 def _trial_result(trial: Trial) -> str | None:

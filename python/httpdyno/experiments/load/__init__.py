@@ -1,1 +1,1 @@
-"""Load of the engine's generator on any server."""
+"""Load by the engine's generator on any server."""

@@ -1,11 +1,11 @@
-"""A load (``load``): how fast a server answers, and how long it takes, under the requests of the built-in generator."""
+"""A load (``load``): throughput and response times of a server under the requests of the built-in generator."""
 
 from typing import Final
 
 from httpdyno.experiments.definition import Definition, Judging, Presentation
 from httpdyno.experiments.load.judge import LOAD_RULES, LoadSummary
 from httpdyno.experiments.load.present import LOAD_METRICS, load_report, load_table, load_views
-from httpdyno.model import Column
+from httpdyno.model import Column, Labels
 
 DEFINITION: Final = Definition(
     "load",
@@ -14,11 +14,11 @@ DEFINITION: Final = Definition(
         metrics=LOAD_METRICS,
         identity=(Column("subject", shown=False), Column("method")),
         ranked_by="rps",
-        # In an open loop the throughput alone would say nothing.
+        # In an open loop the schedule sets the throughput, so it alone shows nothing.
         compared_by=("rps", "p50", "p99"),
         tabulate=load_table,
         views=lambda trials, _: load_views(trials),
         report=load_report,
     ),
-    judging=Judging(LOAD_RULES, figures=(LoadSummary,)),
+    judging=Judging(LOAD_RULES, figures=(LoadSummary, Labels)),
 )

@@ -1,13 +1,15 @@
 """The metrics, tables, charts and report of a load."""
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final
 
 from httpdyno.experiments.definition import Definition
-from httpdyno.experiments.load.judge import LoadSecond, LoadSummary
+from httpdyno.experiments.load.judge import LoadSummary, rules_of_reports
 from httpdyno.experiments.load.records import SERVER, read_load_report
 from httpdyno.experiments.report import base_report
 from httpdyno.judge import find_metric, trial_notes
@@ -21,6 +23,8 @@ from httpdyno.model import (
     ColumnKind,
     Count,
     Direction,
+    LabelCount,
+    Labels,
     Metric,
     Note,
     Outcome,
@@ -34,7 +38,9 @@ from httpdyno.model import (
     format_time,
     records_of,
 )
+from httpdyno.model.record import flatten
 from httpdyno.report.cell import figure_text
+from httpdyno.report.sections.charts import stacked_chart
 from httpdyno.report.sections.facts import run_facts
 from httpdyno.stats import median
 from httpdyno.store import Run
@@ -47,14 +53,14 @@ _TIMES: Final = {
     "response": ("response time", "response time of good answers, which counts from when the request was due"),
     "all": ("of all answers", "response time of all answers"),
     "service": ("service time", "service time, which counts from when the request was sent"),
-    "send_lag": ("send lag", "lag of the generator: how much later than it could it sent"),
-    "dns": ("DNS", "time to find the address of the host"),
-    "connect": ("connect", "time to make a connection"),
+    "send_lag": ("send lag", "avoidable delay of the generator before sending"),
+    "dns": ("DNS", "time to look up the address of the host"),
+    "connect": ("connect", "time to open a connection"),
     "tls": ("TLS", "time of the TLS handshake"),
     "first_byte": ("first byte", "time from the request to the first byte of its answer"),
     "content": ("content", "time from the first to the last byte of an answer"),
 }
-"""Each kind of time in a record: what tables call it, and what it is."""
+"""Each kind of time in a record: its name in tables, and its description."""
 _FIGURES: Final = {
     "mean": "mean",
     "p50": "median",
@@ -97,57 +103,57 @@ def _per_cpu_s(load: LoadSummary) -> float | None:
 
 
 LOAD_METRICS: Final = (
-    _metric("requests", "answers that came whole, whatever their status"),
+    _metric("requests", "complete answers, whatever their status"),
     replace(
         _metric("rps", "good answers a second", _NUMBER, "1/s", _HIGHER, figure="requests_per_s", digits=1),
         phrase="answers a second",
     ),
     _metric("errors", "requests that failed: without an answer, or with one that is not good", better=_LOWER),
-    _metric("error_share", "failed ones among the requests that ended, 0 to 1", _NUMBER, better=_LOWER, digits=6),
+    _metric("error_share", "share of failed requests among those that ended, 0 to 1", _NUMBER, better=_LOWER, digits=6),
     _metric(
         "resent",
-        "requests sent again, as the server closed their connection before it can have seen them",
+        "requests sent again, because the server closed their connection before it could have seen them",
         better=_LOWER,
     ),
     *(_time_metric(kind, figure) for kind in _TIMES for figure in _FIGURES),
-    _metric("sent", "requests that were sent"),
-    _metric("censored", "requests that were connecting or sent when the load ended"),
+    _metric("sent", "sent requests"),
+    _metric("censored", "requests in flight (connecting or sent) when the load ended"),
     _metric(
         *("censored_oldest", "age of the oldest of them", _TIME, "ms"),
         figure="censored_oldest_ns",
         scale=_MS,
         digits=6,
     ),
-    _metric("unsent", "requests that were due and never sent, for want of a free connection", better=_LOWER),
+    _metric("unsent", "requests that were due but never sent, because no connection was free", better=_LOWER),
     _metric(
         "checks",
-        "answers that did not meet a check",
+        "answers that failed a check",
         better=_LOWER,
         figure=lambda load: load.checks.wrong if load.checks else None,
     ),
     _metric("not_2xx", "answers with another status than 2xx", better=_LOWER),
     *(_metric(f"{digit}xx", f"answers of {digit}xx", figure=partial(_answers_of_class, digit)) for digit in "2345"),
     _metric("elapsed_s", "how long it lasted", _NUMBER, "s", figure="elapsed_ns", scale=1e-9, digits=6),
-    _metric("sent_bytes", "on the wire to the server", _SIZE, "bytes"),
-    _metric("received_bytes", "on the wire from the server", _SIZE, "bytes"),
-    _metric("content_bytes", "content of the answers, as it was sent", _SIZE, "bytes"),
+    _metric("sent_bytes", "bytes on the wire to the server", _SIZE, "bytes"),
+    _metric("received_bytes", "bytes on the wire from the server", _SIZE, "bytes"),
+    _metric("content_bytes", "content of the answers, before decoding", _SIZE, "bytes"),
     _metric("connections_opened", "connections made"),
-    _metric("connections_failed", "connections that could not be made", better=_LOWER),
+    _metric("connections_failed", "failed attempts to connect", better=_LOWER),
     _metric("tls_full", "full TLS handshakes"),
     _metric("tls_resumed", "resumed TLS handshakes"),
     _metric("cpu_s", "CPU time of the generator", _NUMBER, "s", figure=_cpu_s, digits=6),
     _metric("cpu_user_s", "in user mode", _NUMBER, "s", figure="cpu_user_ns", scale=1e-9, digits=6),
     _metric("cpu_system_s", "in the kernel", _NUMBER, "s", figure="cpu_system_ns", scale=1e-9, digits=6),
     _metric(
-        *("requests_per_cpu_s", "answers for each second of the generator's CPU time", _NUMBER, "1/s"),
+        *("requests_per_cpu_s", "answers per second of the generator's CPU time", _NUMBER, "1/s"),
         figure=_per_cpu_s,
         digits=1,
     ),
     _metric("busy_share", "time in which the generator's busiest thread was busy, 0 to 1", _NUMBER, digits=4),
     _metric(
-        "waiting_share", "time in which others had the CPU that its thread was ready for, 0 to 1", _NUMBER, digits=4
+        "waiting_share", "time in which its thread was ready but other programs had its CPU, 0 to 1", _NUMBER, digits=4
     ),
-    _metric("peak_memory_bytes", "memory of the generator", _SIZE, "bytes"),
+    _metric("peak_memory_bytes", "peak memory of the generator", _SIZE, "bytes"),
 )
 """In the order of the columns of ``--format json``."""
 
@@ -158,24 +164,44 @@ _SHOWN: Final = frozenset(
 """Columns of the table for people; programs get all."""
 _TRIAL: Final = Column("trial", _INTEGER, description="number of the trial in its run, from 0")
 _IDENTITY: Final = (
-    Column("subject", description="what is measured: the server", shown=False),
+    Column("subject", description="always `server`, which is measured", shown=False),
     _TRIAL,
-    Column("url", description="what was asked for; the first of several"),
-    Column("loop", description="closed: sends when an answer came; open: sends on a schedule", shown=False),
+    Column("url", description="requested URL; the first of several"),
+    Column("loop", description="closed: sends when an answer arrived; open: sends on a schedule", shown=False),
     Column("rate", _NUMBER, "1/s", "rate of the schedule, at the start of a ramp", shown=False),
     Column("rate_end", _NUMBER, "1/s", "rate at the end of a ramp", shown=False),
     Column("concurrency", _INTEGER, description="requests that may be in flight at once", shown=False),
     Column("http_version", shown=False),
     Column("keepalive", ColumnKind.BOOLEAN, shown=False),
 )
-_VERDICT: Final = Column(
-    "verdict", description="whether the figures say something about the server, or how the trial ended"
-)
+_VERDICT: Final = Column("verdict", description="whether the figures describe the server, or how the trial ended")
 _JUDGED: Final = (
     Column("statuses", description="answers by status code: `200: 9980, 503: 20`", shown=False),
     Column("failures", description="failed requests by the name of the error", shown=False),
+    Column(
+        "stages", description="with `--stages`: JSON text, a list of the stages as the report has them", shown=False
+    ),
     _VERDICT,
 )
+_SHOWN_LABELS: Final = 20
+"""Labels that a table for people has; the others are for programs."""
+_LabelColumn = tuple[Column, Callable[[LabelCount], Cell]]
+
+
+def _label_time(figure: str) -> _LabelColumn:
+    def read(one: LabelCount) -> Cell:
+        value = getattr(one, f"{figure}_ns")
+        return None if value is None else round(value * _MS, 6)
+
+    return Column(figure, _TIME, "ms", f"{_FIGURES[figure]} of the response time of the label", shown=False), read
+
+
+_OF_LABEL: Final[tuple[_LabelColumn, ...]] = (
+    *((Column(name, _INTEGER, shown=False), attrgetter(name)) for name in ("requests", "errors", "not_2xx")),
+    *(_label_time(figure) for figure in _FIGURES),
+    *((Column(name, shown=False), attrgetter(name)) for name in ("statuses", "failures")),
+)
+"""Columns of each label for programs, after its name and a dot."""
 _PERCENTILES: Final = ("mean", "p50", "p90", "p99", "p99_9", "p99_99", "max")
 _HEADINGS: Final = {
     "requests": "requests",
@@ -191,14 +217,31 @@ def load_table(trials: Sequence[Trial]) -> Table:
     """Return the table for programs: a row for each trial of a load, with all figures."""
     figures = tuple(replace(metric.column, shown=metric.name in _SHOWN) for metric in LOAD_METRICS)
     notes = tuple(Note(text, number) for number, trial in enumerate(trials) for text in load_notes([trial]))
-    return Table((*_IDENTITY, *figures, *_JUDGED), tuple(map(_row, trials)), notes=notes)
+    labels = _labels_of(trials)
+    of_labels = (replace(column, name=f"{label}.{column.name}") for label in labels for column, _ in _OF_LABEL)
+    rows = tuple((*_row(trial), *_label_cells(trial, labels)) for trial in trials)
+    return Table((*_IDENTITY, *figures, *_JUDGED, *of_labels), rows, notes=notes)
+
+
+def _labels_of(trials: Sequence[Trial]) -> list[str]:
+    """Return the labels of a load, which are the same in all of its trials."""
+    first = trials[0].get(Labels) if trials else None
+    return [one.label for one in first.labels] if first else []
+
+
+def _label_cells(trial: Trial, labels: Sequence[str]) -> Iterator[Cell]:
+    own = trial.get(Labels)
+    known = {one.label: one for one in own.labels} if own else {}
+    for label in labels:
+        one = known.get(label)
+        yield from ((None if one is None else read(one)) for _, read in _OF_LABEL)
 
 
 def _row(trial: Trial) -> tuple[Cell, ...]:
     load = trial.get(LoadSummary)
     loop = None if load is None else "open" if load.open_loop else "closed"
     rates = (load.rate_per_s, load.rate_end_per_s) if load else (None, None)
-    counts = (_count_list(load.statuses), _count_list(load.failures)) if load else (None, None)
+    counts = (_count_list(load.statuses), _count_list(load.failures), _stages_text(load)) if load else (None,) * 3
     return (
         *(trial.subject, trial.trial, trial.method, loop, *rates),
         *(trial.concurrency, trial.http_version, trial.keepalive),
@@ -215,7 +258,13 @@ def load_views(trials: Sequence[Trial]) -> tuple[Table, ...]:
     measured = [trial for trial in trials if trial.get(LoadSummary) is not None]
     if not measured:
         return (load_table(trials),)
-    return _figures(measured), load_times(measured), _outcomes(records_of(LoadSummary, measured))
+    loads = records_of(LoadSummary, measured)
+    return (
+        *(_figures(measured), load_times(measured)),
+        *_stages(loads),
+        *load_labels(measured),
+        _outcomes(loads),
+    )
 
 
 def load_words(trial: Trial) -> str:
@@ -226,12 +275,19 @@ def load_words(trial: Trial) -> str:
     loop = "closed loop"
     if load.open_loop:
         ramp = f" to {load.rate_end_per_s:,g}" if load.rate_end_per_s not in {None, load.rate_per_s} else ""
-        loop = f"open loop of {load.rate_per_s:,g}{ramp} a second"
+        if stages := len(load.stages or ()):
+            loop = f"open loop of {counted(stages, 'stage')}"
+        else:
+            loop = f"open loop of {load.rate_per_s:,g}{ramp} a second"
     keepalive = "" if trial.keepalive else ", a new connection each"
     version = f"HTTP/{trial.http_version}"
     return (
         f"{trial.method}: {version}, {trial.concurrency:,} at a time{keepalive}, {loop}, {load.elapsed_ns / 1e9:.3g} s"
     )
+
+
+def _stages_text(load: LoadSummary) -> str | None:
+    return json.dumps([flatten(stage) for stage in load.stages], separators=(",", ":")) if load.stages else None
 
 
 def _count_list(counts: Sequence[Count]) -> str:
@@ -268,17 +324,53 @@ def _figures(trials: Sequence[Trial]) -> Table:
 
 
 _MOST_FAILED_PERCENT: Final = 1.0
-"""Failed requests of up to this share are not mentioned beyond the tables."""
+"""Share of failed requests up to which only the tables mention them."""
 
 
 def load_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
-    """Describe trials that are not valid, and many failed requests, one line each."""
+    """Describe trials that are not valid, many failed requests, and ends of data, one line each."""
     known = [(trial, load) for trial in trials if (load := trial.get(LoadSummary)) is not None]
     failed = [f"{_verdict(trial)}: {note}" for trial, load in known if (note := _failure_note(load))]
-    if len(trials) > 1 and failed:
-        similar = "" if len({*failed}) == 1 else ", or similar"
-        failed[:] = [f"{failed[0]}{similar} ({len(failed)} of {len(trials)} trials)"]
-    return *trial_notes(trials), *failed
+    data = [f"{_verdict(trial)}: {note}" for trial, load in known if (note := _data_note(load))]
+    warm_ups = [note for _, load in known if (note := _warm_up_note(load))]
+    untils = [note for _, load in known if (note := _until_note(load))]
+    own = (notes for kind in (failed, data, warm_ups, untils) for notes in _together(kind, len(trials)))
+    return *trial_notes(trials), *own
+
+
+def _data_note(load: LoadSummary) -> str | None:
+    return f"the load ended with its data: {load.data_rows:,} rows, each picked once" if load.data_used_up else None
+
+
+def _together(notes: Sequence[str], trials: int) -> Sequence[str]:
+    """Return one note for all trials that have it."""
+    if trials == 1 or not notes:
+        return notes
+    similar = "" if len({*notes}) == 1 else ", or similar"
+    return (f"{notes[0]}{similar} ({len(notes)} of {trials} trials)",)
+
+
+def _until_note(load: LoadSummary) -> str | None:
+    """Describe what ended a load with ``--until``, with the interval."""
+    if load.until is None:
+        return None
+    how = "ended by" if load.until_met else "ended without"
+    found = "there is no interval: too few answers, or they depend on each other too much"
+    times, share = (load.until_estimate_ns, load.until_low_ns, load.until_high_ns), load.until_half_width_share
+    if share is not None:
+        estimate, low, high = (format_time(time or 0.0) for time in times)
+        found = f"{estimate}, 95 % interval {low} to {high}, {100 * share:.2g} % to each side"
+    return f"{how} {load.until}: {found}"
+
+
+def _warm_up_note(load: LoadSummary) -> str | None:
+    """Describe the warm-up, and which of its requests failed: they fail no load."""
+    if load.warm_up_ns is None:
+        return None
+    causes = ", ".join(f"{count.count:,} x {count.name}" for count in load.warm_up_failures or ())
+    failed = sum(count.count for count in load.warm_up_failures or ())
+    rest = f"; {failed:,} of them failed: {causes}" if failed else ""
+    return f"warm-up: {load.warm_up_ns / 1e9:.3g} s, {load.warm_up_requests or 0:,} requests, left out{rest}"
 
 
 def _failure_note(load: LoadSummary) -> str | None:
@@ -301,12 +393,12 @@ def load_times(trials: Sequence[Trial]) -> Table:
         Column(
             "time", description="response time counts from when a request was due, service time from when it was sent"
         ),
-        Column("count", _INTEGER, description="how many were measured, in all trials"),
+        Column("count", _INTEGER, description="number of values, in all trials"),
         *(Column(name.replace("_", "."), _TIME, "ms") for name in _PERCENTILES),
     )
     rows: list[tuple[Cell, ...]] = []
     loads = records_of(LoadSummary, trials)
-    # Where all answers are good, both rows would be the same.
+    # If all answers are good, both rows would be the same.
     kinds = [kind for kind in _TIMES if kind != "all" or any(load.failed_answers for load in loads)]
     for kind in kinds:
         name, _ = _TIMES[kind]
@@ -316,6 +408,71 @@ def load_times(trials: Sequence[Trial]) -> Table:
             cells = (None if value is None else value * _MS for value in medians)
             rows.append((name, sum(times.count for times in found), *cells))
     return Table(columns, tuple(rows), title="" if len(trials) == 1 else f"Medians of {len(trials)} trials")
+
+
+def _stages(loads: Sequence[LoadSummary]) -> Iterator[Table]:
+    """Return one row for each stage, with counts of all loads and medians of rates and times."""
+    known = [load.stages for load in loads if load.stages]
+    columns = (
+        Column("stage", description="a rate and a time, or two rates between which it goes evenly"),
+        Column("planned/s", _NUMBER, "1/s", "planned rate, on the average"),
+        Column("sent", _INTEGER, description="requests that were sent, in all trials"),
+        Column("requests/s", _NUMBER, "1/s", "good answers a second"),
+        *(Column(name, _TIME, "ms") for name in ("p50", "p99")),
+        Column("errors", _INTEGER, description="requests that failed, in all trials"),
+    )
+    rows: list[tuple[Cell, ...]] = []
+    for stages in zip(*known, strict=True):
+        rps = median(rate for stage in stages if (rate := stage.rps) is not None)
+        times = (
+            median(time for stage in stages if (time := getattr(stage, f"response_{name}_ns")) is not None)
+            for name in ("p50", "p99")
+        )
+        rows.append(
+            (
+                *(stages[0].stage, round(stages[0].planned_per_s, 1), sum(stage.sent for stage in stages)),
+                None if rps is None else round(rps, 1),
+                *(None if time is None else time * _MS for time in times),
+                sum(stage.errors for stage in stages),
+            )
+        )
+    if rows:
+        yield Table(columns, tuple(rows))
+
+
+def load_labels(trials: Sequence[Trial]) -> tuple[Table, ...]:
+    """Return one row for each label, the most frequent first: sums and medians; no table without labels."""
+    by_label: dict[str, list[LabelCount]] = {}
+    every = [one for of in records_of(Labels, trials) for one in of.labels]
+    for one in every:
+        by_label.setdefault(one.label, []).append(one)
+    rows: list[tuple[Cell, ...]] = []
+    for label, found in sorted(by_label.items(), key=lambda item: -sum(one.requests for one in item[1])):
+        p50, p99 = (
+            median(value for one in found if (value := getattr(one, name)) is not None) for name in ("p50_ns", "p99_ns")
+        )
+        times = (None if value is None else value * _MS for value in (p50, p99))
+        outcomes = Counter[str]()
+        for text in (text for one in found for text in (one.statuses, one.failures) if text):
+            outcomes.update({name: int(count) for name, count in (part.split(": ") for part in text.split(", "))})
+        texts = ", ".join(f"{name}: {count}" for name, count in outcomes.most_common())
+        rows.append((label, sum(one.requests for one in found), sum(one.errors for one in found), *times, texts))
+    if not rows:
+        return ()
+    columns = (
+        Column("label", description="label of the requests, or their path"),
+        Column("requests", _INTEGER, description="answers that came whole, in all trials"),
+        Column("errors", _INTEGER, description="requests that failed"),
+        Column("p50", _TIME, "ms", "median response time of good answers"),
+        Column("p99", _TIME, "ms", "99th percentile"),
+        Column("outcomes", description="answers by status, and failed requests by the name of the error"),
+    )
+    notes = []
+    if len(rows) > _SHOWN_LABELS:
+        notes.append(Note(f"{len(rows) - _SHOWN_LABELS:,} more labels: --format json"))
+    if grouped := next((one.grouped for one in every if one.grouped), None):
+        notes.append(Note(f"(other): {grouped:,} labels beyond the first 999"))
+    return (Table(columns, tuple(rows[:_SHOWN_LABELS]), notes=tuple(notes)),)
 
 
 def _outcomes(loads: Sequence[LoadSummary]) -> Table:
@@ -336,6 +493,8 @@ def _outcomes(loads: Sequence[LoadSummary]) -> Table:
         f"open at the end, the oldest for {oldest}": sum(load.censored for load in loads),
         "sent again: the connection was closed as they were sent": sum(load.resent or 0 for load in loads),
         "due, but never sent: no connection was free": sum(load.unsent or 0 for load in loads),
+        "full TLS handshakes": sum(load.tls_full or 0 for load in loads),
+        "resumed TLS handshakes": sum(load.tls_resumed or 0 for load in loads),
         **{
             f"check failed: {kind}": sum(getattr(check, f"wrong_{kind}") for check in checks)
             for kind in ("status", "length", "content", "json")
@@ -393,7 +552,7 @@ def load_charts(trials: Sequence[Trial], reports: Sequence[Mapping[str, Any]]) -
             *("phases", "Phases of a request"),
             x=Axis("percentile", "%", Scale.PERCENTILE),
             series=_curves([report.get("phases") or {} for report in reports], phases),
-            caption="DNS, connection and TLS handshake of every connection that was made; of every answer the time "
+            caption="DNS, connection and TLS handshake of every opened connection; for every answer the time "
             "until its first byte, and from there to its last.",
             section="Phases",
             colours=tuple(phases.values()),
@@ -416,7 +575,7 @@ def load_charts(trials: Sequence[Trial], reports: Sequence[Mapping[str, Any]]) -
             *("lag", "Send lag over time"),
             y=Axis("99th percentile", "ms", Scale.LOGARITHMIC),
             series=_over_time(loads, {"send lag": "send_lag_p99_ns"}, _MS),
-            caption="How much later than possible the generator itself sent: its own part of the response time.",
+            caption="Avoidable delay of the generator before sending: its own part of the response time.",
             colours=main,
         ),
     )
@@ -441,19 +600,15 @@ def _outcome_chart(trials: Sequence[Trial]) -> Iterator[Chart]:
             counts[f"trial {trial.trial}"] = own
     kinds = tuple(dict.fromkeys(kind for own in counts.values() for kind in own))
     if kinds:
-        yield Chart(
-            "outcomes",
-            "Outcomes of the requests",
-            ChartKind.STACKED_BARS,
-            Axis("trial"),
-            Axis("share of requests", "%"),
-            tuple(
-                Series(kind, tuple(counts), tuple(float(own.get(kind, 0)) for own in counts.values())) for kind in kinds
-            ),
-            "Answers by their status, failed requests by the name of the error, and those that were open or not yet "
-            "sent when the load ended.",
-            "Outcomes",
+        yield stacked_chart(
+            *("outcomes", "Outcomes of the requests"),
+            {trial: [float(own.get(kind, 0)) for kind in kinds] for trial, own in counts.items()},
             kinds,
+            Axis("share of requests", "%"),
+            caption="Answers by their status, failed requests by the name of the error, and those that were open or "
+            "not yet sent when the load ended.",
+            section="Outcomes",
+            row="trial",
         )
 
 
@@ -481,45 +636,43 @@ def _over_time(loads: Sequence[LoadSummary], figures: Mapping[str, str], scale: 
     lines = []
     for name, figure in figures.items():
         for number, load in enumerate(load for load in loads if load.series):
-            seconds = _drawn_seconds(load)
+            # The last second is incomplete: its counts would look like a decrease.
+            whole = [second for second in load.series if (second.at_s + 1) * 1e9 <= load.elapsed_ns * 1.001]
+            seconds = (whole or load.series)[:: -(-len(whole or load.series) // _POINTS)]
             values = (getattr(second, figure) for second in seconds)
             y = tuple(None if value is None else _short(value * scale, 5) for value in values)
             lines.append(Series(name, tuple(float(second.at_s) for second in seconds), y, faint=number > 0))
     return tuple(lines)
 
 
-def _drawn_seconds(load: LoadSummary) -> Sequence[LoadSecond]:
-    # The last second is incomplete: its counts would look like a decrease.
-    whole = [second for second in load.series if (second.at_s + 1) * 1e9 <= load.elapsed_ns * 1.001]
-    seconds = whole or load.series
-    return seconds[:: -(-len(seconds) // _POINTS)]
-
-
 def _short(value: float, digits: int) -> float:
-    """Keep as many digits as a drawing can show."""
     return float(f"{value:.{digits}g}")
 
 
 def load_report(run: Run, definition: Definition) -> Report:
     """Return the report of a load, which may be partial or empty."""
     trials = [trial for trial in run.records() if trial.get(LoadSummary) is not None]
-    reports = [read for trial in trials if (read := read_load_report(run.folder, trial.trial)) is not None]
+    read = {trial.trial: read_load_report(run.folder, trial.trial) for trial in trials}
+    reports = {number: report for number, report in read.items() if report is not None}
+    judging = replace(definition.judging, rules=rules_of_reports(reports))
     names = {SERVER: trials[0].method if trials else SERVER}
     report = base_report(
         run,
-        definition,
+        replace(definition, judging=judging),
         trials,
         names,
         counts=f"{names[SERVER]}, {counted(len(trials), 'trial')}",
         headline=_headline(trials),
         table=load_times(trials) if trials else load_table(trials),
-        charts=load_charts(trials, reports),
+        charts=load_charts(trials, tuple(reports.values())),
     )
-    # Loads run one after the other: their order is not random.
+    by_label = load_labels(trials)
+    # Loads run one after another: their order is not random.
     facts = run_facts(run.manifest, trials, blocks=False)
     return replace(
         report,
         facts=(("Load", "; ".join(dict.fromkeys(map(load_words, trials)))), *facts) if trials else facts,
+        evidence=(*(replace(table, title="Requests by label") for table in by_label), *report.evidence),
         subjects=(),
         figures="Times by percentile" + (", medians of the trials." if len(trials) > 1 else "."),
     )

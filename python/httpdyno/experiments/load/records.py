@@ -1,4 +1,4 @@
-"""Makes records of a load, whose engine leaves the manifest of the run, a report of each trial, and samples."""
+"""Builds the records of a load from the engine's files: the manifest, a report of each trial, and samples."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -13,47 +13,43 @@ from httpdyno.errors import EngineFailed, UnreadableRun
 from httpdyno.experiments.load.judge import LoadChecks, LoadSummary, LoadTimes
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
-from httpdyno.model import Outcome, Sample, Trial, Validity, Verdict, figures_of, restore
-from httpdyno.store import Manifest, RecordMaker, polars_schema
+from httpdyno.model import LabelCount, Labels, Outcome, Sample, Trial, Validity, Verdict, figures_of, restore
+from httpdyno.store import Manifest, polars_schema
 from httpdyno.store.manifest import CURE
 
 SERVER: Final = "server"
-"""The subject of every load, so that two runs are compared whatever address their servers have."""
+"""The subject of every load: the same name for all servers, so that any two runs can be compared."""
 _TIMES: Final = {"response": "response_time", "service": "service_time", "send_lag": "send_lag"}
 """Names of distributions in the report, by their names in the record."""
 _GROW: Final = tuple(field.name for field in fields(LoadTimes) if field.name not in {"count", "min_ns", "stdev_ns"})
 """Figures of a distribution that increase with the waiting time of requests that were still open."""
+_COUNTS_OF_LABEL: Final = {"statuses": "statuses", "failures": "errors"}
 _PHASES: Final = ("dns", "connect", "tls", "first_byte", "content")
 
 
-class LoadRecords:
-    """Makes the records of a load from the reports and samples that the engine left."""
-
-    def trials(self, folder: Path, manifest: Manifest) -> tuple[Trial, ...]:
-        """Make the trials of a load; raise ``UnreadableRun`` if a report is damaged."""
-        target, checks = (str(manifest.settings.get(name) or "") for name in ("target", "checks"))
-        trials = []
-        for number in _reported(folder):
-            if (report := read_load_report(folder, number)) is None:
-                raise UnreadableRun(f"{folder}: {_report_name(number)} is damaged; {CURE}")
-            try:
-                trials.append(load_trial(number, report, target=target, checks=checks))
-            except EngineFailed as error:
-                raise UnreadableRun(f"{folder}: {_report_name(number)}: {error.line}") from error
-        return tuple(trials)
-
-    def samples(self, folder: Path) -> pl.DataFrame:
-        """Read what the engine kept of each request; nothing where it kept none.
-
-        The duration of a sample is its response time: it counts from when the request was due. What a server should
-        answer is not known here, so that the verdict is ``unverified``.
-        """
-        files = ((number, folder / f"samples-{number:06}.csv.gz") for number in _reported(folder))
-        read = (_samples(file, number) for number, file in files if file.exists())
-        return pl.concat([pl.DataFrame(schema=polars_schema(Sample)), *read])
+def trials(folder: Path, manifest: Manifest) -> tuple[Trial, ...]:
+    """Make the trials of a load; raise ``UnreadableRun`` if a report is damaged."""
+    target, checks = (str(manifest.settings.get(name) or "") for name in ("target", "checks"))
+    made = []
+    for number in _reported(folder):
+        if (report := read_load_report(folder, number)) is None:
+            raise UnreadableRun(f"{folder}: {_report_name(number)} is damaged; {CURE}")
+        try:
+            made.append(load_trial(number, report, target=target, checks=checks))
+        except EngineFailed as error:
+            raise UnreadableRun(f"{folder}: {_report_name(number)}: {error.line}") from error
+    return tuple(made)
 
 
-MAKER: Final[RecordMaker] = LoadRecords()
+def samples(folder: Path) -> pl.DataFrame:
+    """Read what the engine kept of each request; nothing where it kept none.
+
+    The duration of a sample is its response time: it counts from when the request was due. What a server should
+    answer is not known here, so that the verdict is ``unverified``.
+    """
+    files = ((number, folder / f"samples-{number:06}.csv.gz") for number in _reported(folder))
+    read = (_samples(file, number) for number, file in files if file.exists())
+    return pl.concat([pl.DataFrame(schema=polars_schema(Sample)), *read])
 
 
 def _report_name(number: int) -> str:
@@ -69,7 +65,7 @@ def _reported(folder: Path) -> Iterator[int]:
 
 
 def read_load_report(folder: Path, number: int) -> dict[str, Any] | None:
-    """Read the report of one trial; None where there is none, or it is damaged."""
+    """Read the report of one trial; None if it is missing or damaged."""
     try:
         values = json.loads((folder / _report_name(number)).read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -116,7 +112,7 @@ def _started_ns(report: Mapping[str, Any]) -> int:
 def load_trial(number: int, report: Mapping[str, Any], *, target: str, checks: str = "") -> Trial:
     """Make the record of one load from its report, which contains its validity.
 
-    Trials are numbered from 0, each a block of its own; ``target`` describes what was requested: the URL.
+    Trials are numbered from 0, each in its own block; ``target`` is the requested URL or its description.
 
     Raises
     ------
@@ -126,6 +122,7 @@ def load_trial(number: int, report: Mapping[str, Any], *, target: str, checks: s
     try:
         load, plan = restore(LoadSummary, _figures(report)), report["plan"]
         judged = report.get("validity") or {}
+        labels = [Labels(tuple(restore(LabelCount, _label(one)) for one in of))] if (of := report.get("labels")) else []
         outcome, reason = _ending(report, load)
         return Trial(
             trial=number,
@@ -150,7 +147,10 @@ def load_trial(number: int, report: Mapping[str, Any], *, target: str, checks: s
             reason=reason,
             validity=Validity(judged["verdict"]) if judged else None,
             validity_reason=judged.get("reason"),
-            figures=figures_of(load),
+            broken_rules=tuple(one["rule"] for one in judged.get("rules", ()) if one["passed"] is False)
+            if judged
+            else None,
+            figures=figures_of(load, *labels),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
@@ -158,7 +158,6 @@ def load_trial(number: int, report: Mapping[str, Any], *, target: str, checks: s
 
 
 def _ending(report: Mapping[str, Any], load: LoadSummary) -> tuple[Outcome, str | None]:
-    """Return how a load ended, and why it has no verdict."""
     if not load.requests and load.errors:
         unsent = (load.censored, "still open at the end"), (load.unsent or 0, "due and never sent")
         counts = [*((failure.count, f"x {failure.name}") for failure in load.failures), *unsent]
@@ -169,9 +168,9 @@ def _ending(report: Mapping[str, Any], load: LoadSummary) -> tuple[Outcome, str 
 
 
 def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of ``LoadSummary`` from the generator's report."""
     plan, wire, connections = report["plan"], report.get("wire") or {}, report.get("connections") or {}
     censored, checks, rate = report["censored"], report.get("checks"), plan["rate_per_s"]
+    data = report.get("data") or {}
     times = {kind: report[name] for kind, name in _TIMES.items()}
     times["response"] = _at_least(times["response"], report.get("response_time_at_least"))
     times["all"] = report.get("response_time_all") or times["response"]
@@ -192,16 +191,21 @@ def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
         "censored_oldest_ns": censored.get("oldest_ns"),
         "cpu_user_ns": _nanoseconds(report.get("cpu_user_s")),
         "cpu_system_ns": _nanoseconds(report.get("cpu_system_s")),
-        "busy_share": largest_share(report, "busy_share"),
-        "waiting_share": largest_share(report, "waiting_share"),
+        "busy_share": _largest_share(report, "busy_share"),
+        "waiting_share": _largest_share(report, "waiting_share"),
         "peak_memory_bytes": report.get("peak_memory_bytes"),
         **{name: wire.get(name) for name in ("sent_bytes", "received_bytes", "content_bytes")},
         "connections_opened": connections.get("opened"),
         "connections_failed": connections.get("failed"),
         **{name: connections.get(name) for name in ("tls_full", "tls_resumed")},
+        "data_rows": data.get("rows"),
+        "data_used_up": data.get("used_up"),
         "statuses": _most_frequent_first(report["statuses"]),
         "failures": _most_frequent_first(report["errors"]),
         "series": report["series"],
+        **_until(report.get("until")),
+        **_warm_up(report.get("warm_up")),
+        "stages": report.get("stages"),
         **{f"check_{one.name}": checks.get(one.name, 0) for one in fields(LoadChecks) if checks is not None},
         **{
             f"{kind}_{figure.name}": histogram[figure.name]
@@ -212,17 +216,49 @@ def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def largest_share(report: Mapping[str, Any], share: str) -> float | None:
+def _label(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of ``LabelCount`` from the generator's report."""
+    times = values["response_time"] or {}
+    counts = ((name, _most_frequent_first(values[key])) for name, key in _COUNTS_OF_LABEL.items())
+    return {
+        "label": values["label"],
+        "grouped": values.get("grouped"),
+        "requests": values["requests"],
+        "errors": values["errors_total"] + values["failed_answers"],
+        "not_2xx": sum(count for status, count in values["statuses"].items() if not status.startswith("2")),
+        **{name: ", ".join(f"{one['name']}: {one['count']}" for one in counted) for name, counted in counts},
+        **{field.name: times.get(field.name) for field in fields(LabelCount) if field.name.endswith("_ns")},
+    }
+
+
+def _until(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    names = ("estimate_ns", "low_ns", "high_ns", "half_width_share")
+    return {"until": found["condition"], "until_met": found["is_met"], **{f"until_{one}": found[one] for one in names}}
+
+
+def _warm_up(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    if found is None:
+        return {}
+    return {
+        "warm_up_ns": round(found["duration_s"] * 1e9),
+        "warm_up_requests": int(found["requests"]),
+        "warm_up_failures": _most_frequent_first(found["failures"]),
+    }
+
+
+def _largest_share(report: Mapping[str, Any], share: str) -> float | None:
     """Return the largest value of a share among the generator's threads; None where no thread has it."""
     shares = [thread.get(share) for thread in report.get("threads") or ()]
     return max((value for value in shares if value is not None), default=None)
 
 
 def _at_least(ended: Mapping[str, Any] | None, every: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """Return the response times of ended requests, but at least those of all requests.
+    """Return the response times of ended requests, or the longer ones that include all requests.
 
-    A request that had not ended takes longer than it has waited. Counted so, many of them make a percentile longer; few
-    young ones, as a closed loop has at its end, would make it shorter, and do not count.
+    A request that had not ended takes longer than it had waited. If counting these waits makes a percentile longer,
+    they count. A few short waits, as a closed loop has at its end, would make it shorter, and do not count.
     """
     if ended is None or every is None or not every["count"]:
         return ended

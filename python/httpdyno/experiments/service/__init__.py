@@ -1,1 +1,1 @@
-"""The service question: how a server holds up when every request waits for parallel work."""
+"""The service experiment: the load at which a server whose requests wait for parallel work keeps its times."""

@@ -1,4 +1,4 @@
-"""The service question (``service``)."""
+"""The service experiment (``service``)."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ from httpdyno.model import SubjectKind
 
 DEFINITION: Final = Definition(
     NAME,
-    "How does a server hold up when every request waits for parallel work?",
+    "Which load does a server sustain if every request waits for parallel work?",
     PRESENTATION,
     Planning(begin_service, Service.restore),
     Judging(

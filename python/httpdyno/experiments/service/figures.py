@@ -1,28 +1,25 @@
-"""A point of the service question, and what a server did there, as figures of a trial."""
+"""A point of the service experiment, and the results of a server at it, as figures of a trial."""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
 from typing import Annotated, ClassVar, Final
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model.record import FigureRecord, Recorded
+from httpdyno.model.record import FigureRecord, Recorded, measured
 from httpdyno.model.subject import Loop
 
 DEFAULT_WORKLOADS_MS: Final = (500, 1000, 2000)
-"""Default waits of a request, all at once."""
+"""Default waits of a request, which run in parallel."""
 HELD_WITHIN: Final = 1.1
-"""A point is held when 99 % of the requests take less than this many times the ideal."""
+"""A point is held if 99 % of the requests take less than this multiple of the ideal."""
 MOST_CONNECTIONS: Final = 50_000
-"""One address of a client has some 64,000 ports towards one server."""
+"""Most connections: one address of a client has about 64,000 ports towards one server."""
 _MS: Final = 10**6
 _LONGEST_MS: Final = 60_000
-_ns: Final = partial(Recorded, unit="ns")
-_bytes: Final = partial(Recorded, unit="bytes")
 
 
 class Endpoint(StrEnum):
-    """Endpoints of a server: ``subjects/CONTRACT.md``."""
+    """Endpoints of a server, as defined in ``subjects/CONTRACT.md``."""
 
     PLAIN = "plain"
     JSON = "json"
@@ -38,17 +35,19 @@ class ServicePoint(FigureRecord):
     connections: Annotated[
         int, Recorded("closed loop: connections; open loop: requests in flight of an ideal server", type="int32")
     ]
-    loop: Annotated[Loop, Recorded("whether requests are sent on a schedule, or when an answer came")]
+    loop: Annotated[Loop, Recorded("open: requests are sent on a schedule; closed: after an answer")]
     rate_per_s: Annotated[float | None, Recorded("open loop: requests a second; null in a closed one", unit="1/s")]
-    threads: Annotated[int | None, Recorded("`THREADS` of the server; null: as many as it takes", type="int32")]
-    workers: Annotated[int | None, Recorded("`WORKERS` of the server; null: its own", type="int32")]
-    endpoint: Annotated[Endpoint, Recorded("what is asked for")]
+    threads: Annotated[int | None, Recorded("`THREADS` of the server; null: its default", type="int32")]
+    workers: Annotated[int | None, Recorded("`WORKERS` of the server; null: its default", type="int32")]
+    endpoint: Annotated[Endpoint, Recorded("requested endpoint")]
     workloads_ms: Annotated[str, Recorded("waits of a request, all at once, in ms; empty for other endpoints")]
-    timeout_ms: Annotated[int | None, Recorded("after which the server gives a request up; null: never", unit="ms")]
-    generator: Annotated[str, Recorded("name of the folder of the tool that sends")]
+    timeout_ms: Annotated[
+        int | None, Recorded("time after which the server gives up a request; null: never", unit="ms")
+    ]
+    generator: Annotated[str, Recorded("load generator: the folder of the tool")]
     cpus: Annotated[
         int | None,
-        Recorded("CPUs that the server has, where their number is asked for; null: those of `--cpus`", type="int16"),
+        Recorded("number of CPUs of the server by `--server-cpus`; null: those of `--cpus`", type="int16"),
     ] = None
 
     def __post_init__(self) -> None:
@@ -83,7 +82,7 @@ class ServicePoint(FigureRecord):
 
     @property
     def ideal_ns(self) -> int:
-        """Duration of a request on a server without any cost: its longest wait; 0 if it has none."""
+        """Duration of a request on a server without any overhead: its longest wait; 0 if it has none."""
         return max(self.waits_ms, default=0) * _MS
 
 
@@ -91,70 +90,50 @@ class ServicePoint(FigureRecord):
 class ServiceSummary(FigureRecord):
     """Figures of a server at a point, over the steady stretch of the trial. A figure without any request is None.
 
-    Times are response times: from when a request was due, in a closed loop from when its connection was free for it.
-    A request that was still open at the end counts with the time that it had waited; a failed request has an infinite
+    Times are response times: from when a request was due or, in a closed loop, from when its connection was free. A
+    request that was still open at the end counts with the time that it had waited; a failed request has an infinite
     time.
     """
 
     prefix: ClassVar[str] = "service_"
 
     answers: Annotated[int, Recorded("right answers that ended in the steady stretch")]
-    errors: Annotated[int, Recorded("requests that began in it and failed, or were answered wrongly")]
-    failures: Annotated[
-        str | None, Recorded("what those failed with, the most frequent first: `1,204 x 503, 3 x ConnectionReset`")
-    ] = None
-    still_open: Annotated[int | None, Recorded("requests that began in it and were open at the end of the trial")] = (
-        None
+    errors: Annotated[int, Recorded("requests of the steady stretch that failed or got a wrong answer")]
+    failures: str | None = measured(
+        "errors of those requests, the most frequent first: `1,204 x 503, 3 x ConnectionReset`"
     )
-    measured_ns: Annotated[int | None, _ns("length of the steady stretch")] = None
-    per_s: Annotated[float | None, Recorded("right answers for each second of it", unit="1/s")] = None
-    mean_ns: Annotated[float | None, _ns("mean response time")] = None
-    p50_ns: Annotated[float | None, _ns("median response time")] = None
-    p95_ns: Annotated[float | None, _ns("95th percentile of the response time")] = None
-    p99_ns: Annotated[float | None, _ns("99th percentile of the response time")] = None
-    p999_ns: Annotated[float | None, _ns("99.9th percentile of the response time; null of fewer than 1,000")] = None
-    max_ns: Annotated[float | None, _ns("longest response time")] = None
-    slowest_5_ns: Annotated[
-        float | None, _ns("mean of the slowest 5 % of the response times: what rewrk prints as 95 %")
-    ] = None
-    at_least: Annotated[
-        bool | None, Recorded("whether percentiles are lower bounds, as requests were open that decide them")
-    ] = None
-    overhead_p50_ns: Annotated[
-        float | None, _ns("median of how far response times are from the ideal, below it as above")
-    ] = None
-    overhead_p99_ns: Annotated[float | None, _ns("99th percentile of how far they are from it, below it as above")] = (
-        None
+    still_open: int | None = measured("requests of the steady stretch that were open at the end of the trial")
+    measured_ns: int | None = measured("length of the steady stretch")
+    per_s: float | None = measured("right answers for each second of the steady stretch", unit="1/s")
+    mean_ns: float | None = measured("mean response time")
+    p50_ns: float | None = measured("median response time")
+    p95_ns: float | None = measured("95th percentile of the response time")
+    p99_ns: float | None = measured("99th percentile of the response time")
+    p999_ns: float | None = measured("99.9th percentile of the response time; null of fewer than 1,000")
+    max_ns: float | None = measured("longest response time")
+    slowest_5_ns: float | None = measured("mean of the slowest 5 % of the response times: what rewrk prints as 95 %")
+    at_least: bool | None = measured("whether percentiles are lower bounds, because requests were still open")
+    overhead_p50_ns: float | None = measured(
+        "median difference between a response time and the ideal, in either direction"
     )
-    overhead_p999_ns: Annotated[
-        float | None, _ns("99.9th percentile of how far they are from it, below it as above")
-    ] = None
-    open_mean: Annotated[float | None, Recorded("requests in flight, mean over the steady stretch")] = None
-    cpu_per_request_ns: Annotated[float | None, _ns("CPU time of the server for each answer of the steady stretch")] = (
-        None
-    )
-    memory_idle_bytes: Annotated[int | None, _bytes("memory of the server before the load")] = None
-    memory_loaded_bytes: Annotated[int | None, _bytes("memory of the server in the steady stretch, median")] = None
-    memory_per_open_bytes: Annotated[float | None, _bytes("what the load adds to it, for each request in flight")] = (
-        None
-    )
-    descriptors_peak: Annotated[int | None, Recorded("most descriptors that the server had open")] = None
-    descriptor_limit: Annotated[int | None, Recorded("as many as it may have")] = None
-    ready_ns: Annotated[int | None, _ns("from exec until it accepted a connection")] = None
-    held: Annotated[
-        bool | None, Recorded("whether 99 % of the requests took less than 1.1 times the ideal; null: there is none")
-    ] = None
-    why_not: Annotated[str | None, Recorded("why it is not held, with its figure")] = None
-    send_lag_p99_ns: Annotated[int | None, _ns("open loop: 99th percentile of the generator's own lag")] = None
-    generator_cpu_ns: Annotated[int | None, _ns("CPU time of the generator")] = None
-    generator_wall_ns: Annotated[int | None, _ns("how long the generator ran")] = None
-    generator_busy_share: Annotated[
-        float | None, Recorded("open loop: share of time in which its busiest thread was at work, 0 to 1")
-    ] = None
-    claimed_answers: Annotated[int | None, Recorded("answers that the generator says it got in all")] = None
-    claimed_per_s: Annotated[float | None, Recorded("rate that it states, over its whole run", unit="1/s")] = None
-    claimed_mean_ns: Annotated[float | None, _ns("mean time that it states")] = None
-    early: Annotated[
-        int | None, Recorded("answers of the steady stretch that came before the longest wait was over")
-    ] = None
-    early_by_ns: Annotated[float | None, _ns("how much too early the first of them was; null: none was")] = None
+    overhead_p99_ns: float | None = measured("99th percentile of that difference")
+    overhead_p999_ns: float | None = measured("99.9th percentile of that difference")
+    open_mean: float | None = measured("requests in flight, mean over the steady stretch")
+    cpu_per_request_ns: float | None = measured("CPU time of the server for each answer of the steady stretch")
+    memory_idle_bytes: int | None = measured("memory of the server before the load")
+    memory_loaded_bytes: int | None = measured("memory of the server in the steady stretch, median")
+    memory_per_open_bytes: float | None = measured("memory that the load adds, for each request in flight")
+    descriptors_peak: int | None = measured("most descriptors that the server had open")
+    descriptor_limit: int | None = measured("limit of open descriptors of the server")
+    ready_ns: int | None = measured("time from exec until the server accepted a connection")
+    held: bool | None = measured("whether 99 % of the requests took less than 1.1 times the ideal; null: there is none")
+    why_not: str | None = measured("reason why the point is not held, with its figure")
+    send_lag_p99_ns: int | None = measured("open loop: 99th percentile of the generator's own lag")
+    generator_cpu_ns: int | None = measured("CPU time of the generator")
+    generator_wall_ns: int | None = measured("duration of the generator")
+    generator_busy_share: float | None = measured("open loop: share of time in which its busiest thread worked, 0 to 1")
+    claimed_answers: int | None = measured("all answers that the generator reports")
+    claimed_per_s: float | None = measured("rate that the generator reports, over its whole run", unit="1/s")
+    claimed_mean_ns: float | None = measured("mean time that the generator reports")
+    early: int | None = measured("answers of the steady stretch before the end of the longest wait")
+    early_by_ns: float | None = measured("time by which the earliest answer was too early; null: none was")

@@ -1,4 +1,4 @@
-"""Judges the trials of servers: rules of validity, figures of the steady stretch, use of CPUs and memory."""
+"""Judge the trials of servers: rules of validity, figures of the steady stretch, use of CPUs and memory."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -42,33 +42,32 @@ from httpdyno.model import (
 from httpdyno.stats import median
 
 _ALLOWED_LAG_NS: Final = 100_000
-_NOT_COUNTED: Final = "the generator did not count how busy it was"
 
 
 def _late(trial: Trial) -> Reading:
-    """Return how late the generator sent to a server, as a share of the overhead that is measured there."""
+    """Return the delay of the generator as a share of the measured overhead."""
     service = trial.get(ServiceSummary)
     if service is None or service.send_lag_p99_ns is None:
         return Reading(None, "a closed loop has no schedule to be late for")
     if not service.overhead_p99_ns or service.overhead_p99_ns <= 0:
-        return Reading(None, "there is no overhead that it could be a share of")
+        return Reading(None, "there is no overhead to compare it with")
     late_ns = max(service.send_lag_p99_ns - _ALLOWED_LAG_NS, 0)
     detail = f"{format_time(service.send_lag_p99_ns)} in {format_time(service.overhead_p99_ns)}"
     return Reading(100 * late_ns / service.overhead_p99_ns, detail)
 
 
 def _cpu(trial: Trial) -> Reading:
-    """Return how busy the generator was that was sent against a server.
+    """Return how busy the load generator was.
 
-    In an open loop ours says itself how much of its time it was at work: while it waits for the moment of a request, it
-    spins. Else it is its CPU time, as a share of its CPUs.
+    In an open loop, our generator reports its busy time, because it spins while it waits for a request to be due.
+    Otherwise it is the CPU time as a share of its CPUs.
     """
     service = trial.get(ServiceSummary)
     if service is not None and service.generator_busy_share is not None:
         return Reading(100 * service.generator_busy_share)
     cpus = trial.counters.engine_cpus
     if service is None or service.generator_cpu_ns is None or not service.generator_wall_ns or not cpus:
-        return Reading(None, _NOT_COUNTED)
+        return Reading(None, "the generator did not count how busy it was")
     if service.generator_wall_ns < SHORTEST_NS:
         return Reading(None, TOO_SHORT)
     return Reading(100 * service.generator_cpu_ns / (service.generator_wall_ns * len(cpus)))
@@ -82,8 +81,8 @@ SERVICE_RULES: Final = rules_for(
             Validity.GENERATOR_LIMITED,
             85,
             "% of its CPUs",
-            "use of the load generator's busiest thread, or its CPU time, while the load lasted",
-            "the load generator used {number} of its CPU time; from {threshold} on it sets the pace",
+            "use of the load generator's busiest thread, or its CPU time, during the load",
+            "the load generator used {number} of its CPU time; from {threshold} on it limits the load",
             _cpu,
             Evidence.GENERATOR,
         ),
@@ -116,7 +115,7 @@ def judge_service(
 ) -> JudgedTrial:
     """Judge one trial of one server at the point of its condition.
 
-    Without a ``parser``, which reads the output of another generator, ours sent.
+    ``parser`` reads the output of another generator; None: our own generator sent.
     """
     point, send_s = plan.condition.get(ServicePoint), plan.condition.send_s
     assert point is not None, "a trial of a server has a point"
@@ -155,9 +154,9 @@ def judge_service(
 
 
 def _silence_ns(samples: pl.DataFrame | None, point: ServicePoint, *, sent_ns: int) -> int | None:
-    """Return the time without answers at the end of a load; None if it may be slowness.
+    """Return the time without answers at the end of a load; None if the server may just be slow.
 
-    Slow servers answer some: requests of a saturated one wait, but it works on others meanwhile.
+    A slow server still answers some requests: while those of a saturated one wait, it works on others.
     """
     if samples is None or samples.is_empty():
         return None
@@ -176,16 +175,16 @@ def _summary(
     sent_ns: int,
     parser: str | None,
 ) -> ServiceSummary | None:
-    """Compute the figures of a trial; None if its generator left nothing.
+    """Compute the figures of a trial; None if its generator left no results.
 
-    Figures of our own generator are those of the steady stretch, those of another one rest on its whole run.
+    Figures of our own generator are those of the steady stretch; those of another generator cover its whole run.
     """
     if parser is None:
         if artifacts.samples is None or reports.load is None:
             return None
         summary = measure_steady(with_open(artifacts.samples, point, sent_ns=sent_ns), stretch, point)
         load, begin_ns, end_ns = reports.load, stretch.begin_ns, stretch.end_ns
-        # In a closed loop it spins only while connections begin: its CPU time shows how busy it is.
+        # In a closed loop it spins only while connections start, so its CPU time shows how busy it is.
         busy_share = load.busy_share if point.loop is Loop.OPEN else None
         summary = replace(summary, generator_busy_share=busy_share, send_lag_p99_ns=load.send_lag.get("p99_ns"))
     elif artifacts.text.strip():
@@ -256,7 +255,7 @@ def _claimed(claimed: ToolReport, point: ServicePoint) -> ServiceSummary:
 
 
 def cpu_between_ns(cpu: CpuSeries | None, span: Span) -> float | None:
-    """Return the CPU time of a span; None where the readings do not cover it."""
+    """Return the CPU time of a span; None if the readings do not cover it."""
     if cpu is None or cpu.elapsed_ns[-1] < span[1]:
         return None
     return cpu.between(cpu.started_at_ns + span[0], cpu.started_at_ns + span[1])
@@ -269,6 +268,6 @@ def memory_at(readings: Sequence[tuple[int, int]], moment_ns: int) -> int | None
 
 
 def memory_over(readings: Sequence[tuple[int, int]], span: Span) -> int | None:
-    """Return the median reading of a span; None where there is none."""
+    """Return the median reading of a span; None if there is none."""
     within = median([float(size) for at, size in readings if span[0] <= at <= span[1]])
     return None if within is None else round(within)

@@ -23,9 +23,9 @@ class ServerArtifacts:
     report: Mapping[str, Any]
     """The engine's report of the room, version 1."""
     drive: Mapping[str, Any] | None
-    """Its report of the drive: checks before, during and after the load; None: it wrote none."""
+    """The engine's report of the drive: checks before, during and after the load; None if it wrote none."""
     load: Mapping[str, Any] | None
-    """The report of our own generator; None: it wrote none, or another one sent."""
+    """The report of our own generator; None if it wrote none, or another generator sent."""
     samples: pl.DataFrame | None
     """Every request of our own generator."""
     text: str = ""
@@ -37,16 +37,16 @@ class ServerArtifacts:
 
 
 Span = tuple[int, int]
-"""Begin and end, since the server's exec, in nanoseconds."""
+"""Start and end, since the server's exec, in nanoseconds."""
 
 _FEWEST: Final = 4
-"""Fewest readings that can show a growth."""
+"""Fewest readings that can show an increase."""
 _FOR_A_CONNECTION: Final = 1.25
-"""Descriptors that a server may have for each connection: its own, and sometimes one that is not closed yet."""
+"""Allowed descriptors per connection: the connection itself, and sometimes one that is not closed yet."""
 _ALWAYS_ALLOWED: Final = 24
 """Descriptors that a server may open during a load: for threads, a log, or before a late garbage collection."""
 _RISING: Final = 0.6
-"""Least share of rising steps between readings in a leak; around a constant number at most half of them rise."""
+"""Least share of rising steps between readings in a leak; around a constant number, at most half of them rise."""
 _AT_LIMIT: Final = 0.97
 _UNSUPPORTED: Final = 127
 """Exit code of a program for a setting that it cannot honour: ``subjects/CONTRACT.md``."""
@@ -106,7 +106,7 @@ class Server(_Read):
         return max((count for _, count in self.descriptors), default=None)
 
     def exhausted(self, *, connections: int) -> str | None:
-        """Describe that a process reached its limit although its connections need fewer descriptors; else None."""
+        """Describe how a process reached its limit although its connections need fewer descriptors; else None."""
         most, limit = self.most_descriptors_of_one_process, self.descriptor_limit
         most = self.peak if most is None else most
         if limit is None or most is None or most < _AT_LIMIT * limit:
@@ -116,9 +116,9 @@ class Server(_Read):
         return f"used up its descriptors, {most:,} of {limit:,}, with at most {connections:,} connections"
 
     def leak(self, span: Span, *, connections: int) -> str | None:
-        """Describe a growth of open descriptors over a span that the connections do not explain; else None.
+        """Describe an increase of open descriptors over a span that the connections do not explain; else None.
 
-        In ``span`` all connections were open, ``connections`` of them at most.
+        In ``span`` all connections were open, at most ``connections``.
         """
         within = [count for at, count in self.descriptors if span[0] <= at <= span[1]]
         if len(within) < _FEWEST:
@@ -151,7 +151,7 @@ class _Check(_Read):
     evidence: str = ""
 
     def __str__(self) -> str:
-        return f"{self.check}: {self.evidence or 'no evidence kept'}"
+        return f"{self.check}: {self.evidence or 'no evidence'}"
 
 
 class _During(_Read):
@@ -232,14 +232,14 @@ def service_outcome(
     """Return the outcome of a server with its reason in one line; None if it is ``ok``.
 
     The first that applies: it was stopped, could not be started, never listened, used up its descriptors, died,
-    answered wrongly, leaked, stopped answering. Slowness is none of them: it is measured.
+    answered wrongly, leaked, stopped answering. Slowness is not an outcome: it is measured.
 
-    ``leak`` describes the growth of its descriptors; ``silent_ns`` is the time without answers at the end of the load,
-    if too long to be slowness.
+    ``leak`` describes the increase of its descriptors; ``silent_ns`` is the time without answers at the end of the
+    load, if it is too long to be slowness.
     """
     room, stderr = reports.room, artifacts.stderr
     if room.outcome == "interrupted":
-        return Outcome.INTERRUPTED, room.reason or "stopped before it was done"
+        return Outcome.INTERRUPTED, room.reason or "stopped before it ended"
     if room.outcome == "failed_to_start":
         return Outcome.CRASHED, f"could not be started: {room.reason or 'no reason given'}"
     if room.server.ready_ns is None:
@@ -247,7 +247,7 @@ def service_outcome(
     died, exhausted = room.outcome == "died", room.server.exhausted(connections=connections)
     if exhausted or (leak and (died or silent_ns is not None)):
         refused = any(sign in stderr for sign in _NO_MORE)
-        parts = (exhausted, leak, "says that too many files are open" if refused else None)
+        parts = (exhausted, leak, "reports too many open files" if refused else None)
         return Outcome.LEAKED, "; ".join(filter(None, parts))
     if died:
         before = "" if reports.generator or reports.load else ", before the load"
@@ -266,7 +266,7 @@ def _never_listened(room: _Room, stderr: str) -> tuple[Outcome, str | None]:
 
 
 def _wrong_answers(reports: Reports) -> tuple[Outcome, str] | None:
-    """Find the answer that is missing before the load or breaks the contract; None if there is none."""
+    """Find an answer that is missing before the load or violates the contract; None if there is none."""
     drive, checks = reports.drive or _Drive(), reports.load.checks if reports.load else None
     failed = next((check for check in drive.before if not check.passed), None)
     if failed is not None and not failed.answered:
@@ -278,7 +278,7 @@ def _wrong_answers(reports: Reports) -> tuple[Outcome, str] | None:
         return Outcome.WRONG_ANSWERS, f"under load {during} of {drive.during.asked} answers were wrong: {evidence}"
     if checks and checks.wrong:
         total = checks.wrong + checks.right
-        return Outcome.WRONG_ANSWERS, f"under load {checks.wrong:,} of {total:,} answers had another content"
+        return Outcome.WRONG_ANSWERS, f"under load {checks.wrong:,} of {total:,} answers had the wrong content"
     return None
 
 
@@ -286,9 +286,9 @@ def _end_of_load(reports: Reports, silent_ns: int | None, said: str) -> tuple[Ou
     """Return whether the load ended; a failure of the generator is not the server's fault."""
     if silent_ns is not None:
         silence = format_time(silent_ns)
-        return Outcome.DIED, f"answered nothing in the last {silence} of the load, though requests were open"
+        return Outcome.DIED, f"answered nothing in the last {silence} of the load, although requests were open"
     if reports.room.outcome == "deadline":
-        return Outcome.HUNG, "did not come to its end before the deadline"
+        return Outcome.HUNG, "did not end before the deadline"
     if reports.drive is None:
         return Outcome.REFUSED, f"the drive left no report: {reports.room.driver.end(said)}"
     if reports.generator is None:

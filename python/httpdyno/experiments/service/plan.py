@@ -1,9 +1,9 @@
-"""Plans the service question: its variants, the numbers of connections, and the search for where a server breaks."""
+"""Plan the service experiment: its variants, the numbers of connections, and the search for the breaking point."""
 
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple, Self
 
 from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.experiment import Beginning, Begun, Setting
-from httpdyno.experiments.options import option_fields, parse_values, stored_options
+from httpdyno.experiments.option_fields import option_fields, stored_options
+from httpdyno.experiments.options import parse_values
 from httpdyno.experiments.plan import ListedPlan, NextTrial, Plan, SearchPlan, schedule
 from httpdyno.experiments.restoring import reading_settings, restored, settings_of
 from httpdyno.experiments.service.figures import (
@@ -34,7 +35,6 @@ from httpdyno.model import (
     Subject,
     SubjectKind,
     Trial,
-    TrialPlan,
     Validity,
     Workload,
     counted,
@@ -48,12 +48,12 @@ from httpdyno.subjects.catalogue import Catalogue
 
 OWN_GENERATOR: Final = "httpdyno-load"
 UNLIMITED: Final = "unlimited"
-"""Value of ``--threads`` for the server's own number."""
+"""Value of ``--threads`` for the server's default."""
 _ALL: Final = "all"
-_SINGLE: Final = ("rate_per_s", "workers", "workloads_ms", "timeout_ms", "generator")
+_PUBLISHED: Final = frozenset({"loop", "rate_per_s", "threads", "workers", "endpoint", "workloads_ms", "timeout_ms"})
+"""Options that a published measurement fixes."""
 _DIGITS: Final = 9
 _LARGEST: Final = 10**_DIGITS - 1
-_MOST_THREADS: Final = 1024
 
 
 class Variant(NamedTuple):
@@ -61,9 +61,9 @@ class Variant(NamedTuple):
 
     loop: Loop
     threads: int | None
-    """None: the server's own number."""
+    """None: the server's default."""
     cpus: int | None
-    """None: those that all trials of the run have."""
+    """None: the CPUs of all trials of the run."""
 
     @classmethod
     def of(cls, point: ServicePoint) -> Self:
@@ -71,94 +71,8 @@ class Variant(NamedTuple):
         return cls(point.loop, point.threads, point.cpus)
 
 
-@dataclass(frozen=True, slots=True)
-class Axes:
-    """The points of a grid."""
-
-    connections: tuple[int, ...] = (20, 100, 250)
-    loops: tuple[Loop, ...] = (Loop.CLOSED,)
-    threads: tuple[int | None, ...] = (None,)
-    """None: as many as the server takes by itself."""
-    cpus: tuple[int | None, ...] = (None,)
-    """Of the server; None: those that all trials of the run have."""
-    workers: int | None = None
-    rate_per_s: float | None = None
-    """Of open loops; None: as much as keeps an ideal server at the number of connections."""
-    endpoint: Endpoint = Endpoint.WORKLOADS
-    workloads_ms: str = ",".join(map(str, DEFAULT_WORKLOADS_MS))
-    timeout_ms: int | None = None
-    generator: str = OWN_GENERATOR
-
-    def __post_init__(self) -> None:
-        """Refuse a grid without points."""
-        if not (self.connections and self.loops and self.threads and self.cpus):
-            raise InvalidValue("service: a grid needs connections, a loop, threads and CPUs")
-        if self.rate_per_s is not None and Loop.OPEN not in self.loops:
-            raise InvalidValue("--rate: a closed loop has none; give --loop open, too")
-        if Loop.OPEN in self.loops and self.rate_per_s is None and self.endpoint is not Endpoint.WORKLOADS:
-            raise InvalidValue(f"--loop open: /{self.endpoint} has no ideal that a rate follows from; give a --rate")
-        if self.generator != OWN_GENERATOR and Loop.OPEN in self.loops:
-            raise InvalidValue(f"--loop open: {self.generator} sends when an answer came; {OWN_GENERATOR} can")
-        _ = list(self.points())
-
-    def points(self) -> Iterator[ServicePoint]:
-        """Return the points, those of few connections first."""
-        for connections, variant in product(self.connections, self.variants()):
-            yield self.point(connections, variant)
-
-    def variants(self) -> tuple[Variant, ...]:
-        """Return the variants in which each number of connections is measured."""
-        return tuple(Variant(*one) for one in product(self.loops, self.threads, self.cpus))
-
-    def point(self, connections: int, variant: Variant) -> ServicePoint:
-        """Return one point."""
-        waits = self.workloads_ms if self.endpoint is Endpoint.WORKLOADS else ""
-        point = ServicePoint(
-            connections=connections,
-            loop=Loop.CLOSED,
-            rate_per_s=None,
-            threads=variant.threads,
-            workers=self.workers,
-            endpoint=self.endpoint,
-            workloads_ms=waits,
-            timeout_ms=self.timeout_ms,
-            generator=self.generator,
-            cpus=variant.cpus,
-        )
-        if variant.loop is Loop.CLOSED:
-            return point
-        rate = connections * 1e9 / point.ideal_ns if self.rate_per_s is None else self.rate_per_s
-        return replace(point, loop=variant.loop, rate_per_s=rate)
-
-    def settings(self) -> Mapping[str, Setting]:
-        """Return the axes as settings of a manifest, written like options."""
-        return {
-            "connections": ",".join(map(str, self.connections)),
-            "loop": ",".join(self.loops),
-            "threads": ",".join(UNLIMITED if count is None else str(count) for count in self.threads),
-            "server_cpus": None if self.cpus == (None,) else ",".join(map(str, self.cpus)),
-            "endpoint": self.endpoint.value,
-            **{name: getattr(self, name) for name in _SINGLE},
-        }
-
-    def changed(self, texts: Mapping[str, Any], *, available: int | None = None) -> Self:
-        """Return the axes with those of ``texts``, which are as in ``settings``; None: unchanged.
-
-        ``available`` is how many CPUs the server and the generator have; None: numbers of CPUs are not checked.
-        """
-        read: dict[str, tuple[str, Callable[[str], Any]]] = {
-            "connections": ("connections", lambda text: parse_values(text, _connections, name="--connections")),
-            "loops": ("loop", _each(partial(parse_loop, name="--loop"))),
-            "threads": ("threads", _each(_threads)),
-            "cpus": ("server_cpus", _each(partial(_server_cpus, available=available))),
-            "endpoint": ("endpoint", _endpoint),
-        }
-        lists = {field: parse(str(texts[name])) for field, (name, parse) in read.items() if texts[name] is not None}
-        return replace(self, **lists, **{name: texts[name] for name in _SINGLE if texts[name] is not None})
-
-
 def _each(read: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
-    """Return a reader of lists, which drops duplicates."""
+    """Return a parser of lists, which drops duplicates."""
     return lambda text: tuple(dict.fromkeys(read(part.strip()) for part in text.split(",")))
 
 
@@ -170,7 +84,6 @@ def _endpoint(text: str) -> Endpoint:
 
 
 def _count(option: str, text: str, like: str, least: int, most: int, fault: str = "is not understood") -> int:
-    """Read a number from ``least`` to ``most``; ``like`` is an example for the message."""
     if text.isascii() and text.isdigit() and len(text) <= _DIGITS and least <= int(text) <= most:
         return int(text)
     raise InvalidValue(f"{option}: {text[:60]!r} {fault}; write it like {like}")
@@ -180,24 +93,38 @@ def _connections(text: str) -> int:
     return _count("--connections", text, "20,100,250", 0, _LARGEST, "is not a number of connections")
 
 
-def _server_cpus(text: str, available: int | None) -> int:
-    """Read a number of CPUs; the generator has one of several, and shares the only one."""
+def _server_cpus(text: str, available: int | None = None) -> int:
+    """Parse a number of CPUs; the generator gets one of several, and shares the only one."""
     most = max(1, available - 1) if available else _LARGEST
     if available and text == _ALL:
         return most
     count = _count("--server-cpus", text, f"1, 2 or {_ALL}", 1, _LARGEST)
     if available and count > most:
         whose = f"of the {available} here the generator has one" if available > 1 else "there is one here"
-        raise InvalidValue(f"--server-cpus: {count:,} are more than can be had: {whose}; write {most} or {_ALL}")
+        raise InvalidValue(f"--server-cpus: {count:,} are not available: {whose}; write {most} or {_ALL}")
     return count
 
 
 def _threads(text: str) -> int | None:
-    return None if text == UNLIMITED else _count("--threads", text, f"1, 4 or {UNLIMITED}", 1, _MOST_THREADS)
+    return None if text == UNLIMITED else _count("--threads", text, f"1, 4 or {UNLIMITED}", 1, 1024)
+
+
+_LISTS: Final[Mapping[str, Callable[[str], tuple[Any, ...]]]] = {
+    "connections": lambda text: parse_values(text, _connections, name="--connections"),
+    "loop": _each(partial(parse_loop, name="--loop")),
+    "threads": _each(_threads),
+    "server_cpus": _each(_server_cpus),
+}
+"""The options that are lists, and how they are read."""
+
+
+def _joined(values: Iterable[Any]) -> str:
+    """Write the values of a list as they are typed."""
+    return ",".join(UNLIMITED if value is None else str(value) for value in values)
 
 
 def name_of(point: ServicePoint) -> str:
-    """Name a point among those of any grid of the same run."""
+    """Name a point; unique within the run."""
     words = [counted(point.connections, "connection")]
     if point.loop is Loop.OPEN:
         words.append(f"open loop, {point.rate_per_s:g}/s")
@@ -210,9 +137,9 @@ def name_of(point: ServicePoint) -> str:
 
 
 _TRIES: Final = 2
-"""Most trials of a point that was disturbed: the disturbance may have ended."""
+"""Most trials of a disturbed point: by then the disturbance may have ended."""
 _WITHOUT_SERVER: Final = frozenset({Outcome.UNAVAILABLE, Outcome.NEVER_LISTENED, Outcome.CRASHED})
-"""Outcomes of a server that would be the same with any number of connections."""
+"""Outcomes of a server that do not depend on the number of connections."""
 _NOT_ITS_OWN: Final = frozenset({Outcome.REFUSED, Outcome.INTERRUPTED})
 _DISTURBED: Final = frozenset(
     {Validity.GENERATOR_LIMITED, Validity.DISTURBED, Validity.UNSTEADY, Validity.LINK_LIMITED}
@@ -220,7 +147,7 @@ _DISTURBED: Final = frozenset(
 
 
 def restored_search(settings: Mapping[str, Setting]) -> DoublingSearch | None:
-    """Return the search of a server from the settings of a run; None where nothing was searched."""
+    """Return the search of a server from the settings of a run; None if the run was not a search."""
     if not settings.get("search"):
         return None
     with reading_settings():
@@ -234,10 +161,10 @@ def search_between(low: int, high: int, *, quick: bool = False) -> DoublingSearc
 
 
 def checks_of(trials: Sequence[Trial], *, tries: int = _TRIES) -> list[Check]:
-    """Return the results of one server that a search rests on.
+    """Return the results of one server on which a search is based.
 
-    A point that is held counts, even if the machine or the generator disturbed the trial. A disturbed trial in which
-    it is not held counts after ``tries`` of them.
+    A held point counts even if the machine or the generator disturbed the trial. A disturbed trial in which the point
+    is not held counts only after ``tries`` of them.
     """
     found: list[Check] = []
     spoilt = Counter[int]()
@@ -258,16 +185,16 @@ def _spoilt(trial: Trial) -> bool:
 
 
 def to_be_tried(search: DoublingSearch, trials: Sequence[Trial]) -> tuple[int, str] | None:
-    """Return the next number of connections of a server, and the reason for it; None at the end of its search.
+    """Return the next number of connections of a server, with the reason; None at the end of its search.
 
-    ``trials`` are those of one server in one variant, in their order; all servers have the same ``search``.
+    ``trials`` are those of one server in one variant, in order; all servers have the same ``search``.
     """
     if any(trial.outcome in _WITHOUT_SERVER for trial in trials):
         return None
     checks = checks_of(trials)
     point = trials[-1].get(ServicePoint) if trials and _spoilt(trials[-1]) else None
     if point and not any(round(check.load) == point.connections for check in checks):
-        return point.connections, "again, as something else disturbed the trial"
+        return point.connections, "again, because something else disturbed the trial"
     if (connections := search.next(checks)) is None:
         return None
     if not checks:
@@ -275,10 +202,8 @@ def to_be_tried(search: DoublingSearch, trials: Sequence[Trial]) -> tuple[int, s
     return connections, "more may hold" if search.conclude(checks).failed is None else "it breaks below"
 
 
-USUAL_REPEAT: Final = 3
-"""Two trials show hardly any spread, and each lasts many times the longest wait."""
 ROUNDS: Final = 4.0
-"""Default length of the steady stretch, in ideals."""
+"""Default length of the steady stretch, in multiples of the ideal."""
 QUICK_ROUNDS: Final = 2.0
 _READY_S: Final = 30.0
 _PROOF_IDEALS: Final = 6.0
@@ -288,42 +213,98 @@ _SHORTEST_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service(ServiceOptions):
-    """How do servers hold up when every request waits for parallel work."""
+    """Experiment: the load that servers sustain when every request waits for parallel work."""
 
-    axes: Axes
-    """The grid that the options of its axes span."""
+    connections: str = "20,100,250"
+    loop: str = Loop.CLOSED.value
+    threads: str = UNLIMITED
+    endpoint: str = Endpoint.WORKLOADS.value
+    workloads_ms: str = ",".join(map(str, DEFAULT_WORKLOADS_MS))
+    generator: str = OWN_GENERATOR
     send_s: float | None = None
-    """Duration of the whole load, in place of a steady stretch; None: it follows from the stretch."""
+    """Duration of the whole load, instead of a steady stretch; None: it follows from the stretch."""
     repeat: int = 1
     most_connections: int = 10_000
     seed: int = 1
     generator_folder: str | None = None
     """Folder of another generator's ``subject.toml``; None: our own generator sends."""
-    threads_of: Mapping[str, int] | None = None
-    """Threads of single servers, by their ids, in place of those of the grid: a preset has some."""
+    threads_of: str | None = None
+    """Threads of single servers, in place of those of the grid: ``flask=10,node=1``; a preset has some."""
     name = NAME
 
     def __post_init__(self) -> None:
         """Refuse impossible options before anything is built."""
+        if Loop.OPEN in self.axis("loop"):
+            if self.rate_per_s is None and self.endpoint != Endpoint.WORKLOADS:
+                raise InvalidValue(
+                    f"--loop open: /{self.endpoint} has no ideal that a rate follows from; give a --rate"
+                )
+            if self.generator != OWN_GENERATOR:
+                raise InvalidValue(f"--loop open: {self.generator} sends when an answer came; {OWN_GENERATOR} can")
+        elif self.rate_per_s is not None:
+            raise InvalidValue("--rate: a closed loop has none; give --loop open, too")
         if self.duration_s is not None and not self.duration_s >= _SHORTEST_S:
-            raise InvalidValue(f"--duration: {self.duration_s:g} s are too short to tell anything; write 1s or more")
-        longest_s = max(point.ideal_ns for point in self.axes.points()) / 1e9
-        # A slow server answers in bursts an ideal or two apart: a shorter stretch has one of them, or none.
+            raise InvalidValue(
+                f"{self.duration_s:g} s are too short to tell anything; write 1s or more", option="--duration"
+            )
+        longest_s = max(point.ideal_ns for point in self.points()) / 1e9
+        # A slow server answers in bursts at intervals of one or two ideals: a shorter stretch has one burst, or none.
         if self.duration_s is not None and self.duration_s < QUICK_ROUNDS * longest_s:
             raise InvalidValue(
-                f"--duration: {self.duration_s:g} s are too short for requests that wait {longest_s:g} s;"
-                f" write {math.ceil(QUICK_ROUNDS * longest_s)}s or more"
+                f"{self.duration_s:g} s are too short for requests that wait {longest_s:g} s;"
+                f" write {math.ceil(QUICK_ROUNDS * longest_s)}s or more",
+                option="--duration",
             )
-        if self.search and self.axes.endpoint is not Endpoint.WORKLOADS:
-            raise InvalidValue("--search: only requests that wait have an ideal to hold; leave out --endpoint")
-        if self.search and self.axes.rate_per_s is not None:
+        fewest = min(self.axis("connections"))
+        if self.search and self.endpoint != Endpoint.WORKLOADS:
+            raise InvalidValue("--search: only requests with waits have an ideal time; leave out --endpoint")
+        if self.search and self.rate_per_s is not None:
             raise InvalidValue("--search: the rate follows from the number of connections; leave out --rate")
-        if self.search and self.most_connections < min(self.axes.connections):
+        if self.search and self.most_connections < fewest:
             raise InvalidValue(
-                f"--most-connections: {self.most_connections:,} are fewer than the {min(self.axes.connections):,} "
+                f"--most-connections: {self.most_connections:,} are fewer than the {fewest:,} "
                 "that the search begins with; give more, or fewer --connections"
             )
-        _ = self.conditions()
+        _ = self.conditions(), self.threads_by_server
+
+    @property
+    def threads_by_server(self) -> Mapping[str, int]:
+        """Threads of single servers, by their ids."""
+        pairs = (pair.split("=") for pair in (self.threads_of or "").split(",") if pair)
+        return {name: int(count) for name, count in pairs}
+
+    def axis(self, name: str) -> tuple[Any, ...]:
+        """Return the values of a list option, such as ``connections``; None is the server's own."""
+        text = getattr(self, name)
+        return (None,) if text is None else _LISTS[name](text)
+
+    def variants(self) -> tuple[Variant, ...]:
+        """Return the variants in which each number of connections is measured."""
+        return tuple(Variant(*one) for one in product(*map(self.axis, ("loop", "threads", "server_cpus"))))
+
+    def points(self) -> Iterator[ServicePoint]:
+        """Return the points of the grid, those of few connections first."""
+        for connections, variant in product(self.axis("connections"), self.variants()):
+            yield self.point(connections, variant)
+
+    def point(self, connections: int, variant: Variant) -> ServicePoint:
+        """Return one point."""
+        point = ServicePoint(
+            connections=connections,
+            loop=Loop.CLOSED,
+            rate_per_s=None,
+            threads=variant.threads,
+            workers=self.workers,
+            endpoint=Endpoint(self.endpoint),
+            workloads_ms=self.workloads_ms if self.endpoint == Endpoint.WORKLOADS else "",
+            timeout_ms=self.timeout_ms,
+            generator=self.generator,
+            cpus=variant.cpus,
+        )
+        if variant.loop is Loop.CLOSED:
+            return point
+        rate = connections * 1e9 / point.ideal_ns if self.rate_per_s is None else self.rate_per_s
+        return replace(point, loop=variant.loop, rate_per_s=rate)
 
     def condition(self, point: ServicePoint) -> Condition:
         """Return the condition of a point."""
@@ -332,7 +313,7 @@ class Service(ServiceOptions):
             rounds_s = (QUICK_ROUNDS if self.quick else ROUNDS) * ideal_s
             measured_s = rounds_s if self.duration_s is None else self.duration_s
             send_s = send_ns(point, round(measured_s * 1e9)) / 1e9
-            # Some tools accept whole seconds only.
+            # Some tools accept only whole seconds.
             send_s = send_s if point.generator == OWN_GENERATOR else float(math.ceil(send_s))
         proof_s = _PROOF_IDEALS * ideal_s + (point.timeout_ms or 0) / 1e3
         return Condition(
@@ -353,28 +334,27 @@ class Service(ServiceOptions):
 
     def conditions(self) -> Sequence[Condition]:
         """Return the points of the grid, as conditions."""
-        return [self.condition(point) for point in self.axes.points()]
+        return [self.condition(point) for point in self.points()]
 
     def plan(self, subjects: Sequence[Subject]) -> Plan:
         """Interleave the trials of all servers: a block for each point, or a round of the search."""
         if self.search:
             return self._search_plan(subjects)
-        plans = schedule(subjects, self.conditions(), repeat=self.repeat, seed=self.seed)
-        return ListedPlan(tuple(map(self._with_own_threads, plans)), {"repeat": self.repeat})
-
-    def _with_own_threads(self, plan: TrialPlan) -> TrialPlan:
-        threads, point = (self.threads_of or {}).get(plan.subject.id), plan.condition[ServicePoint]
-        if threads is None:
-            return plan
-        return replace(plan, condition=replace(plan.condition, point=replace(point, threads=threads)))
+        plans, threads = [], self.threads_by_server
+        for plan in schedule(subjects, self.conditions(), repeat=self.repeat, seed=self.seed):
+            condition, own = plan.condition, threads.get(plan.subject.id)
+            if own is not None:
+                condition = replace(condition, point=replace(condition[ServicePoint], threads=own))
+            plans.append(replace(plan, condition=condition))
+        return ListedPlan(tuple(plans), {"repeat": self.repeat})
 
     def _search_plan(self, subjects: Sequence[Subject]) -> SearchPlan:
-        """Plan the search for where servers break, one variant after the other.
+        """Plan the search for the breaking points of servers, one variant after another.
 
-        A subject that is not available has one trial, with the reason.
+        An unavailable subject has one trial, with the reason.
         """
-        variants = self.axes.variants()
-        search = search_between(min(self.axes.connections), self.most_connections, quick=self.quick)
+        variants = self.variants()
+        search = search_between(min(self.axis("connections")), self.most_connections, quick=self.quick)
 
         def choose(_: Subject, seen: Sequence[Trial]) -> NextTrial | None:
             if any(trial.outcome in _WITHOUT_SERVER for trial in seen):
@@ -383,10 +363,10 @@ class Service(ServiceOptions):
                 own = [t for t in seen if (point := t.get(ServicePoint)) and Variant.of(point) == variant]
                 if (step := to_be_tried(search, own)) is not None:
                     connections, why = step
-                    return NextTrial(self.condition(self.axes.point(connections, variant)), why)
+                    return NextTrial(self.condition(self.point(connections, variant)), why)
             return None
 
-        first = self.condition(self.axes.point(search.low, variants[0]))
+        first = self.condition(self.point(search.low, variants[0]))
         # A trial without a result may be repeated.
         most = _TRIES * search.most * len(variants) * len(subjects)
         return SearchPlan(tuple(subjects), first, max(most, 1), choose, self.seed)
@@ -396,57 +376,42 @@ class Service(ServiceOptions):
         return ()
 
     def settings(self) -> Mapping[str, Setting]:
-        """Return the options that it was made with."""
-        threads = ",".join(f"{name}={count}" for name, count in sorted((self.threads_of or {}).items()))
-        return {**self.axes.settings(), **settings_of(self), "threads_of": threads or None, "seed": self.seed}
+        """Return the options of the experiment."""
+        return {**settings_of(self), "seed": self.seed}
 
     @classmethod
     def restore(cls, settings: Mapping[str, Setting], webs: Sequence[WebIdentity], urls: Path | None = None) -> Self:
         """Rebuild the experiment from the settings of its manifest."""
         with reading_settings():
-            texts = {name: settings[name] for name in ("connections", "loop", "threads", "endpoint", *_SINGLE)}
-            # Runs of version 0.1.0 have no ``server_cpus``.
-            axes = Axes().changed({**texts, "server_cpus": settings.get("server_cpus")})
             seed = int(settings["seed"] or 0)
-            pairs = [pair.split("=") for pair in str(settings["threads_of"] or "").split(",") if pair]
-            threads = {name: int(count) for name, count in pairs}
-        return restored(cls, settings, webs, urls, axes=axes, seed=seed, threads_of=threads or None)
+        return restored(cls, settings, webs, urls, seed=seed)
 
 
-_SEARCH_FROM: Final = 20
 _OTHER_FILES: Final = 100
 """Open files of a generator or a server in addition to its connections."""
 
 
 def begin_service(beginning: Beginning, names: Sequence[str], options: ServiceOptions) -> Begun:
     """Begin a run of the named servers with the options."""
-    chosen = choose_servers(beginning.catalogue, names, options)
-    beginning.install([*chosen.servers, *([chosen.generator] if chosen.generator else [])])
+    servers = choose_servers(beginning.catalogue, names, options)
+    generator = choose_generator(beginning.catalogue, options)
+    beginning.install([*servers, *([generator] if generator else [])])
     cpus, available = beginning.place.pinning.subject_cpus, len(os.sched_getaffinity(0))
-    service = make_service(options, chosen, cpus=cpus, available=available)
+    service = make_service(options, generator, cpus=cpus, available=available)
     require_possible(service, open_files=getrlimit(RLIMIT_NOFILE)[1])
-    if merged := merged_words(options.server_cpus, service.axes.cpus, available):
+    if merged := merged_words(options.server_cpus, service.server_cpus, available):
         beginning.tell(merged)
-    return Begun(service, chosen.servers)
+    return Begun(service, servers)
 
 
-def merged_words(server_cpus: str | None, cpus: Sequence[int | None], available: int) -> str | None:
-    """Describe the points if several of the given numbers of CPUs are the same on this machine; else None."""
-    if server_cpus is None or len(cpus) == len(server_cpus.split(",")):
+def merged_words(typed: str | None, cpus: str | None, available: int) -> str | None:
+    """Describe the points if several of the typed numbers of CPUs are the same on this machine; else None."""
+    if typed is None or cpus is None or cpus.count(",") == typed.count(","):
         return None
-    return f"--server-cpus {server_cpus}: of the {available} CPUs here that is {', '.join(map(str, cpus))}, once"
+    return f"--server-cpus {typed}: with the {available} CPUs, that is {cpus.replace(',', ', ')}, measured once"
 
 
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """The chosen servers and generator."""
-
-    servers: tuple[Subject, ...]
-    generator: Subject | None = None
-    """Another tool than our own."""
-
-
-def choose_servers(catalogue: Catalogue, names: Sequence[str] | None, options: ServiceOptions) -> Selected:
+def choose_servers(catalogue: Catalogue, names: Sequence[str] | None, options: ServiceOptions) -> tuple[Subject, ...]:
     """Return the named servers; by default those of the preset, or all with the endpoint."""
     endpoint = Endpoint.WORKLOADS if options.endpoint is None else _endpoint(options.endpoint)
     if names:
@@ -461,87 +426,82 @@ def choose_servers(catalogue: Catalogue, names: Sequence[str] | None, options: S
         raise UsageError(f"there is no server with {endpoint} here; name a folder that has one with --subjects DIR")
     for server in servers:
         if server.kind is not SubjectKind.SERVER:
-            raise UsageError(f"{server.id} is a {server.kind}: service asks servers, such as rust-axum")
+            raise UsageError(f"{server.id} is a {server.kind}: service measures servers, such as rust-axum")
         if not server.unavailable and endpoint not in server.capabilities.endpoints:
             others = " or ".join(server.capabilities.endpoints) or "nothing"
             raise UsageError(
                 f"{server.id} has no {endpoint}, only {others}; choose another --endpoint, or leave it out"
             )
-    if options.generator in {None, OWN_GENERATOR}:
-        return Selected(servers)
-    return Selected(servers, _generator(catalogue, str(options.generator), endpoint, search=options.search))
+    return servers
 
 
-def _generator(catalogue: Catalogue, name: str, endpoint: Endpoint, *, search: bool) -> Subject:
+def choose_generator(catalogue: Catalogue, options: ServiceOptions) -> Subject | None:
+    """Return the tool that sends; None for our own generator."""
+    name = options.generator
+    if name is None or name == OWN_GENERATOR:
+        return None
     (tool,) = catalogue.select([name], SubjectKind.TOOL)
     if tool.kind is not SubjectKind.TOOL:
         raise UsageError(f"--generator {name}: it is a {tool.kind}; name a load tool such as rewrk, or {OWN_GENERATOR}")
     able = [one for one in catalogue.of_kind(SubjectKind.TOOL) if one.content_argv]
-    if endpoint is Endpoint.WORKLOADS and not tool.content_argv:
+    if (options.endpoint or Endpoint.WORKLOADS) == Endpoint.WORKLOADS and not tool.content_argv:
         can = ", ".join([OWN_GENERATOR, *(one.id for one in able)])
-        raise UsageError(f"--generator {name}: it cannot send content, which a request needs; {can} can")
-    if search and tool.report_parser in WITHOUT_P99:
+        raise UsageError(f"--generator {name}: it cannot send content, which requests need; use {can}")
+    if options.search and tool.report_parser in WITHOUT_P99:
         do = ", ".join([OWN_GENERATOR, *(one.id for one in able if one.report_parser not in WITHOUT_P99)])
-        raise UsageError(f"--generator {name}: it prints no p99, which a search goes by; {do} do")
+        raise UsageError(f"--generator {name}: it prints no p99, which a search requires; choose from: {do}")
     return tool
 
 
-def make_service(options: ServiceOptions, selected: Selected, *, cpus: str | None, available: int) -> Service:
-    """Make the experiment that the options describe."""
+def make_service(options: ServiceOptions, generator: Subject | None, *, cpus: str | None, available: int) -> Service:
+    """Build the experiment from the options."""
     preset = None if options.preset is None else find_preset(options.preset, NAME)
     if options.search and preset is not None:
         raise UsageError("--search: a preset has its own numbers of connections; leave one of the two out")
     if options.server_cpus is not None and cpus is not None:
         raise UsageError("--cpus: --server-cpus chooses the CPUs of each point; leave one of the two out")
     if options.most_connections is not None and not options.search:
-        raise UsageError("--most-connections: only a search goes on until a server breaks; give --search, too")
-    axes = _axes(options, preset, selected.generator, available)
-    if options.workloads_ms is not None and axes.endpoint is not Endpoint.WORKLOADS:
-        raise UsageError(f"--workloads-ms: /{axes.endpoint} waits for nothing; leave it out, or --endpoint")
+        raise UsageError("--most-connections requires --search")
+    endpoint = _endpoint(options.endpoint or Endpoint.WORKLOADS)
+    if options.workloads_ms is not None and endpoint is not Endpoint.WORKLOADS:
+        raise UsageError(f"--workloads-ms: /{endpoint} has no waits; leave out --workloads-ms or --endpoint")
+    # Two trials show hardly any spread, and each lasts many times the longest wait.
+    settings: dict[str, Any] = {"repeat": 1 if options.quick else 3, "connections": "20" if options.search else None}
+    if options.rate_per_s is not None:
+        settings["loop"] = Loop.OPEN.value
     if preset is not None:
-        _reject_preset_conflicts(options, axes)
-    whole = preset is not None and not options.quick and options.duration_s is None
-    repeat = options.repeat or (1 if options.quick else USUAL_REPEAT)
-    given = {**stored_options(options), "repeat": repeat, "seed": options.seed}
-    return Service(
-        **{name: value for name, value in given.items() if value is not None},
-        axes=axes,
-        send_s=preset.asked["send_s"] if preset is not None and whole else None,
-        generator_folder=str(selected.generator.folder) if selected.generator else None,
-        threads_of=None if preset is None else preset.asked["threads_of"],
-    )
-
-
-def _axes(options: ServiceOptions, preset: PublishedTable | None, generator: Subject | None, available: int) -> Axes:
-    usual = Axes()
-    if preset is not None:
-        counts = sorted({int(str(row["connections"])) for row in preset.rows})
-        usual = Axes(connections=tuple(counts), threads=(preset.asked["threads"],))
-    texts = {option.name: getattr(options, option.name) for option in option_fields(ServiceOptions)}
-    texts |= {"rate_per_s": options.rate, "generator": generator.id if generator else None}
-    if options.search and options.connections is None:
-        texts["connections"] = str(_SEARCH_FROM)
-    if options.rate is not None and options.loop is None:
-        texts["loop"] = Loop.OPEN.value
-    return usual.changed(texts, available=available)
-
-
-def _reject_preset_conflicts(options: ServiceOptions, axes: Axes) -> None:
-    """Refuse options that would make a run differ from the published measurement."""
-    if len(axes.cpus) > 1:
-        raise UsageError(
-            "--server-cpus: --preset allows one number only, since the published form has one row for each server"
-        )
-    for name in ("loop", "rate", "threads", "workers", "endpoint", "workloads_ms", "timeout_ms"):
-        if getattr(options, name) is not None:
+        settings |= _preset_settings(options, preset)
+    given = {**stored_options(options), "endpoint": endpoint.value, "seed": options.seed}
+    settings |= {name: value for name, value in given.items() if value is not None}
+    if options.server_cpus is not None:
+        counts = _each(partial(_server_cpus, available=available))(options.server_cpus)
+        if preset is not None and len(counts) > 1:
             raise UsageError(
-                f"--{name.replace('_', '-')} conflicts with --preset, a published measurement; leave one out"
+                "--server-cpus: --preset allows one number only, since the published form has one row for each server"
             )
+        settings["server_cpus"] = _joined(counts)
+    settings = {name: value for name, value in settings.items() if value is not None}
+    settings |= {name: _joined(read(settings[name])) for name, read in _LISTS.items() if name in settings}
+    return Service(**settings, generator_folder=str(generator.folder) if generator else None)
+
+
+def _preset_settings(options: ServiceOptions, preset: PublishedTable) -> dict[str, Any]:
+    """Return the settings of a published measurement; refuse options that would make the run differ from it."""
+    for option in option_fields(ServiceOptions):
+        if option.name in _PUBLISHED and getattr(options, option.name) is not None:
+            raise UsageError(f"{option.option.flag} conflicts with --preset, a published measurement; leave one out")
+    whole = not options.quick and options.duration_s is None
+    return {
+        "connections": _joined(sorted({int(str(row["connections"])) for row in preset.rows})),
+        "threads": _joined([preset.asked["threads"]]),
+        "threads_of": ",".join(f"{name}={count}" for name, count in sorted(preset.asked["threads_of"].items())),
+        "send_s": preset.asked["send_s"] if whole else None,
+    }
 
 
 def require_possible(service: Service, *, open_files: int) -> None:
-    """Refuse more connections than a process may have open files, before anything is measured; -1: it may have any."""
-    option, most = "--connections", max(service.axes.connections)
+    """Refuse more connections than the limit of open files, before anything is measured; -1: there is no limit."""
+    option, most = "--connections", max(service.axis("connections"))
     if service.search:
         option, most = "--most-connections", service.most_connections
     if most > MOST_CONNECTIONS:
@@ -549,5 +509,5 @@ def require_possible(service: Service, *, open_files: int) -> None:
     if 0 <= open_files < most + _OTHER_FILES:
         raise InvalidValue(
             f"{option}: {most:,} connections are more than a process may open here, {open_files:,} files; "
-            f"raise that (ulimit -Hn {most + _OTHER_FILES}, as root), or ask for fewer"
+            f"raise that (ulimit -Hn {most + _OTHER_FILES}, as root), or use fewer"
         )

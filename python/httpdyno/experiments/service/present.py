@@ -1,4 +1,4 @@
-"""The metrics, tables, charts and report of the service question, and its published form."""
+"""The metrics, tables, charts and report of the service experiment, and its published form."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,11 +9,11 @@ from typing import Final
 
 from httpdyno.experiments.definition import Definition, Presentation
 from httpdyno.experiments.experiment import Setting
-from httpdyno.experiments.report import base_report, rank_subjects
+from httpdyno.experiments.report import NOTHING_MEASURED, base_report, rank_subjects
 from httpdyno.experiments.service.figures import HELD_WITHIN, Endpoint, ServicePoint, ServiceSummary
 from httpdyno.experiments.service.plan import Variant, checks_of, restored_search, to_be_tried
 from httpdyno.judge import rankable_trials, trial_notes, trial_table, worst_validity
-from httpdyno.judge.figures import of_counter, record_metric
+from httpdyno.judge.figures import PEAK_MEMORY, record_metric
 from httpdyno.judge.rankable import grouped
 from httpdyno.judge.wording import listed
 from httpdyno.model import (
@@ -41,7 +41,7 @@ from httpdyno.model import (
 )
 from httpdyno.published import PublishedTable
 from httpdyno.report.sections.facts import run_facts
-from httpdyno.report.sections.headline import after_colon, ranked_headline
+from httpdyno.report.sections.headline import ranked_headline
 from httpdyno.stats import median
 from httpdyno.stats.boundary import Check, DoublingSearch
 from httpdyno.store import Manifest, Run
@@ -58,7 +58,7 @@ _metric: Final = partial(record_metric, ServiceSummary, better=Direction.LOWER)
 def _time(name: str, description: str, digits: int = 2, *, shown: bool = True, figure: str = "") -> Metric:
     """Return the metric of a time: ``p99`` and ``early_by_ms`` are the fields ``p99_ns`` and ``early_by_ns``.
 
-    Small times have four digits.
+    Short times have four digits.
     """
     field = figure or f"{name.removesuffix('_ms')}_ns"
     kind = ColumnKind.TIME if digits == _SMALL else ColumnKind.DURATION
@@ -67,12 +67,12 @@ def _time(name: str, description: str, digits: int = 2, *, shown: bool = True, f
 
 SERVICE_METRICS: Final = (
     replace(
-        _time(RANKED_BY, "99th percentile of how far response times are from the ideal", _SMALL),
+        _time(RANKED_BY, "99th percentile of the distance of response times from the ideal", _SMALL),
         endless=True,
         phrase="ms from the ideal at p99",
     ),
-    _time("overhead_p50_ms", "median of how far response times are from the ideal", _SMALL),
-    _time("overhead_p999_ms", "99.9th percentile of the same; null of fewer than 1,000 requests", _SMALL),
+    _time("overhead_p50_ms", "median distance of response times from the ideal", _SMALL),
+    _time("overhead_p999_ms", "99.9th percentile of that distance; null for fewer than 1,000 requests", _SMALL),
     _metric(
         *("requestsPerSec", "right answers a second", ColumnKind.DECIMAL, "1/s"),
         better=Direction.HIGHER,
@@ -80,22 +80,18 @@ SERVICE_METRICS: Final = (
         figure="per_s",
     ),
     replace(_time("p99", "99th percentile of the response time"), endless=True),
-    _time("slowest5", "mean of the slowest 5 %: what rewrk prints as 95 %", figure="slowest_5_ns"),
-    _time("cpu_per_request_ms", "CPU time of the server for each answer", _SMALL),
-    _metric("memory_per_open_bytes", "memory that the load adds, for each request in flight", ColumnKind.SIZE, "bytes"),
-    Metric(
-        Column("peak_memory_bytes", ColumnKind.SIZE, "bytes", "highest memory in use"),
-        of_counter("peak_memory_bytes"),
-        Direction.LOWER,
-    ),
+    _time("slowest5", "mean of the slowest 5 %, which rewrk prints as 95 %", figure="slowest_5_ns"),
+    _time("cpu_per_request_ms", "CPU time of the server per answer", _SMALL),
+    _metric("memory_per_open_bytes", "memory that the load adds, per request in flight", ColumnKind.SIZE, "bytes"),
+    PEAK_MEMORY,
     _metric("errors", "requests that failed or got another status"),
     _time("p50", "median response time", shown=False),
     _time("p95", "95th percentile of the response time", shown=False),
     _time("p999", "99.9th percentile of the response time", shown=False),
     _time("max", "longest response time", shown=False),
     _time("mean", "mean response time", shown=False),
-    _metric("answers", "right answers that the figures rest on", better=Direction.NEITHER, shown=False),
-    _metric("still_open", "requests of them that were open at the end", shown=False),
+    _metric("answers", "right answers from which the figures are computed", better=Direction.NEITHER, shown=False),
+    _metric("still_open", "requests of the steady stretch that were open at the end", shown=False),
     _metric(
         *("open", "requests in flight on average", ColumnKind.DECIMAL),
         better=Direction.NEITHER,
@@ -105,10 +101,10 @@ SERVICE_METRICS: Final = (
     ),
     _metric("early", "answers before the longest wait was over", shown=False),
     _time("early_by_ms", "how much too early the first of them was", _SMALL, shown=False),
-    _metric("descriptors", "most descriptors open at once", shown=False, figure="descriptors_peak"),
-    _time("ready", "from exec until it accepted a connection", digits=1, shown=False),
+    _metric("descriptors", "peak number of open descriptors", shown=False, figure="descriptors_peak"),
+    _time("ready", "time from exec to the first accepted connection", digits=1, shown=False),
 )
-"""In the order of the table, the one that ranks first."""
+"""The metrics in the order of the table, the ranking one first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +114,11 @@ class Reach:
     subject: str
     variant: Variant
     held: int | None
-    """The most connections held without a failure below; None: the fewest measured already failed."""
+    """The largest number of connections that was held, with no failure below it; None: already the smallest failed."""
     failed: int | None
-    """The fewest connections that failed; None: it held all that were measured."""
+    """The smallest number of connections that failed; None: all measured numbers were held."""
     how: str
-    """The failure in one line; empty if it held all."""
+    """The failure in one line; empty if there was none."""
     doubtful: bool
     """Whether the machine or the generator may have caused the failure."""
     trials: int
@@ -145,7 +141,7 @@ def reaches(trials: Sequence[Trial], search: DoublingSearch | None = None) -> tu
 def decisive_trials(trials: Sequence[Trial]) -> Sequence[Trial]:
     """Return the trials of a point that show whether it is held; all trials if none does.
 
-    A disturbed trial counts only if the point was held in spite of the disturbance.
+    A disturbed trial counts only if the point was held despite the disturbance.
     """
     return [trial for trial in trials if checks_of([trial], tries=2)] or trials
 
@@ -190,37 +186,27 @@ def _has_result(trial: Trial) -> bool:
 
 
 def _server_notes(trials: Sequence[Trial]) -> Iterator[Note]:
-    """Write the notes of each server, over all of its points."""
     for subject in dict.fromkeys(trial.subject for trial in trials):
         own = [trial for trial in trials if trial.subject == subject]
-        for text in (*trial_notes(own), *_failed(own), *_too_early(own)):
-            yield Note(f"{subject}: {text}")
-
-
-def _failed(trials: Sequence[Trial]) -> Iterator[str]:
-    """Describe the failed requests of one server in the trial with the most of them."""
-    failing = [trial for trial in trials if (summary := trial.get(ServiceSummary)) and summary.failures]
-    if failing:
-        worst = max(failing, key=lambda trial: trial[ServiceSummary].errors)
-        rest = f", the most of {len(failing)} trials with failures" if len(failing) > 1 else ""
-        yield f"requests failed with {worst.condition}: {worst[ServiceSummary].failures}{rest}"
-
-
-def _too_early(trials: Sequence[Trial]) -> Iterator[str]:
-    """Describe the early answers of one server, which prove that it did not wait."""
-    known = [summary for summary in records_of(ServiceSummary, trials) if summary.early_by_ns]
-    if known:
-        most = format_time(max(one.early_by_ns or 0.0 for one in known))
-        counts = [(one.early, one.answers) for one in known if one.early]
-        early, answers = sum(one for one, _ in counts), sum(one for _, one in counts)
-        whose = f"{early:,} of {answers:,} answers" if counts else "answers"
-        yield (
-            f"{whose} came before the end of the longest wait, by up to {most}; an early answer counts like a late one"
-        )
+        texts = list(trial_notes(own))
+        if failing := [trial for trial in own if (summary := trial.get(ServiceSummary)) and summary.failures]:
+            worst = max(failing, key=lambda trial: trial[ServiceSummary].errors)
+            rest = f", the most of {len(failing)} trials with failures" if len(failing) > 1 else ""
+            texts.append(f"requests failed with {worst.condition}: {worst[ServiceSummary].failures}{rest}")
+        # Early answers prove that a server did not wait.
+        if known := [summary for summary in records_of(ServiceSummary, own) if summary.early_by_ns]:
+            most = format_time(max(one.early_by_ns or 0.0 for one in known))
+            counts = [(one.early, one.answers) for one in known if one.early]
+            early, answers = sum(one for one, _ in counts), sum(one for _, one in counts)
+            whose = f"{early:,} of {answers:,} answers" if counts else "answers"
+            texts.append(
+                f"{whose} arrived before the longest wait was over, by up to {most}; an early answer "
+                "counts like a late one"
+            )
+        yield from (Note(f"{subject}: {text}") for text in texts)
 
 
 def _figure_notes(trials: Sequence[Trial]) -> Iterator[Note]:
-    """Write the notes on the figures of the whole table."""
     points, summaries = records_of(ServicePoint, trials), records_of(ServiceSummary, trials)
     ideals = sorted({point.ideal_ns for point in points if point.ideal_ns})
     if ideals:
@@ -249,17 +235,17 @@ _POINT: Final = (
     Column("connections", _INTEGER, description="open loop: requests in flight of an ideal server"),
     Column("loop", description="closed: sent after an answer; open: sent on a schedule"),
     Column("threads", _INTEGER, description="of the server; null: its default"),
-    Column("cpus", _INTEGER, description="of the server, where --server-cpus asks; null: those of --cpus"),
+    Column("cpus", _INTEGER, description="of the server, if --server-cpus is given; null: those of --cpus"),
     Column("generator", description="program that sent the load", shown=False),
-    Column("framework", description="as the publication calls the method", shown=False),
+    Column("framework", description="name of the method in the publication", shown=False),
 )
 _REACHED: Final = (
     Column("held", ColumnKind.BOOLEAN, description="p99 < 1.1 x the longest wait; null: not known"),
-    Column("breaks_at", _INTEGER, description="fewest connections that it did not hold; null: it held all"),
-    Column("holds_up_to", _INTEGER, description="most connections that it held; null: none", shown=False),
+    Column("breaks_at", _INTEGER, description="smallest number of connections that it did not hold; null: it held all"),
+    Column("holds_up_to", _INTEGER, description="largest number of connections that it held; null: none", shown=False),
     Column("at_least", ColumnKind.BOOLEAN, description="p99 is a lower bound: requests were open", shown=False),
-    Column("why_not", description="why it is not held, with its figure", shown=False),
-    Column("failures", description="failures of requests and their numbers, in one trial", shown=False),
+    Column("why_not", description="why the point is not held, with the figure", shown=False),
+    Column("failures", description="failed requests by cause, in one trial", shown=False),
     Column("trials", _INTEGER, description="number of trials", shown=False),
 )
 
@@ -272,42 +258,45 @@ def service_table(trials: Sequence[Trial]) -> Table:
         key=lambda trial: trial[ServicePoint].connections,
     )
     points = grouped(asked)
-    # Disturbed trials that were repeated do not count, even if no trial of the point is valid.
+    # If a disturbed trial was repeated, it does not count, even if no trial of the point is valid.
     counting = [trial for of in points.values() for trial in (of if rankable_trials(of) else decisive_trials(of))]
     table = trial_table(counting, SERVICE_METRICS, RANKED_BY, IDENTITY)
     found = {(one.subject, one.variant): one for one in reaches(asked)}
-    keys = zip(table.values("condition"), table.values("subject"), strict=True)
-    rows = [
-        (*row, *_point_cells(own, found))
-        for row, (condition, subject) in zip(table.rows, keys, strict=True)
-        for own in [points[str(condition), str(subject)]]
-    ]
+    rows = [row | _own_cells(points[str(row["condition"]), str(row["subject"])], found) for row in table.records()]
     shown = {"connections", *_differing({Variant.of(point) for point in records_of(ServicePoint, asked)})}
-    own_columns = (replace(column, shown=column.shown and column.name in shown) for column in _POINT)
+    point_columns = (replace(column, shown=column.shown and column.name in shown) for column in _POINT)
+    rest = [column for column in table.columns if column not in IDENTITY]
+    figures = list(takewhile(lambda column: column.name != "wrong", rest))
     notes = (*_server_notes(asked), *(note for note in table.notes if note.row is None), *_figure_notes(asked))
-    whole = Table((*table.columns, *own_columns, *_REACHED), tuple(rows), notes=notes)
-    if RANKED_BY not in whole.filled():
-        whole = _by_slowest(whole)
-    identity, point, reached = ([column.name for column in own] for own in (IDENTITY, _POINT, _REACHED))
-    rest = [column.name for column in table.columns if column not in IDENTITY]
-    figures = list(takewhile(lambda name: name != "wrong", rest))
-    return whole.select((*identity, *point, *figures, *reached, *(name for name in rest if name not in figures)))
+    if not any(row[RANKED_BY] is not None for row in rows):
+        # The mean of the slowest 5 % sorts the rows of each point; points keep their order.
+        order = list(dict.fromkeys(table.values("condition")))
+        rows.sort(key=lambda row: (order.index(row["condition"]), row["slowest5"] is None, row["slowest5"] or 0))
+    columns = (*IDENTITY, *point_columns, *figures, *_REACHED, *rest[len(figures) :])
+    return Table.of_records(columns, rows, notes=notes)
 
 
-def _point_cells(trials: Sequence[Trial], found: Mapping[tuple[str, Variant], Reach]) -> tuple[Cell, ...]:
-    """Return the cells of ``_POINT`` and ``_REACHED``, of the trials of one server at one point."""
+def _own_cells(trials: Sequence[Trial], found: Mapping[tuple[str, Variant], Reach]) -> dict[str, Cell]:
+    """Return the cells of ``_POINT`` and ``_REACHED`` for the trials of one server at one point."""
     point = trials[0][ServicePoint]
     reach = found.get((trials[0].subject, Variant.of(point)))
     known = records_of(ServiceSummary, trials)
     bounds = [one.at_least for one in known if one.at_least is not None]
-    return (
-        *(point.connections, point.loop.value, point.threads, point.cpus, point.generator, trials[0].method),
-        *((is_held(trials), reach.failed, reach.held) if reach else (None, None, None)),
-        any(bounds) if bounds else None,
-        next((one.why_not for one in known if one.why_not), None),
-        next((one.failures for one in known if one.failures), None),
-        len(trials),
-    )
+    return {
+        "connections": point.connections,
+        "loop": point.loop.value,
+        "threads": point.threads,
+        "cpus": point.cpus,
+        "generator": point.generator,
+        "framework": trials[0].method,
+        "held": is_held(trials) if reach else None,
+        "breaks_at": reach.failed if reach else None,
+        "holds_up_to": reach.held if reach else None,
+        "at_least": any(bounds) if bounds else None,
+        "why_not": next((one.why_not for one in known if one.why_not), None),
+        "failures": next((one.failures for one in known if one.failures), None),
+        "trials": len(trials),
+    }
 
 
 def _differing(variants: set[Variant]) -> set[str]:
@@ -315,30 +304,20 @@ def _differing(variants: set[Variant]) -> set[str]:
     return {name for name in Variant._fields if len({getattr(variant, name) for variant in variants}) > 1}
 
 
-def _by_slowest(table: Table) -> Table:
-    """Sort the rows of each point by the mean of the slowest 5 %; points keep their order."""
-    points = list(dict.fromkeys(table.values("condition")))
-    keys = [
-        (points.index(point), slowest is None, slowest or 0)
-        for point, slowest in zip(table.values("condition"), table.values("slowest5"), strict=True)
-    ]
-    return replace(table, rows=tuple(table.rows[place] for place in sorted(range(len(keys)), key=keys.__getitem__)))
-
-
 def service_views(trials: Sequence[Trial], settings: Mapping[str, Setting]) -> tuple[Table, ...]:
-    """Build tables that fit a terminal, the first with the answer; a search begins with the reach of each server."""
+    """Build tables that fit a terminal, the first with the headline; a search begins with the reach of each server."""
     table, search = service_table(trials), restored_search(settings)
     _, _, answers, _ = _answers(trials, table, search)
     if search is not None:
         reach = reach_table(reaches(trials, search), most=search.high)
-        return reach.answering("; ".join(answers) or _NOTHING), _narrow(table)
+        return reach.answering("; ".join(answers) or NOTHING_MEASURED), _narrow(table)
     more = len(answers) - 1
     rest = f". The table has {counted(more, 'more point')}" if more > 0 else ""
-    return (_narrow(table).answering(answers[0] + rest if answers else _NOTHING),)
+    return (_narrow(table).answering(answers[0] + rest if answers else NOTHING_MEASURED),)
 
 
 def reach_table(found: Sequence[Reach], *, most: int | None = None) -> Table:
-    """Return the connections that each server holds and where it breaks, the furthest reach first.
+    """Return the connections that each server holds, and where it breaks; the largest reach first.
 
     ``most`` is the upper bound of the search.
     """
@@ -348,9 +327,9 @@ def reach_table(found: Sequence[Reach], *, most: int | None = None) -> Table:
         Column("loop", shown="loop" in shown),
         Column("threads", _INTEGER, shown="threads" in shown),
         Column("CPUs", _INTEGER, shown="cpus" in shown),
-        Column("holds", _INTEGER, description="most connections that it held"),
-        Column("breaks at", _INTEGER, description="fewest that it did not hold"),
-        Column("how", description="what was not kept there"),
+        Column("holds", _INTEGER, description="largest number of connections that it held"),
+        Column("breaks at", _INTEGER, description="smallest number that it did not hold"),
+        Column("how", description="failure at that number"),
         Column("trials", _INTEGER),
     )
     rows: list[tuple[Cell, ...]] = []
@@ -373,7 +352,7 @@ def reach_table(found: Sequence[Reach], *, most: int | None = None) -> Table:
 
 
 _OF_RANKED: Final = frozenset({"rank", RANKED_BY, "overhead_p50_ms", "p99", "held", "breaks_at", "wrong"})
-"""Columns that rest on single requests."""
+"""Columns that need single requests, which other generators do not record."""
 _WIDE: Final = frozenset(
     {"overhead_p99_ms_low", "overhead_p99_ms_high", "slowest5", "peak_memory_bytes", "overhead_p999_ms"}
 )
@@ -405,32 +384,32 @@ def _drawable_ms(overhead_ns: float | None) -> float | None:
 _CHARTS: Final[Sequence[tuple[str, str, Axis, Callable[[ServiceSummary], float | None], str]]] = (
     (
         "overhead-p99",
-        "What each server adds to the longest wait, at p99",
+        "Overhead of each server over the longest wait, at p99",
         Axis("p99 beyond the ideal", "ms", Scale.LOGARITHMIC),
         lambda one: _drawable_ms(one.overhead_p99_ns),
-        "Beyond the dashed line p99 is more than 1.1 times the ideal. Medians are drawn; a point is held where "
+        "Beyond the dashed line p99 is more than 1.1 times the ideal. Medians are drawn; a point is held if "
         "every trial that counts stays below the line. Both scales are logarithmic.",
     ),
     (
         "overhead-p50",
-        "What each server adds to the longest wait, in the middle",
+        "Overhead of each server over the longest wait, median",
         Axis("median beyond the ideal", "ms", Scale.LOGARITHMIC),
         lambda one: _drawable_ms(one.overhead_p50_ns),
-        "Half of the requests took longer than this beyond the ideal.",
+        "Half of the requests exceeded the ideal by more than this.",
     ),
     (
         "cpu-per-request",
-        "CPU time of the server for each answer",
-        Axis("CPU time for each answer", "ms", Scale.LOGARITHMIC),
+        "CPU time of the server per answer",
+        Axis("CPU time per answer", "ms", Scale.LOGARITHMIC),
         lambda one: None if not one.cpu_per_request_ns else one.cpu_per_request_ns * _MS,
         "With few requests a second, other work of the server counts, too: timers, garbage collections.",
     ),
     (
         "memory-per-open-request",
-        "Memory that the load adds, for each request in flight",
-        Axis("memory for each request in flight", "KiB", Scale.LOGARITHMIC),
+        "Memory that the load adds, per request in flight",
+        Axis("memory per request in flight", "KiB", Scale.LOGARITHMIC),
         lambda one: None if not one.memory_per_open_bytes else one.memory_per_open_bytes / 1024,
-        "Memory under load minus memory before it. With few connections, parts of a fixed size, such as a pool, count.",
+        "Memory under load minus memory before it. With few connections, fixed parts such as a pool count, too.",
     ),
 )
 """Name, title, vertical axis, figure and caption of each chart."""
@@ -473,8 +452,8 @@ def service_charts(trials: Sequence[Trial], names: Mapping[str, str]) -> Iterato
 def _lines(trials: Sequence[Trial]) -> dict[tuple[str, str], dict[int, list[Trial]]]:
     """Group successful trials by panel and subject, then by connections.
 
-    A panel is a loop with a number of threads and CPUs. If no server has several numbers of threads, all share a panel:
-    a preset gives some servers their own number.
+    A panel is a loop with a number of threads and CPUs. If no server has several numbers of threads, all share a panel,
+    because a preset gives some servers their own number.
     """
     drawn = [trial for trial in trials if trial.outcome is Outcome.OK and trial.get(ServiceSummary)]
     points = [(trial, trial[ServicePoint]) for trial in drawn if trial.get(ServicePoint)]
@@ -496,22 +475,21 @@ def _median(figure: Callable[[ServiceSummary], float | None], trials: Sequence[T
 
 
 _UNFINISHED: Final = "; the search was not finished"
-_NOTHING: Final = "Nothing was measured: the run has no finished trial"
 
 
 def _answers(
     trials: Sequence[Trial], table: Table, search: DoublingSearch | None
 ) -> tuple[Mapping[str, str], Sequence[Ranking], list[str], list[str]]:
-    """Return the names of subjects, the ranked ones first, the rankings, the answers, and further findings.
+    """Return the names of subjects, the ranked ones first, the rankings, the headlines, and further findings.
 
-    A grid is answered by the ranking at each point, a search by the breaking points.
+    The headline of a grid is the ranking at each point, that of a search the breaking points.
     """
     metric = PRESENTATION.ranking_metric
     points, rankings, names = rank_subjects(PRESENTATION, trials, table)
     reached = _reached(reaches(trials, search), names)
     if search is None:
         by_point = (
-            f"{point}: {after_colon(ranked_headline(points[point], ranking, metric, names))}"
+            f"{point}: {ranked_headline(points[point], ranking, metric, names, after_colon=True)}"
             for point, ranking in rankings.items()
         )
         return names, tuple(rankings.values()), list(by_point), reached
@@ -528,26 +506,23 @@ def service_report(run: Run, definition: Definition) -> Report:
     table = definition.presentation.table(trials)
     names, rankings, answers, findings = _answers(trials, table, search)
     servers, points = counted(len(names), "server"), counted(len(rankings), "point")
-    report = base_report(
+    endpoint = settings.get("endpoint")
+    waits = f"waits {settings.get('workloads_ms')} ms, in parallel"
+    asked = (
+        ("Each request", waits if endpoint == Endpoint.WORKLOADS.value else f"GET /{endpoint}"),
+        ("Generator", str(settings.get("generator"))),
+    )
+    return base_report(
         run,
         definition,
         trials,
         names,
         counts=f"{servers}, {points}, {counted(len(trials), 'trial')}",
         # In a grid, each point lists the unranked servers with their reasons.
-        headline=answers[0] if answers else _NOTHING,
+        headline="".join(answers[:1]),
         table=table,
         charts=service_charts(trials, names),
         rankings=rankings,
-    )
-    endpoint = settings.get("endpoint")
-    waits = f"waits {settings.get('workloads_ms')} ms, all at once"
-    asked = (
-        ("Each request", waits if endpoint == Endpoint.WORKLOADS.value else f"GET /{endpoint}"),
-        ("Generator", str(settings.get("generator"))),
-    )
-    return replace(
-        report,
         facts=(*asked, *run_facts(run.manifest, trials, urls=False)),
         figures="A row for each server at each point: medians of its trials.",
         findings=(*answers[1:], *findings, *_failures(trials, names)),
@@ -568,7 +543,7 @@ def _reached(found: Sequence[Reach], names: Mapping[str, str]) -> list[str]:
     for one in found:
         if one.failed is not None:
             who = f"{names[one.subject]}{_in_variant(one.variant)}"
-            doubt = ", though the machine may have been at fault" if one.doubtful else ""
+            doubt = ", although the machine may have been at fault" if one.doubtful else ""
             reason = f"{one.how}{doubt}{_UNFINISHED if one.unfinished else ''}"
             breaks = f"does not hold {one.failed:,} connections"
             if one.held is not None:
@@ -584,7 +559,6 @@ def _in_variant(variant: Variant) -> str:
 
 
 def _failures(trials: Sequence[Trial], names: Mapping[str, str]) -> list[str]:
-    """Describe the failures of servers, once for each server and outcome."""
     failed: dict[tuple[str, Outcome], str] = {}
     for trial in trials:
         if trial.outcome not in {Outcome.OK, Outcome.INTERRUPTED}:
@@ -596,7 +570,7 @@ _NO_FIGURES: Final = "---"
 
 
 def _published_cell(slowest_ms: Cell, per_s: Cell, *, at_least: bool = False) -> str:
-    """Return figures as the publication shows them; ``at_least``: ``slowest_ms`` is a lower bound."""
+    """Return figures in the published form; ``at_least``: ``slowest_ms`` is a lower bound."""
     if slowest_ms is None and per_s is None:
         return _NO_FIGURES
     slowest = _NO_FIGURES if slowest_ms is None else f"{slowest_ms:.2f}ms"
@@ -613,16 +587,13 @@ def published_form(manifest: Manifest, trials: Sequence[Trial], published: Publi
     for trial in trials:
         if point := trial.get(ServicePoint):
             groups.setdefault((trial.subject, point.connections), []).extend(records_of(ServiceSummary, [trial]))
-    slowest = {key: median(one.slowest_5_ns for one in known) for key, known in groups.items()}
-    bounds = {key for key, known in groups.items() if slowest[key] is not None and any(one.at_least for one in known)}
-    here = {
-        key: _published_cell(
-            None if (slowest_ns := slowest[key]) is None else slowest_ns / 1e6,
-            median(one.per_s for one in known),
-            at_least=key in bounds,
-        )
-        for key, known in groups.items()
-    }
+    here, bounded = {}, False
+    for key, known in groups.items():
+        slowest_ns = median(one.slowest_5_ns for one in known)
+        at_least = slowest_ns is not None and any(one.at_least for one in known)
+        slowest_ms = None if slowest_ns is None else slowest_ns / 1e6
+        here[key] = _published_cell(slowest_ms, median(one.per_s for one in known), at_least=at_least)
+        bounded = bounded or at_least
     connections = sorted({count for _, count in here or there})
     names = {str(row["subject"]): (row["framework"], row["language"]) for row in published.rows}
     ours = {subject.id: (subject.method, subject.language.lower()) for subject in manifest.subjects}
@@ -637,9 +608,9 @@ def published_form(manifest: Manifest, trials: Sequence[Trial], published: Publi
             if present:
                 figures = (cells.get((subject, count), _NO_FIGURES) for count in connections)
                 rows.append((*named, kind, *figures, subject))
-    if bounds:
-        notes.append(Note("≥: requests that were still open at the end count with their wait until then"))
-    notes.append(Note("95%: the mean of the slowest 5 %, as rewrk computes it under that name"))
+    if bounded:
+        notes.append(Note("≥: requests that were still open at the end count with the time that they had waited"))
+    notes.append(Note("95%: the mean of the slowest 5 %, which rewrk prints under that name"))
     # Another generator reports figures of its whole run.
     claimed = any(one.claimed_answers is not None for one in records_of(ServiceSummary, trials))
     over = "over a whole run, too" if claimed else "in the steady stretch, where it is connections / 2"
@@ -657,7 +628,6 @@ def published_form(manifest: Manifest, trials: Sequence[Trial], published: Publi
 
 
 def _result(trial: Trial) -> str | None:
-    """Describe whether a point held."""
     summary = trial.get(ServiceSummary)
     if summary is None or summary.held is None:
         return None

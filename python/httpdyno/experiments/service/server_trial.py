@@ -1,4 +1,4 @@
-"""Trials of a server in a room: a load generator sends requests, and the engine checks the answers."""
+"""Trials of a server in a room: a load generator sends requests, and the engine checks answers."""
 
 import json
 import os
@@ -25,19 +25,14 @@ from httpdyno.subjects.build import Build
 from httpdyno.subjects.template import Load, fill_content, fill_template
 
 _DRIVE, _LOAD, _SAMPLES = "drive.json", "load.json", "samples.csv"
-_EVERY_MS: Final = 250
-"""Interval of checked answers during the load."""
-_PATIENCE_UNITS: Final = 3.0
-_PATIENCE_AT_LEAST_S: Final = 5.0
-"""Timeout of checked answers during and after the load: a server may have a long backlog."""
 _SERVER_URL: Final = "{server_url}"
-"""The room writes the address of the server there."""
+"""Placeholder that the room replaces by the address of the server."""
 _TEXT: Final = "httpdyno"
 _HELLO_SHA256: Final = "dffd6021bb2bd5b0af676290809ec3a53191dd81c7f70a4b28688a362182986f"
 _PATHS: Final = {Endpoint.PLAIN: "/plain", Endpoint.JSON: "/json", Endpoint.WORKLOADS: "/"}
 _CHECKS: Final = {Endpoint.PLAIN: f"sha256={_HELLO_SHA256}", Endpoint.JSON: "json=/0/numbers=123123"}
 _METHOD: Final = "GET"
-"""As in the published benchmark; servers also accept their content with POST, which is checked."""
+"""Method of the published benchmark; servers must also accept their content with POST, which is checked."""
 _HEADER: Final = "Content-Type: application/json"
 _CONTENT: Final = json.dumps({"text": _TEXT, "count": 1})
 
@@ -47,20 +42,20 @@ def _execute_server(
 ) -> TrialFiles | NotRun:
     """Run one fresh process of a server under load: an ``Execute``.
 
-    The engine makes the room and proves the answers, and it sends unless another generator does: then that is one of
-    the companions.
+    The engine creates the room, checks answers and sends the load, unless another generator does: that generator is
+    then one of the companions.
     """
-    assert peer is None, "a server is the peer itself"
+    assert peer is None, "a trial of a server has no peer"
     point = plan.condition.get(ServicePoint)
-    assert point is not None, "a server is measured at a point of the service question only"
+    assert point is not None, "a server is measured only at a point of the service experiment"
     if why := cannot_do(plan.subject, point):
         return NotRun(why)
+    works = Endpoint.WORKLOADS in plan.subject.capabilities.endpoints
     tool, outcome = None, executor.companions.get(point.generator)
     if outcome is not None and (tool := outcome.build) is None:
-        reason = outcome.error.line if outcome.error else f"{point.generator} was not built"
-        return NotRun(f"its generator: {reason}")
+        return NotRun.of(outcome, "its generator")
     pinning = executor.pinning.with_subject_on(point.cpus, os.sched_getaffinity(0))
-    # The driver is started in the room, where no descriptor of ours is, so that its files have names.
+    # The driver starts inside the room without our descriptors, so its files have names.
     with trial_folder() as folder, ScratchFile() as nothing, ExitStack() as on_error:
         drive, load, samples = (folder / name for name in (_DRIVE, _LOAD, _SAMPLES))
         engine = executor.engine.path
@@ -69,7 +64,13 @@ def _execute_server(
         else:
             generator = _tool_argv(tool, plan.condition, point)
         driver = (*drive_argv(engine, plan.subject, point, report=drive), "--", *generator)
-        command = _server_command(plan.subject, build, point)
+        settings = {
+            "THREADS": point.threads,
+            "WORKERS": point.workers,
+            "WORKLOADS_MS": point.workloads_ms or None if works else None,
+            "TIMEOUT_MS": point.timeout_ms,
+        }
+        command = Command.of(build, {name: str(value) for name, value in settings.items() if value is not None})
         spec = RoomSpec(command, plan.condition, pinning, driver=driver)
         files = on_error.enter_context(executor.room(spec, nothing))
         files.parser = None if tool is None else tool.subject.report_parser
@@ -101,42 +102,32 @@ SERVER_TRIALS: Final = TrialKind(_execute_server, _judge_server)
 
 
 def cannot_do(subject: Subject, point: ServicePoint) -> str | None:
-    """Describe which part of a point a server does not claim in its ``subject.toml``; None when it claims all."""
+    """Describe which part of a point a server does not claim in its ``subject.toml``; None if it claims all."""
     claims = subject.capabilities
     if point.endpoint.value not in claims.endpoints:
         return f"it claims no endpoint {point.endpoint.value!r}; it has {', '.join(claims.endpoints) or 'none'}"
     if point.timeout_ms is not None and "timeout" not in claims.endpoints:
-        return "it cannot give up a request after a time; leave out --timeout-ms"
+        return "it cannot abandon a request after a timeout; leave out --timeout-ms"
     for option in ("threads", "workers"):
         claim, asked = getattr(claims, option), getattr(point, option)
         if asked is not None and not claim:
             return f"its framework has no setting for {option}; leave out --{option}"
         if asked is not None and asked > 1 and claim == "one":
-            return f"it runs with one of its {option} only; leave out --{option}, or ask for 1"
+            return f"it always runs with --{option} 1; leave out --{option}, or give 1"
     return None
 
 
-def _server_command(subject: Subject, build: Build, point: ServicePoint) -> Command:
-    works = Endpoint.WORKLOADS in subject.capabilities.endpoints
-    settings = {
-        "THREADS": point.threads,
-        "WORKERS": point.workers,
-        "WORKLOADS_MS": point.workloads_ms or None if works else None,
-        "TIMEOUT_MS": point.timeout_ms,
-    }
-    return Command.of(build, {name: str(value) for name, value in settings.items() if value is not None})
-
-
 def drive_argv(engine: Path, subject: Subject, point: ServicePoint, *, report: Path) -> list[str]:
-    """Return the command that proves a server's answers before, during and after a load; the generator's follows."""
+    """Return the command that checks a server's answers before, during and after a load; the generator's follows it."""
     proved = [endpoint.value for endpoint in Endpoint if endpoint.value in subject.capabilities.endpoints]
     argv = [str(engine), "drive", "--report", str(report), "--expect", ",".join(proved)]
     if point.workloads_ms and Endpoint.WORKLOADS.value in proved:
         argv += ["--workloads-ms", point.workloads_ms]
     if point.timeout_ms is not None:
         argv += ["--timeout-ms", str(point.timeout_ms)]
-    patience_s = max(_PATIENCE_UNITS * unit_ns(point) / 1e9, _PATIENCE_AT_LEAST_S)
-    return [*argv, "--every", f"{_EVERY_MS}ms", "--patience", f"{format_exact(patience_s)}s"]
+    # A server may have a long backlog when an answer is checked during or after the load.
+    patience_s = max(3 * unit_ns(point) / 1e9, 5)
+    return [*argv, "--every", "250ms", "--patience", f"{format_exact(patience_s)}s"]
 
 
 def own_generator(engine: Path, condition: Condition, point: ServicePoint, *, report: Path, samples: Path) -> list[str]:
@@ -160,7 +151,7 @@ def _tool_argv(tool: Build, condition: Condition, point: ServicePoint) -> list[s
     assert condition.send_s is not None, "a trial of a server sends for a time"
     works = point.endpoint is Endpoint.WORKLOADS
     load = Load(
-        # Its parts are only known once the room is there.
+        # The server's address is known only once the room exists.
         url=_SERVER_URL + _PATHS[point.endpoint],
         connections=point.connections,
         duration_s=condition.send_s,
@@ -175,7 +166,7 @@ def _tool_argv(tool: Build, condition: Condition, point: ServicePoint) -> list[s
 
 
 def _json(file: ScratchFile | None) -> dict[str, Any] | None:
-    """Read the report of a program of ours; None if it had no time to write one."""
+    """Read the report of one of our programs; None if it had no time to write one."""
     try:
         found = json.loads(file.read_text()) if file else None
     except ValueError:
@@ -184,7 +175,7 @@ def _json(file: ScratchFile | None) -> dict[str, Any] | None:
 
 
 def read_samples(file: Path | None) -> pl.DataFrame:
-    """Read every request that ended; the last line may be cut where the generator was."""
+    """Read every request that ended; the last line may be incomplete if the generator was killed."""
     if file is None or not file.stat().st_size:
         return pl.DataFrame(schema=SAMPLE_COLUMNS)
     read = pl.read_csv(file, schema=SAMPLE_COLUMNS, ignore_errors=True, truncate_ragged_lines=True)

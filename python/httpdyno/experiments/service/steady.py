@@ -11,25 +11,26 @@ from httpdyno.model import Loop, format_time
 from httpdyno.stats import nearest_rank
 
 SHORTEST_UNIT_NS: Final = 500_000_000
-"""Assumed length of a round if requests do not wait: it fits the requests that figures need."""
+"""Assumed length of a round if requests do not wait: long enough for the number of requests that figures need."""
 _DRAIN_UNITS: Final = 1.5
-"""More than the 1.1 times the ideal within which a point is held, so that late requests at the end are seen."""
+"""Longer than the 1.1 times the ideal within which a point is held, so that late requests at the end are detected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """The time in which a request must begin to count, in ns since the load began.
 
-    If all connections of a closed loop began at once, they would send at the same moments for ever: each answer of a
-    server that waits 2 s comes 2 s later, and the next request with it. Connections therefore begin one after the other
-    over one ideal (``ramp_ns``), which spreads the requests evenly, as after a long time of random delays. After
-    another ideal the first requests of all connections have ended, with the cost of opening connections. Requests of
-    the last one and a half ideals do not count, since the load ends before they could be late.
+    If all connections of a closed loop started at once, they would always send at the same moments: each answer of a
+    server that waits 2 s arrives 2 s later, and triggers the next request. Connections therefore start one after
+    another over one ideal (``ramp_ns``), which spreads the requests as evenly as random delays would after a long time.
+    After another ideal, the first requests of all connections have ended, and with them the cost of opening
+    connections. Requests of the last one and a half ideals do not count, because the load ends before they could be
+    late.
 
     References
     ----------
-    Little, A proof for the queuing formula L = λW, Operations Research 9 (1961): what is in flight, how often it comes
-    and how long it stays go together only while none of them changes.
+    Little, A proof for the queuing formula L = λW, Operations Research 9 (1961): the relation of requests in flight,
+    their rate and their duration holds only while all three are steady.
     """
 
     begin_ns: int
@@ -37,9 +38,9 @@ class Stretch:
 
     @classmethod
     def of(cls, point: ServicePoint, *, sent_ns: int) -> Self:
-        """Return the stretch of a load that sends for ``sent_ns``; an empty one where that is too short."""
-        begin_ns = _settled_ns(point)
-        return cls(begin_ns, max(begin_ns, sent_ns - _drain_ns(point)))
+        """Return the stretch of a load that sends for ``sent_ns``; it is empty if that is too short."""
+        begin_ns = ramp_ns(point) + unit_ns(point)
+        return cls(begin_ns, max(begin_ns, sent_ns - round(_DRAIN_UNITS * unit_ns(point))))
 
     @property
     def length_ns(self) -> int:
@@ -48,35 +49,28 @@ class Stretch:
 
 
 def unit_ns(point: ServicePoint) -> int:
-    """Return the length of a round: the ideal of a request, if it has one."""
+    """Return the length of a round: the ideal of a request, if the request has one."""
     return max(point.ideal_ns, SHORTEST_UNIT_NS)
 
 
 def ramp_ns(point: ServicePoint) -> int:
-    """Return the time over which the connections of a closed loop begin; 0 for an open loop, which has a schedule.
+    """Return the time over which the connections of a closed loop start; 0 for an open loop, which has a schedule.
 
-    It is one ideal, however short: with one and a quarter, a quarter of them would send together with others, for ever.
+    It is exactly one ideal: with one and a quarter, a quarter of the connections would always send together with
+    others.
     """
     return point.ideal_ns or SHORTEST_UNIT_NS if point.loop is Loop.CLOSED else 0
 
 
 def send_ns(point: ServicePoint, measured_ns: int) -> int:
-    """Return how long to send so that the steady stretch is that long."""
-    return _settled_ns(point) + measured_ns + _drain_ns(point)
-
-
-def _settled_ns(point: ServicePoint) -> int:
-    return ramp_ns(point) + unit_ns(point)
-
-
-def _drain_ns(point: ServicePoint) -> int:
-    return round(_DRAIN_UNITS * unit_ns(point))
+    """Return the time to send that gives a steady stretch of this length."""
+    return ramp_ns(point) + unit_ns(point) + measured_ns + round(_DRAIN_UNITS * unit_ns(point))
 
 
 def connections_of(point: ServicePoint) -> int:
-    """Return the most connections of a load: an open loop has twice as many as an ideal server needs.
+    """Return the connections of a load: an open loop has twice as many as an ideal server needs.
 
-    With fewer, requests to a slow server would wait in the generator.
+    With fewer connections, requests to a slow server would wait in the generator.
     """
     return point.connections if point.loop is Loop.CLOSED else 2 * point.connections + 1
 
@@ -84,27 +78,27 @@ def connections_of(point: ServicePoint) -> int:
 OPEN: Final = "Open"
 """End of a sample that was still open when the load ended."""
 FEWEST_OF_P999: Final = 1000
-"""Fewer requests have no 99.9th percentile that is not the longest."""
+"""Fewest requests for a 99.9th percentile: with fewer, it would be the maximum."""
 _SLOWEST: Final = 0.05
 RIGHT: Final = "200"
 SHARE_ALLOWED: Final = 0.01
-"""Share of failed requests with which a point is held."""
+"""Share of failed requests up to which a point is held."""
 _Times = np.ndarray[tuple[int], np.dtype[np.float64]]
-_Instants = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 
 def measure_steady(samples: pl.DataFrame, stretch: Stretch, point: ServicePoint) -> ServiceSummary:
     """Return the figures of the steady stretch, from the samples of our own generator.
 
-    Requests count that began in the stretch or outlasted it, since a connection without an answer begins none in it. In
-    a closed loop, a request that outlasted it counts as often as others were answered in that time. A request that was
-    open at the end counts with the time that it had waited; a failed request has an infinite time.
+    Requests count if they began in the stretch or outlasted it: a connection that waits for an answer throughout begins
+    none in it. In a closed loop, a request that outlasted the stretch counts as often as others were answered in that
+    time. A request that was open at the end counts with the time that it had waited; a failed request has an infinite
+    time.
 
     A time below the ideal has the same overhead as a time equally far above it: a server that answers before the wait
-    is over did not wait, which is no advantage.
+    is over did not wait, which must not be an advantage.
 
     ``samples`` have ``intended_ns`` and ``end_ns``, since the load began, and ``status_or_error``: a row for each
-    request, also for those that were open at the end (``OPEN``).
+    request, including those that were open at the end (``OPEN``).
     """
     begins, ends = samples["intended_ns"].to_numpy(), samples["end_ns"].to_numpy()
     endings, ideal_ns = samples["status_or_error"], point.ideal_ns
@@ -121,6 +115,7 @@ def measure_steady(samples: pl.DataFrame, stretch: Stretch, point: ServicePoint)
     overheads = np.sort(np.abs(times - ideal_ns))
     failures = endings.filter(counts & ~right & ~still).value_counts(sort=True).rows()
     p99_ns = _percentile(times, 99.0)
+    within = np.minimum(ends, stretch.end_ns) - np.maximum(begins, stretch.begin_ns)
     summary = ServiceSummary(
         answers=len(answered),
         errors=sum(count for _, count in failures),
@@ -134,7 +129,7 @@ def measure_steady(samples: pl.DataFrame, stretch: Stretch, point: ServicePoint)
         p99_ns=p99_ns,
         p999_ns=_percentile(times, 99.9),
         max_ns=_percentile(times, 100.0),
-        # One request at least, as in rewrk.
+        # At least one request, as in rewrk.
         slowest_5_ns=_mean(times[-max(1, int(len(times) * _SLOWEST)) :]),
         at_least=p99_ns is not None and bool(len(waiting)) and p99_ns >= float(waiting.min()),
         overhead_p50_ns=_percentile(overheads, 50.0),
@@ -142,7 +137,8 @@ def measure_steady(samples: pl.DataFrame, stretch: Stretch, point: ServicePoint)
         overhead_p999_ns=_percentile(overheads, 99.9),
         early=int((answered < ideal_ns).sum()),
         early_by_ns=early_by_ns(float(answered.min()) if len(answered) else None, ideal_ns),
-        open_mean=_mean_in_flight(begins, ends, stretch),
+        # The area under the number of requests in flight over time.
+        open_mean=float(np.maximum(within, 0).sum() / stretch.length_ns) if stretch.length_ns and len(begins) else None,
     )
     if point.endpoint is not Endpoint.WORKLOADS:
         return summary
@@ -169,14 +165,14 @@ def late_words(p99_ns: float, point: ServicePoint, *, at_least: bool = False) ->
 
 
 def early_by_ns(shortest_ns: float | None, ideal_ns: int) -> float | None:
-    """Return how much too early the first early answer was; None if none is known."""
+    """Return how much too early the first early answer was; None if there is none."""
     return None if shortest_ns is None or shortest_ns >= ideal_ns else ideal_ns - shortest_ns
 
 
 def time_percentile(ascending: _Times, rank: float) -> float:
-    """Return the smallest value that ``rank`` per cent of the values do not exceed; nan of none.
+    """Return the smallest value that ``rank`` per cent of the values do not exceed; nan for an empty array.
 
-    Nothing is interpolated: between a time and infinity there is nothing.
+    Nothing is interpolated, because some values are infinite.
     """
     if not len(ascending):
         return float("nan")
@@ -184,35 +180,35 @@ def time_percentile(ascending: _Times, rank: float) -> float:
 
 
 def _percentile(ascending: _Times, rank: float) -> float | None:
-    """Return a percentile; None of nothing, of too few, or where that request failed."""
+    """Return a percentile; None if there are too few values, or if that request failed."""
     few = 99 < rank < 100 and len(ascending) < FEWEST_OF_P999
     value = time_percentile(ascending, rank)
     return None if few or not np.isfinite(value) else value
 
 
 def _mean(times: _Times) -> float | None:
-    """Return the mean; None of nothing, or where one failed."""
     return float(times.mean()) if len(times) and np.isfinite(times[-1]) else None
 
 
-def _mean_in_flight(begins: _Instants, ends: _Instants, stretch: Stretch) -> float | None:
-    """Return how many requests were in flight on average, as the area under their number over time."""
-    if not stretch.length_ns or not len(begins):
-        return None
-    within = np.minimum(ends, stretch.end_ns) - np.maximum(begins, stretch.begin_ns)
-    return float(np.maximum(within, 0).sum() / stretch.length_ns)
-
-
 def with_open(samples: pl.DataFrame, point: ServicePoint, *, sent_ns: int) -> pl.DataFrame:
-    """Add a row for each request that was due and had not ended at the end of the load.
+    """Add a row for each request that was due but had not ended at the end of the load.
 
-    In a closed loop each connection has one, since when its last answer came; one without an answer, since it began. In
-    an open loop the schedule names all that were due.
+    In a closed loop each connection has one such request, which began with its last answer, or without an answer when
+    the connection started. In an open loop, the schedule gives all requests that were due.
 
-    ``samples`` have ``intended_ns``, ``end_ns``, ``status_or_error`` and ``connection``; the result has them but for
-    the connection. ``sent_ns`` is for how long the generator sent.
+    ``samples`` have ``intended_ns``, ``end_ns``, ``status_or_error`` and ``connection``; the result has these without
+    the connection. ``sent_ns`` is the time for which the generator sent.
     """
-    begins = _in_turns(samples, point) if point.loop is Loop.CLOSED else _on_schedule(samples, point, sent_ns)
+    if point.loop is Loop.CLOSED:
+        begins = np.arange(point.connections, dtype=np.int64) * ramp_ns(point) // point.connections
+        ended = samples.group_by("connection").agg(pl.col("end_ns").max())
+        begins[ended["connection"].to_numpy()] = ended["end_ns"].to_numpy()
+    else:
+        assert point.rate_per_s is not None, "an open loop has a rate"
+        # The schedule is even: the number of a request gives its time.
+        due = np.arange(int(np.ceil(sent_ns * point.rate_per_s / 1e9)), dtype=np.int64)
+        ended_numbers = np.rint(samples["intended_ns"].to_numpy() * point.rate_per_s / 1e9).astype(np.int64)
+        begins = np.rint(np.setdiff1d(due, ended_numbers) * 1e9 / point.rate_per_s).astype(np.int64)
     begins = begins[begins < sent_ns]
     still = pl.DataFrame(
         {
@@ -222,21 +218,3 @@ def with_open(samples: pl.DataFrame, point: ServicePoint, *, sent_ns: int) -> pl
         }
     )
     return pl.concat([samples.select(still.columns), still])
-
-
-def _in_turns(samples: pl.DataFrame, point: ServicePoint) -> _Instants:
-    numbers = np.arange(point.connections, dtype=np.int64)
-    since = numbers * ramp_ns(point) // point.connections
-    ended = samples.group_by("connection").agg(pl.col("end_ns").max())
-    since[ended["connection"].to_numpy()] = ended["end_ns"].to_numpy()
-    return since
-
-
-def _on_schedule(samples: pl.DataFrame, point: ServicePoint, sent_ns: int) -> _Instants:
-    """Return when those were due that the samples do not have; the schedule is even."""
-    assert point.rate_per_s is not None, "an open loop has a rate"
-    due = np.arange(int(np.ceil(sent_ns * point.rate_per_s / 1e9)), dtype=np.int64)
-    ended = np.rint(samples["intended_ns"].to_numpy() * point.rate_per_s / 1e9).astype(np.int64)
-    missing = np.setdiff1d(due, ended)
-    begins: _Instants = np.rint(missing * 1e9 / point.rate_per_s).astype(np.int64)
-    return begins

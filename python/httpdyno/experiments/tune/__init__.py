@@ -1,1 +1,1 @@
-"""The search for the concurrency at which a client gets most URLs right a second."""
+"""The search for the concurrency at which a client gets the most right answers a second."""

@@ -4,37 +4,38 @@ from dataclasses import dataclass
 from typing import Annotated, Final
 
 from httpdyno.experiments.crawl.options import UrlOptions
-from httpdyno.experiments.options import Option, Verb, quick_option, seconds
+from httpdyno.experiments.option_fields import option
+from httpdyno.experiments.options import Verb, quick_option, seconds
 
 NAME: Final = "tune"
-_LIMIT = Option(
-    "--limit",
-    "Most URLs of a trial. Default: as many as a fast client can fetch in its time.",
-    metavar="N",
-    environment="LIMIT",
-    least=1,
-    stored=False,
-)
-_DURATION = Option(
-    "--duration",
-    "Deadline of a trial: seconds, or with a unit (20s). Default: two timeouts and 2 s, or one with --quick.",
-    metavar="TIME",
-    environment="DURATION",
-    read=seconds,
-)
-_QUICK = quick_option(
-    "at most 6 trials a client, of half the time and so of half the URLs. What it finds is not kept for --concurrency"
-    " auto."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneOptions(UrlOptions):
     """Options of a search; None: not given."""
 
-    limit: Annotated[int | None, _LIMIT] = None
-    deadline_s: Annotated[float | None, _DURATION] = None
-    quick: Annotated[bool, _QUICK] = False
+    limit: int | None = option(
+        None,
+        "--limit N",
+        "Most URLs of a trial. Default: as many as a fast client can fetch in its time.",
+        environment="LIMIT",
+        least=1,
+        stored=False,
+    )
+    deadline_s: float | None = option(
+        None,
+        "--duration TIME",
+        "Deadline of a trial: seconds, or with a unit (20s). Default: two timeouts and 2 s, or one with --quick.",
+        environment="DURATION",
+        read=seconds,
+    )
+    quick: Annotated[
+        bool,
+        quick_option(
+            "at most 6 trials a client, of half the time and so of half the URLs. What it finds is not kept for "
+            "--concurrency auto."
+        ),
+    ] = False
 
 
 VERB: Final = Verb(
@@ -45,7 +46,7 @@ VERB: Final = Verb(
     More errors or late answers than at low concurrency rule one out; of those that are equally good the smallest is
     chosen. `bench --concurrency auto` uses it, on this machine and with the same web.
     """,
-    names="Clients, such as go-net-http; several are searched in turns, and drawn in one chart.",
+    names="Clients, such as go-net-http; several take turns, and share one chart.",
     must_name=True,
     fetcher=True,
     examples=(

@@ -22,14 +22,13 @@ from httpdyno.experiments.crawl.plan import (
     settle_against,
 )
 from httpdyno.experiments.experiment import Beginning, Begun, Ended, Tell
-from httpdyno.experiments.options import stored_options
+from httpdyno.experiments.option_fields import stored_options
 from httpdyno.experiments.plan import NextTrial, SearchPlan
 from httpdyno.experiments.restoring import OfOneWeb
 from httpdyno.experiments.tune.options import NAME, TuneOptions
 from httpdyno.judge.validity.stretch import LEAST_TURNS
 from httpdyno.model import Condition, Outcome, Subject, SubjectKind, Trial, Validity, Workload
 from httpdyno.stats import (
-    Conclusion,
     NotEnoughPoints,
     Observation,
     OptimumSearch,
@@ -37,6 +36,7 @@ from httpdyno.stats import (
     ScalabilityLaw,
     Standing,
     fit_scalability,
+    summarise_loads,
 )
 from httpdyno.store import Tuned, keep_tuned
 from httpdyno.urls.source import UrlFile
@@ -47,7 +47,7 @@ _QUICK_TRIALS: Final = 6
 _DISTURBED: Final = 0.25
 """Weight of a disturbed trial: four of them count as much as an undisturbed one."""
 _POOR: Final = 0.20
-"""Residual above which a law says little about the trials."""
+"""Residual above which a law does not describe the trials."""
 _MANY_FAULTS: Final = 0.1
 _UNCERTAIN: Final = 3.0
 """Ratio from which a possible difference makes a figure useless for the comparison."""
@@ -58,7 +58,7 @@ _NOT_ITS_OWN: Final = frozenset({Validity.DISTURBED, Validity.UNSTEADY, Validity
 def observed(trial: Trial) -> Observation:
     """Read from a trial the observation of the search: right answers a second, and errors and late answers.
 
-    Wrong answers that a known failure explains count, too: they occur at every concurrency alike.
+    Wrong answers that a known failure explains count, too, because they occur equally at every concurrency.
     """
     tally, summary = trial.tally, trial.summary
     value = summary.right_per_s if summary is not None else None
@@ -74,39 +74,40 @@ def observed(trial: Trial) -> Observation:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Result of the search of one subject, whole or partial."""
+    """Result of the search of one subject, complete or partial."""
 
     trials: Sequence[Trial]
-    conclusion: Conclusion
+    points: Sequence[Point]
+    """The result at each concurrency that was tried, ascending."""
     fitted_loads: Sequence[int]
-    """Ascending; without failures, and without so many errors that timeouts decide, not contention."""
+    """Concurrencies in ascending order, without failures, and without those where timeouts decide instead of
+    contention."""
     law: ScalabilityLaw | NotEnoughPoints
-    """The law of scalability of right answers a second, fitted to the trials at ``fitted_loads``."""
+    """The law of scalability for right answers a second, fitted to the trials at ``fitted_loads``."""
 
     @classmethod
     def of(cls, trials: Sequence[Trial]) -> Self:
         """Conclude from all existing trials of a subject."""
-        # The conclusion depends on the trials only, not on the start of the search.
-        conclusion = OptimumSearch(1, high=HIGHEST, budget=_MOST_TRIALS).conclude(list(map(observed, trials)))
+        points = summarise_loads(map(observed, trials))
         loads = [
             point.load
-            for point in conclusion.points
+            for point in points
             if point.standing is not Standing.FAILED and point.faults <= _MANY_FAULTS * point.answers
         ]
         fitted = [(trial.concurrency, observed(trial).value) for trial in trials if trial.concurrency in loads]
         law = fit_scalability([load for load, _ in fitted], [value for _, value in fitted])
-        return cls(trials, conclusion, loads, law)
+        return cls(trials, points, loads, law)
 
     @property
     def best(self) -> Point | None:
         """The chosen concurrency; None if no concurrency works."""
-        return self.conclusion.best
+        return next((point for point in self.points if point.standing is Standing.CHOSEN), None)
 
     @property
     def contention_begins(self) -> float | None:
-        """The concurrency from which each further request brings less than half of what the first one does.
+        """The concurrency from which each further request adds less than half of the rate of the first one.
 
-        None without a law, if it fits badly, and beyond the highest concurrency that was tried.
+        None without a law, if the law fits badly, and beyond the highest concurrency that was tried.
         """
         if isinstance(self.law, NotEnoughPoints) or self.law.residual > _POOR or self.law.half_gain is None:
             return None
@@ -115,23 +116,25 @@ class SearchResult:
     @property
     def law_text(self) -> str:
         """Describe where contention begins, up to the highest concurrency that was tried, and the fit of the law."""
-        law, unknown = self.law, "where contention begins is not known"
+        law, unknown = self.law, "where contention begins is unknown"
         if isinstance(law, NotEnoughPoints):
             return f"{unknown}: {law}"
         misses = f"misses the trials by {100 * law.residual:.0f} %"
         if law.residual > _POOR:
             return f"{unknown}: the law of scalability {misses}"
-        highest, further = self.fitted_loads[-1], "each further request in flight brings"
+        highest, further = self.fitted_loads[-1], "each further request in flight adds"
         fit = f"(sigma {law.contention:.2g}, kappa {law.coherency:.2g}; the law {misses})"
         if self.contention_begins is None:
             return f"no contention up to {highest}: {further} over half of the first one's {fit}"
         less = f"{further} less than half of the {law.rate:.3g} a second of the first one"
-        falls = f"; beyond about {law.peak:.0f} it takes away" if law.peak is not None and law.peak <= highest else ""
+        falls = (
+            f"; beyond about {law.peak:.0f} it reduces the rate" if law.peak is not None and law.peak <= highest else ""
+        )
         return f"contention begins at about {self.contention_begins:.0f}: from there {less}{falls} {fit}"
 
     def at(self, load: int | None) -> Point | None:
         """Return the result at a concurrency; None if it was not tried."""
-        return next((point for point in self.conclusion.points if point.load == load), None)
+        return next((point for point in self.points if point.load == load), None)
 
     def compared_text(self, subject: str, own: int) -> str:
         """Describe the result in one line, compared with the concurrency of ``subject.toml``, which is ``own``."""
@@ -146,12 +149,12 @@ class SearchResult:
 
     @property
     def disturbance(self) -> str | None:
-        """A warning if at least half of the trials were not decided by the subject; else None."""
+        """A warning if something other than the subject decided at least half of the trials; else None."""
         found = Counter(trial.validity.value for trial in self.trials if trial.validity in _NOT_ITS_OWN)
         if not found or 2 * found.total() < len(self.trials):
             return None
         counts = ", ".join(f"{count} {validity}" for validity, count in found.most_common())
-        decided = f"in {found.total()} of {len(self.trials)} trials the machine decided, not the subject ({counts})"
+        decided = f"the machine, not the subject, decided {found.total()} of {len(self.trials)} trials ({counts})"
         return f"{decided}: search again when the machine is quiet"
 
     @property
@@ -206,7 +209,7 @@ class Tune(TuneOptions, OfOneWeb):
         )
 
     def conditions(self) -> tuple[Condition]:
-        """Return the condition that the search is about: that of a subject's own concurrency."""
+        """Return the condition of the search: that of a subject's own concurrency."""
         return (self.condition(None),)
 
     def plan(self, subjects: Sequence[Subject]) -> SearchPlan:
@@ -222,11 +225,11 @@ class Tune(TuneOptions, OfOneWeb):
 
 
 _SAMPLED: Final = 500
-"""URLs of the sample that estimates the time of a URL."""
+"""URLs of the sample from which the time of a URL is estimated."""
 _FASTEST_PER_S: Final = 5_000
-"""No client fetches more URLs a second here: the origin itself has a CPU or two."""
+"""Most URLs that any client fetches in a second here: the origin has only one or two CPUs."""
 _BEYOND_TIMEOUTS_S: Final = 2
-"""A trial lasts two timeouts and two seconds: URLs without an answer no longer use the concurrency for a while."""
+"""A trial lasts two timeouts and this long: for a while, URLs without an answer no longer occupy the concurrency."""
 
 
 def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOptions) -> Begun:
@@ -261,28 +264,28 @@ def begin_search(beginning: Beginning, names: Sequence[str], options: TuneOption
 
 
 def _highest(urls: UrlFile, options: TuneOptions, subjects: Sequence[Subject], tell: Tell) -> int:
-    """Return the highest concurrency for which a list is long enough; print it if it bounds the search."""
+    """Return the highest concurrency for which a list is long enough; print it if it limits the search."""
     short = find_short(urls.count, None, subjects)
     if short:
         where = f"--urls {urls.source}" if options.limit is None else "--limit"
-        raise UsageError(f"{where}: {short}; give so many")
+        raise UsageError(f"{short}; give so many", option=where)
     most = urls.count // LEAST_TURNS
     if most < HIGHEST:
-        reason = f"a rate needs {LEAST_TURNS} for each"
-        tell(f"{urls.count:,} URLs: no more than {most:,} in flight are tried, since {reason}")
+        reason = f"a rate needs {LEAST_TURNS} URLs for each request in flight"
+        tell(f"{urls.count:,} URLs: at most {most:,} in flight are tried, because {reason}")
     return min(most, HIGHEST)
 
 
 def _open_urls(options: TuneOptions, beginning: Beginning) -> UrlFile:
     """Open the list: of the requested size, else as many URLs as the fastest client could fetch in a trial.
 
-    If a URL of the web takes T, a client with N in flight fetches at most N / T a second. T is the mean of a sample.
+    If a URL takes T on this web, a client with N in flight fetches at most N / T a second. T is the mean of a sample.
     """
     engine, interruption = beginning.place.engine, beginning.interruption
     if options.limit is not None:
         return open_urls(engine, options, interruption)
     assert options.deadline_s is not None, "a trial has an end"
-    # Standard input can be read once only: nothing is known of its URLs beforehand.
+    # Standard input can be read only once, so nothing is known about its URLs beforehand.
     source = None if options.urls == "-" else options.urls
     web, timeout_s = options.web or WEB, options.timeout_s
     with open_urls(engine, replace(options, urls=source, limit=_SAMPLED), interruption) as sample:

@@ -58,7 +58,7 @@ _IDENTITY: Final = (
 )
 _COLUMNS: Final = (
     *_IDENTITY,
-    Column("http_version", description="HTTP version that was asked for; empty: the client's default", shown=False),
+    Column("http_version", description="requested HTTP version; empty: the client's default", shown=False),
     Column("verdict", description="result of the search: chosen, no better, worse, raises faults, or failed"),
     Column("right_per_s", _RATE.kind, _RATE.unit, "right answers a second: geometric mean of the trials"),
     Column(
@@ -100,7 +100,7 @@ def tune_table(trials: Sequence[Trial], *, brief: bool = False) -> Table:
     rows: list[dict[str, Cell]] = []
     notes: list[str] = []
     for subject, result in searches.items():
-        points = result.conclusion.points
+        points = result.points
         groups = [[trial for trial in result.trials if trial.concurrency == point.load] for point in points]
         rows += map(_row, points, groups)
         best = [] if brief and result.best else [_best_text(result.best)]
@@ -163,7 +163,7 @@ def _row(point: Point, trials: Sequence[Trial]) -> dict[str, Cell]:
 
 
 def _reasons(groups: Sequence[Sequence[Trial]]) -> Iterator[str]:
-    """Describe failures and invalid figures: the first of each kind, and the other concurrencies that have it."""
+    """Describe failures and invalid figures: the first of each kind, and the other concurrencies with the same."""
     found: dict[str, list[tuple[int, str]]] = {}
     for group in groups:
         for label, text in labelled_notes(group):
@@ -244,7 +244,7 @@ def _headline(result: SearchResult, own: int | None) -> str:
         spread = f" ({100 * interval.level:g} %: {figure_text(interval.low)} to {figure_text(interval.high)})"
     parts = [f"{best.load} in flight is best: {figure_text(best.value)} right answers a second{spread}"]
     if there is not None and there.load != best.load:
-        parts.append(f"its own {own} brings {figure_text(there.value)}")
+        parts.append(f"its own {own} gives {figure_text(there.value)}")
     if result.contention_begins is not None:
         parts.append(f"contention begins at about {result.contention_begins:.0f}")
     return "; ".join(parts)
@@ -258,7 +258,6 @@ def _charts(
     loads: Mapping[str, str],
     definition: Definition,
 ) -> Iterator[Chart]:
-    """Draw the search of one client; ``trials`` and ``loads`` are named by concurrency."""
     yield _tuning_chart(result, own)
     # The list of a search is longer than any trial.
     verdicts = {
@@ -279,7 +278,7 @@ def _searches_chart(searches: Mapping[str, SearchResult], names: Mapping[str, st
     for subject, result in searches.items():
         name, best = names[subject], result.best
         series.append(_trial_dots(name, [trial for trial in result.trials if observed(trial).value > 0]))
-        if used := [point for point in result.conclusion.points if point.standing not in _UNUSED and point.value > 0]:
+        if used := [point for point in result.points if point.standing not in _UNUSED and point.value > 0]:
             series.append(_mean_dots(name, used))
         series += _law_curve(name, result)
         if best is not None:
@@ -297,7 +296,7 @@ def _tuning_chart(result: SearchResult, own: int | None) -> Chart:
     """Draw throughput over concurrency with the law that fits, and mark the best and the subject's own concurrency."""
     series: list[Series] = []
     for name, unused in ((_TRIED, False), (_RAISES, True)):
-        if points := [p for p in result.conclusion.points if (p.standing in _UNUSED) is unused and p.value > 0]:
+        if points := [p for p in result.points if (p.standing in _UNUSED) is unused and p.value > 0]:
             loads = {point.load for point in points}
             tried = [trial for trial in result.trials if trial.concurrency in loads]
             series += [_trial_dots(name, tried), _mean_dots(name, points)]
@@ -311,8 +310,8 @@ def _law_caption(law: ScalabilityLaw | NotEnoughPoints) -> str:
     return (
         f"The curve is Gunther's Universal Scalability Law with {figure_text(law.rate)} a second for one in flight,"
         f" contention {law.contention:.2g} and coherency {law.coherency:.2g}; it misses the trials by"
-        f" {100 * law.residual:.0f} %. Contention begins where one more in flight brings half of what the first one"
-        " does."
+        f" {100 * law.residual:.0f} %. Contention begins where one more in flight adds half of the rate of the first"
+        " one."
     )
 
 
@@ -345,7 +344,6 @@ def _mean_dots(name: str, points: Sequence[Point]) -> Series:
 
 
 def _law_curve(name: str, result: SearchResult) -> Iterator[Series]:
-    """Return the law over the concurrencies that it describes, with as many digits as a drawing can show."""
     law, loads = result.law, result.fitted_loads
     if isinstance(law, ScalabilityLaw):
         across = [float(load) for load in np.geomspace(loads[0], loads[-1], _CURVE_POINTS)]

@@ -1,1 +1,1 @@
-"""Whether load generators tell the truth: each is run against servers with known behaviour, and held to it."""
+"""Checks the figures of load generators against servers with known behaviour."""

@@ -1,4 +1,4 @@
-"""The cases: a server with known behaviour, what is asked of it, and what must be reported."""
+"""The cases: a server with known behaviour, the load, and the right report."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -10,11 +10,12 @@ from httpdyno.judge.generator import Server, ServerRecord, Truth, queueing_serve
 from httpdyno.model import Loop, ToolReport, format_exact
 
 CONNECTIONS: Final = {Loop.OPEN: 64, Loop.CLOSED: 16}
-"""A closed loop has so few that the server is never saturated, and a service time is that of the case."""
+"""Connections of each loop. A closed loop has so few that the server is never saturated: a service time is the
+case's."""
 _SECOND_NS: Final = 1_000_000_000
 _MS_NS: Final = 1_000_000
 _STALLED: Final = 8
-"""One part in so many of the time is a stall: of eight seconds one."""
+"""One in this many parts of the time is a stall: one of eight seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,11 @@ class Case:
     closed_per_s: float | None
     """Approximate rate of a closed loop, for tools that end after a number of requests. None: no closed loop."""
     behaviour: Callable[[float], tuple[str, ...]]
-    """The calibrator's arguments, for a duration in seconds."""
+    """Return the calibrator's arguments for a duration in seconds."""
     connecting_counts: bool = False
-    """Whether tools that open a connection for each request are excluded: that costs more than an answer."""
+    """Whether tools that open a connection for each request are excluded, because that takes longer than an answer."""
     server: Callable[[float], Server] | None = None
-    """The same as a pure function; None where service times are random, and the server's record is the truth."""
+    """The behaviour as a pure function; None if service times are random, and the server's record is the truth."""
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -39,13 +40,13 @@ class Case:
         return (Loop.OPEN,) if self.closed_per_s is None else (Loop.OPEN, Loop.CLOSED)
 
     def why_excluded(self, record: ServerRecord) -> str | None:
-        """Describe why the case does not apply to a tool; None when it does."""
+        """Describe why the case does not apply to a tool; None if it does."""
         if self.connecting_counts and 2 * record.connections > record.requests:
-            return "it opens a connection for each request, which takes longer than what is asked about"
+            return "it opens a connection for each request, which takes longer than the measured answer"
         return None
 
     def requests(self, loop: Loop, duration_s: float) -> int:
-        """Return the number of requests that take about that long."""
+        """Return the number of requests that take about this long."""
         rate_per_s = self.rate_per_s if loop is Loop.OPEN else self.closed_per_s or 0.0
         return max(1, math.ceil(rate_per_s * duration_s))
 
@@ -54,13 +55,13 @@ class Case:
     ) -> Truth:
         """Return the right report.
 
-        A closed loop is held to service time, which the server has measured. An open loop is held to response time on
-        its schedule, even if the generator was late.
+        A closed loop is compared with the service time, which the server has measured. An open loop is compared with
+        the response time on its schedule, even if the generator was late.
         """
         served = record.service.later(overhead_ns)
         if loop is Loop.CLOSED:
             return Truth(served)
-        # A tool that opens a connection for each request is not limited by their number.
+        # A tool that opens a connection for each request is not limited by the number of connections.
         connections = max(CONNECTIONS[loop], record.connections)
         schedule = self._replay(duration_s, connections, answered=report.requests)
         if schedule is None:
@@ -68,7 +69,7 @@ class Case:
         return Truth(schedule.times.later(overhead_ns), schedule.expected)
 
     def waited_ns(self, share: float, duration_s: float) -> int | None:
-        """Return a quantile of the wait of users who come on a schedule; None where service times are random."""
+        """Return a quantile of the wait of users who arrive on a schedule; None if service times are random."""
         schedule = self._replay(duration_s, CONNECTIONS[Loop.OPEN])
         return None if schedule is None else schedule.times.quantile_ns(share)
 
@@ -80,7 +81,7 @@ class Case:
 
 
 CASES: Final = (
-    # Every request is answered at once; 10,000 come in a second.
+    # Every request is answered at once, at 10,000 a second.
     Case(
         name="at-once",
         rate_per_s=10_000,
@@ -88,14 +89,14 @@ CASES: Final = (
         behaviour=lambda _: ("law", "--constant", "0"),
         connecting_counts=True,
     ),
-    # Service times follow a log-normal law: median 10 ms, sigma 0.5.
+    # Service times have a log-normal distribution: median 10 ms, sigma 0.5.
     Case(
         name="law",
         rate_per_s=1_000,
         closed_per_s=CONNECTIONS[Loop.CLOSED] / 0.0113,
         behaviour=lambda _: ("law", "--log-normal", "10ms:0.5"),
     ),
-    # Each request takes 5 ms, but for an eighth of the time nothing is answered.
+    # Each request takes 5 ms, except that for an eighth of the time nothing is answered.
     Case(
         name="stall",
         rate_per_s=1_000,
@@ -108,7 +109,7 @@ CASES: Final = (
             5 * _MS_NS, round(duration_s / 2 * _SECOND_NS), round(duration_s / _STALLED * _SECOND_NS)
         ),
     ),
-    # 500 requests are served in a second, one after the other; 750 come.
+    # The server answers 500 requests a second, one after another; 750 arrive.
     Case(
         name="rate",
         rate_per_s=750,
@@ -120,7 +121,7 @@ CASES: Final = (
 
 
 def find_cases(names: Iterable[str]) -> tuple[Case, ...]:
-    """Return the named cases, or all of them when none is named."""
+    """Return the named cases, or all cases if there are no names."""
     known = {case.name: case for case in CASES}
     wanted = tuple(dict.fromkeys(names)) or tuple(known)
     if unknown := [name for name in wanted if name not in known]:

@@ -1,4 +1,4 @@
-"""Runs the checks of the generator: which ones, with which generators, and where; and the table of what they found."""
+"""Checks load generators: selects generators, cases and CPUs, runs them, and builds the table of results."""
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -50,13 +50,13 @@ from httpdyno.subjects.template import Load, fill_template, loops_of
 ALL: Final = "all"
 OWN: Final = "httpdyno"
 _OWN_AS_TOOL: Final = "httpdyno-load"
-"""The same generator, as a subject among tools: verified once."""
+"""Our own generator, as a subject among the tools; it is checked only once."""
 ATTEMPTS: Final = 3
-"""Most runs of a case, until the server behaved as known, and a wrong report was confirmed."""
+"""Most runs of a case, until the server behaved as planned, and a wrong report was confirmed."""
 _WRONG_TIMES: Final = 2
-"""Wrong reports that make a verdict: a virtual machine may have been stopped for less than its counters show."""
+"""Wrong reports needed for a verdict: a virtual machine may have been stopped for longer than its counters show."""
 _GRACE_S: Final = 60.0
-"""Time of a tool beyond the duration: it starts, waits for requests in flight, computes its report."""
+"""Time of a tool beyond the duration: it starts, waits for requests in flight, and computes its report."""
 _TIMEOUT_S: Final = 30.0
 """Timeout of one request: longer than any answer takes."""
 _LEAST_S: Final = 2.0
@@ -71,7 +71,7 @@ class Generator:
     loops: tuple[Loop, ...]
     argv: Callable[[Load], Sequence[str]]
     read: Callable[[str], ToolReport]
-    """Read the report that it printed."""
+    """Parse the report that it printed."""
     folder: Path = field(default_factory=Path.cwd)
     environment: Mapping[str, str] = field(default_factory=dict)
 
@@ -109,11 +109,11 @@ class Verified:
     step: Step
     judgement: Judgement | None = None
     waited_p99_ns: int | None = None
-    """Of a closed loop: the 99th percentile of the wait of users who come on the case's schedule."""
+    """Closed loop: the 99th percentile of the wait of users who arrive on the case's schedule."""
     reason: str | None = None
-    """Why there is no judgement; None when there is one."""
+    """Why there is no judgement; None if there is one."""
     disturbed: bool = False
-    """Whether there is none because other work had the CPUs."""
+    """Whether there is no judgement because other programs used the CPUs."""
 
     @property
     def right(self) -> bool | None:
@@ -122,7 +122,7 @@ class Verified:
 
     @property
     def verdict(self) -> str:
-        """``right``, ``NOT_JUDGED``, or the figure that is off the most."""
+        """``right``, ``NOT_JUDGED``, or the figure with the largest error."""
         if self.judgement is not None and self.judgement.worst is not None:
             return str(self.judgement.worst)
         return "right" if self.right else "NOT_JUDGED"
@@ -135,15 +135,15 @@ class Choice:
     generators: tuple[Generator, ...]
     cases: tuple[Case, ...]
     unavailable: Mapping[str, str]
-    """For each requested tool that cannot be run: why."""
+    """Requested tools that cannot be run, with the reasons."""
     answerable: frozenset[str]
-    """Generators whose mistakes are the command's failure."""
+    """Generators whose errors make the command fail."""
 
 
 def choose(tools: Iterable[str], cases: Iterable[str], bench: Bench, folders: Iterable[Path]) -> Choice:
     """Find the generators and cases by name.
 
-    ``all`` in ``tools`` stands for every tool. Default: httpdyno's own, and all ``cases``. ``folders`` have further
+    ``all`` in ``tools`` selects every tool. Default: our own generator and all ``cases``. ``folders`` have further
     subjects.
     """
     named = tuple(dict.fromkeys(tools)) or (OWN,)
@@ -158,7 +158,7 @@ def choose(tools: Iterable[str], cases: Iterable[str], bench: Bench, folders: It
         try:
             generators.append(_own_generator(bench) if name == OWN else _tool_generator(subjects[name]))
         except SubjectUnavailable as error:
-            unavailable[name] = error.line
+            unavailable[name] = error.reason
     if not generators:
         raise SubjectUnavailable("; ".join(f"{name}: {reason}" for name, reason in unavailable.items()))
     answerable = frozenset({OWN, *named} if ALL in named else named)
@@ -186,8 +186,8 @@ def _tool_generator(tool: Subject) -> Generator:
     SubjectUnavailable
         If it cannot be run; the message says how to install it.
     """
-    if reason := why_unavailable(tool):
-        raise SubjectUnavailable(reason.removeprefix(f"{tool.id}: "))
+    if error := why_unavailable(tool):
+        raise error
     build = find_build(tool, cache_folder())
     if build is None:
         if tool.build_argv:
@@ -226,7 +226,7 @@ def verify(planned: Sequence[Step], bench: Bench, tell: Callable[[Step], None]) 
 def until_judged(once: Callable[[], Verified]) -> Verified:
     """Repeat a run while it is disturbed, or wrong for the first time.
 
-    Return the first run that is right or impossible; else the second that is wrong; else one that was disturbed.
+    Return the first run that is right or impossible; else the second wrong run; else a disturbed one.
     """
     found: list[Verified] = []
     for _ in range(ATTEMPTS):
@@ -283,7 +283,7 @@ def _run(step: Step, bench: Bench) -> Verified:
 def make_bench(cpus: str | None, duration_s: float, interruption: Interruption) -> Bench:
     """Find the engine and the CPUs, and measure a round trip."""
     if duration_s < _LEAST_S:
-        raise InvalidValue(f"--duration: {duration_s:g} s are too short to tell anything; write {_LEAST_S:g}s or more")
+        raise InvalidValue(f"--duration: {duration_s:g} s are too short for a measurement; write {_LEAST_S:g}s or more")
     generator, server = divide_cpus(cpus, os.sched_getaffinity(0))
     engine = find_engine()
     overhead_ns = measure_overhead_ns(engine, server_cpus=server, client_cpus=generator)
@@ -291,10 +291,10 @@ def make_bench(cpus: str | None, duration_s: float, interruption: Interruption) 
 
 
 def divide_cpus(cpus: str | None, available: Collection[int]) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the CPUs of the generator and those of the server, which are others.
+    """Return the CPUs of the generator and, separate from them, those of the server.
 
-    ``cpus`` is as typed: ``1``, ``1:0``, ``2-3:0``. By default the server has the first
-    free CPU, the generator the next.
+    ``cpus`` is the option's text: ``1``, ``1:0``, ``2-3:0``. By default the server gets the first free CPU, and the
+    generator the next one.
     """
     if len(available) == 1:
         raise NothingMeasured(
@@ -319,7 +319,7 @@ def divide_cpus(cpus: str | None, available: Collection[int]) -> tuple[frozenset
 
 _NAMES: Final = ("mean", *FIGURES)
 _HIDDEN: Final = frozenset({"p90", "p95"})
-"""Figures that are judged like the others, but hidden: the table would be too wide."""
+"""Figures that are judged but hidden, because the table would be too wide."""
 _MEASURED: Final = {Loop.OPEN: "response time", Loop.CLOSED: "service time"}
 _figure_column: Final = partial(Column, kind=ColumnKind.NUMBER, unit="ms")
 _COLUMNS: Final = (
@@ -327,7 +327,7 @@ _COLUMNS: Final = (
     Column("method", description="generator"),
     Column("version", shown=False),
     Column("loop", description="open or closed"),
-    Column("held_to", description="what its times are held to", shown=False),
+    Column("held_to", description="the true times with which its times are compared", shown=False),
     *(
         _figure_column(name + suffix, description=f"{figure} that it {reports}", shown=name not in _HIDDEN)
         for name in _NAMES
@@ -335,16 +335,16 @@ _COLUMNS: Final = (
         for suffix, reports in (("", "reports"), ("True", "should report"))
     ),
     _figure_column("p99_waited_ms", description="closed loop: 99th percentile of the wait of users on a schedule"),
-    Column("verdict", description="right, or the figure that is off the most"),
+    Column("verdict", description="right, or the figure with the largest error"),
 )
 
 
 def verified_table(
     results: Sequence[Verified], *, unavailable: Mapping[str, str], duration_s: float, overhead_ns: int
 ) -> Table:
-    """Return a row for each result, in their order, and for each unavailable tool.
+    """Return a row for each result, in order, and for each unavailable tool.
 
-    ``unavailable`` has the reasons of such tools. ``overhead_ns`` is added to the server's own times.
+    ``unavailable`` has the reasons of these tools. ``overhead_ns`` is added to the server's own times.
     """
     cells = list(map(_cells, results))
     cells += ({"method": name, "verdict": str(Outcome.UNAVAILABLE)} for name in unavailable)

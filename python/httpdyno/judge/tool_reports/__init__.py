@@ -1,4 +1,4 @@
-"""The reports of load tools, read into one form; docs/reference/tools.md explains each figure."""
+"""The reports of load tools, converted to one form; docs/reference/tools.md explains each figure."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -8,10 +8,10 @@ from httpdyno.model import ToolReport
 
 
 def read_tool_report(parser: str, text: str) -> ToolReport:
-    """Read what a tool printed to standard output.
+    """Read the standard output of a tool.
 
-    ``parser`` is one of ``model.REPORT_PARSERS``: each is a module here. A text that is no such report, or ends
-    before its figures, raises ``UnreadableReport``, which names the missing part.
+    ``parser`` is one of ``model.REPORT_PARSERS``, each of which is a module here. Raises ``UnreadableReport`` with the
+    missing part if the text is not such a report, or is incomplete.
     """
     parse: Callable[[str], ToolReport] = import_module(f"{__name__}.{parser.replace('-', '_')}").parse
     try:

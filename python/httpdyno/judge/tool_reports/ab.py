@@ -9,14 +9,14 @@ from httpdyno.model import ToolReport
 def parse(text: str) -> ToolReport:
     """Read a report of ab.
 
-    It counts a request that failed among the complete ones, and may count one failure twice, as an exception too. Its
-    times are whole milliseconds but for its mean, which is connections times duration by requests.
+    ab counts failed requests as complete, and may count one failure twice, as an exception too. Its times are whole
+    milliseconds, except its mean, which is connections times duration divided by requests.
     """
     complete = int(find(r"^Complete requests: +([0-9]+)$", text, what="line 'Complete requests'")[1])
     duration = find(r"^Time taken for tests: +([0-9.]+) seconds$", text, what="line 'Time taken for tests'")
     stated = find(r"^Requests per second: +([0-9.]+) ", text, what="line 'Requests per second'")
     received = find(r"^Total transferred: +([0-9]+) bytes$", text, what="line 'Total transferred'")
-    # The line is there only when something went wrong; a length that varies is not an error.
+    # The line exists only if something failed; a varying length is not an error.
     failed = re.search(r"^ +\(Connect: ([0-9]+), Receive: ([0-9]+), .*Exceptions: ([0-9]+)\)$", text, re.MULTILINE)
     connect, receive, exceptions = (int(part) for part in failed.groups()) if failed else (0, 0, 0)
     answered = max(0, complete - max(connect + receive, exceptions))

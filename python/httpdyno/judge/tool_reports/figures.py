@@ -1,8 +1,9 @@
-"""Single figures of a report: found in its text or its JSON, and brought to nanoseconds and bytes."""
+"""Finds single figures in a report's text or JSON, and converts them to nanoseconds and bytes."""
 
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -16,29 +17,29 @@ _SIZES: Final[Mapping[str, int]] = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 <<
 
 
 def find(pattern: str, text: str, *, what: str) -> re.Match[str]:
-    """Find a line, or a part of one, that every report has."""
+    """Find a line, or a part of one, that every report contains."""
     match = re.search(pattern, text, re.MULTILINE)
     if match is None:
-        raise UnreadableReport(f"there is no {what}")
+        raise UnreadableReport(f"it has no {what}")
     return match
 
 
 def find_number(pattern: str, text: str) -> int:
-    """Return the whole number of a line; 0 where the report leaves the line out."""
+    """Return the whole number of a line; 0 if the report leaves the line out."""
     match = re.search(pattern, text, re.MULTILINE)
     return int(match[1]) if match else 0
 
 
 def span_ns(text: str) -> int:
-    """Read a span such as ``473.86us`` or ``1.50s``, as wrk and h2load write it."""
+    """Parse a time such as ``473.86us`` or ``1.50s``, as wrk and h2load write it."""
     match = _SPAN.fullmatch(text)
     if match is None:
-        raise UnreadableReport(f"{text!r} is not a span of time")
+        raise UnreadableReport(f"{text!r} is not a time")
     return round(float(match["number"]) * _SPANS_NS[match["unit"]])
 
 
 def size_bytes(text: str) -> int:
-    """Read a size such as ``28.45MB``, of which wrk means powers of 1024."""
+    """Parse a size such as ``28.45MB``; wrk means powers of 1024."""
     match = _SIZE.fullmatch(text)
     if match is None:
         raise UnreadableReport(f"{text!r} is not a size")
@@ -53,7 +54,7 @@ def latency_of(
     most: float | str | None = None,
     percentiles: Iterable[tuple[float | str, float | str]] = (),
 ) -> ToolLatency:
-    """Make latencies of times in a unit; None, and NaN, stay unknown. Percentiles are in per cent."""
+    """Convert times in a unit into latencies; None and NaN mean unknown. Percentiles are in per cent."""
 
     def in_ns(time: float | str | None) -> int | None:
         return None if time is None or math.isnan(float(time)) else round(float(time) * unit_ns)
@@ -63,16 +64,16 @@ def latency_of(
 
 
 def count_answers(statuses: Iterable[tuple[str, float | str]]) -> tuple[int, int]:
-    """Return the number of answers, and of those with another status than 2xx."""
+    """Return the number of answers, and the number of those with another status than 2xx."""
     found = [(status, int(count)) for status, count in statuses]
     return sum(count for _, count in found), sum(count for status, count in found if not status.startswith("2"))
 
 
 def counts(found: Iterable[tuple[str, int]]) -> tuple[Count, ...]:
-    """Put errors by kind together; kinds that never happened are left out."""
-    total: dict[str, int] = {}
+    """Add errors by kind; kinds that never occurred are left out."""
+    total = Counter[str]()
     for name, count in found:
-        total[name] = total.get(name, 0) + count
+        total[name] += count
     return tuple(Count(name, count) for name, count in total.items() if count)
 
 
@@ -90,7 +91,7 @@ def document(text: str) -> dict[str, Any]:
 def _at(found: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401  # JSON is anything
     for depth, key in enumerate(path):
         if not isinstance(found, dict) or key not in found:
-            raise UnreadableReport(f"there is no {'.'.join(path[: depth + 1])}")
+            raise UnreadableReport(f"it has no {'.'.join(path[: depth + 1])}")
         found = found[key]
     return found
 
@@ -104,7 +105,7 @@ def number(found: dict[str, Any], *path: str) -> float:
 
 
 def numbers(found: dict[str, Any], *path: str) -> dict[str, float]:
-    """Return the numbers of a JSON object by their names; what is null is left out."""
+    """Return the numbers of a JSON object by name; nulls are left out."""
     value = _at(found, path)
     if not isinstance(value, dict):
         raise UnreadableReport(f"{'.'.join(path)} is not an object")

@@ -1,6 +1,5 @@
 """The report of fortio 1, printed with ``-json -``."""
 
-from httpdyno.errors import UnreadableReport
 from httpdyno.judge.tool_reports.figures import count_answers, counts, document, latency_of, number, numbers
 from httpdyno.model import ToolReport
 
@@ -10,7 +9,7 @@ _NO_ANSWER = "-1"
 def parse(text: str) -> ToolReport:
     """Read a report of fortio.
 
-    What went wrong below HTTP has one code for all kinds, and the time it took is among the latencies.
+    fortio has one code for all failures below HTTP, and includes their times in the latencies.
     """
     found = document(text)
     codes = numbers(found, "RetCodes")
@@ -18,11 +17,8 @@ def parse(text: str) -> ToolReport:
     answered, non_2xx = count_answers(codes.items())
     latency = None
     if answered:
-        histogram = found.get("DurationHistogram")
-        if not isinstance(histogram, dict):
-            raise UnreadableReport("there is no DurationHistogram")
-        least, mean, most = (number(histogram, name) for name in ("Min", "Avg", "Max"))
-        parts = histogram.get("Percentiles") or []
+        least, mean, most = (number(found, "DurationHistogram", name) for name in ("Min", "Avg", "Max"))
+        parts = found["DurationHistogram"].get("Percentiles") or []
         percentiles = [(number(part, "Percentile"), number(part, "Value")) for part in parts]
         latency = latency_of(1e9, mean, least=least, most=most, percentiles=percentiles)
     return ToolReport(

@@ -9,7 +9,7 @@ from httpdyno.model import ToolReport
 def parse(text: str) -> ToolReport:
     """Read a report of hey.
 
-    Its rate counts requests that failed, its data is content without heads, and its times are tenths of milliseconds.
+    Its rate includes failed requests, its data is content without heads, and its times are tenths of milliseconds.
     """
     duration = find(r"^ +Total:\s+([0-9.]+) secs$", text, what="line 'Total'")
     stated = find(r"^ +Requests/sec:\s+([0-9.]+)$", text, what="line 'Requests/sec'")
@@ -30,10 +30,10 @@ def parse(text: str) -> ToolReport:
         requests=answered,
         duration_ns=round(float(duration[1]) * 1e9),
         stated_per_s=float(stated[1]),
-        # Before the last part of an error stands the URL, or an address.
+        # The URL, or an address, precedes the last part of an error.
         errors=counts((message.rsplit(": ", 1)[-1], int(count)) for count, message in errors),
         non_2xx=non_2xx,
-        # The line is left out when all content was empty.
+        # The line is missing if all content was empty.
         received_bytes=find_number(r"^ +Total data:\s+([0-9]+) bytes$", text),
         latency=latency,
     )

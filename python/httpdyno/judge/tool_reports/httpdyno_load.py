@@ -5,7 +5,7 @@ from typing import Final
 import polars as pl
 
 from httpdyno.judge.tool_reports.figures import count_answers, counts, document, latency_of, number, numbers
-from httpdyno.model import Loop, ToolReport
+from httpdyno.model import ToolReport
 
 SAMPLE_COLUMNS: Final = {
     "intended_ns": pl.Int64(),
@@ -17,18 +17,19 @@ SAMPLE_COLUMNS: Final = {
     "connection": pl.Int64(),
     "url": pl.String(),
 }
-"""Of ``load --samples``, in their order; times count from the start of the load."""
+"""Columns of ``load --samples``, in order; times count from the start of the load."""
 
 
 _PERCENTILES: Final = {50.0: "p50_ns", 75.0: "p75_ns", 90.0: "p90_ns", 95.0: "p95_ns", 99.0: "p99_ns", 99.9: "p99_9_ns"}
 
 
-def read_load_report(text: str, loop: Loop) -> ToolReport:
-    """Read what ``httpdyno-engine load`` reports: response time of an open loop, service time of a closed one."""
+def parse(text: str) -> ToolReport:
+    """Read a report of ``httpdyno load``: response times of an open loop, service times of a closed one."""
     found = document(text)
+    plan = found.get("plan")
+    times = "response_time" if isinstance(plan, dict) and plan.get("rate_per_s") is not None else "service_time"
     _, non_2xx = count_answers(numbers(found, "statuses").items())
     errors = numbers(found, "errors")
-    times = "response_time" if loop is Loop.OPEN else "service_time"
     requests = int(number(found, "requests"))
     latency = None
     if requests:
@@ -44,13 +45,3 @@ def read_load_report(text: str, loop: Loop) -> ToolReport:
         received_bytes=int(number(found, "wire", "received_bytes")),
         latency=latency,
     )
-
-
-def parse(text: str) -> ToolReport:
-    """Read a report of ``httpdyno load``: response times of an open loop, service times of a closed one.
-
-    The report names the loop.
-    """
-    plan = document(text).get("plan")
-    on_schedule = isinstance(plan, dict) and plan.get("rate_per_s") is not None
-    return read_load_report(text, Loop.OPEN if on_schedule else Loop.CLOSED)

@@ -9,7 +9,7 @@ from httpdyno.model import ToolReport
 def parse(text: str) -> ToolReport:
     """Read a report of httperf.
 
-    Of single requests it states the mean alone: its other times are those of connections.
+    httperf reports only the mean for single requests: its other times are those of connections.
     """
     total = find(r"^Total: .* replies ([0-9]+) test-duration ([0-9.]+) s$", text, what="line 'Total'")
     size = find(r"^Reply size \[B\]: .*\(total ([0-9.]+)\)$", text, what="line 'Reply size'")

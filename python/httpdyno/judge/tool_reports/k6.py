@@ -7,14 +7,14 @@ from httpdyno.model import ToolReport
 
 _ERROR = "error_"
 _ANSWERED = "http_req_duration{expected_response:true}"
-"""The times of requests that got an answer: load.js expects every status."""
+"""Metric with the times of answered requests: load.js expects every status."""
 
 
 def parse(text: str) -> ToolReport:
     """Read a summary of k6.
 
-    Its rate counts requests that failed. Times begin with the sending of a request: waiting for a connection, and
-    making one, are other figures of k6's.
+    Its rate includes failed requests. Times count from the sending of a request: waiting for a connection, and opening
+    one, are separate figures of k6.
     """
     found = document(text)
     failed = int(number(found, "metrics", "http_req_failed", "values", "passes"))
@@ -40,5 +40,5 @@ def parse(text: str) -> ToolReport:
 
 
 def _count(metrics: dict[str, Any], name: str) -> int:
-    """Return what a counter counted; k6 leaves out one that nothing was added to."""
+    """Return the value of a counter; k6 leaves out counters that were never incremented."""
     return int(number(metrics, name, "values", "count")) if name in metrics else 0

@@ -4,13 +4,13 @@ from httpdyno.judge.tool_reports.figures import count_answers, counts, document,
 from httpdyno.model import ToolReport
 
 _CUT = "aborted due to deadline"
-"""What oha calls requests that were under way when its time was over: they did not fail."""
+"""Name that oha gives to requests in flight when its time was over; they did not fail."""
 
 
 def parse(text: str) -> ToolReport:
     """Read a report of oha.
 
-    Its rate counts requests that failed, and its data is content without heads.
+    Its rate includes failed requests, and its data is content without heads.
     """
     found = document(text)
     answered, non_2xx = count_answers(numbers(found, "statusCodeDistribution").items())

@@ -1,4 +1,4 @@
-"""The report of rewrk 0.3: JSON with ``--json``, else its text, which alone has more than means."""
+"""The report of rewrk 0.3: JSON with ``--json``, else text, which has more than means."""
 
 import re
 from typing import Final
@@ -19,8 +19,8 @@ _NONE_DONE: Final = "No requests completed successfully"
 def parse(text: str) -> ToolReport:
     """Read a report of rewrk.
 
-    It states its rate instead of its duration, and no statuses; only its text has errors. A request that
-    failed counts among the others. What its table calls a percentile is the mean of the slowest share.
+    rewrk reports its rate instead of its duration, and no statuses; only its text has errors. Failed requests are
+    included in the others. The percentiles of its table are means of the slowest share.
     """
     return _json(text) if text.lstrip().startswith("{") or not text.strip() else _text(_COLOUR.sub("", text))
 

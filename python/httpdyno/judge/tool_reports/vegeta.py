@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from httpdyno.errors import UnreadableReport
 from httpdyno.judge.tool_reports.figures import count_answers, counts, document, latency_of, number, numbers
 from httpdyno.model import ToolReport
 
@@ -13,8 +12,8 @@ _PERCENTILES: Final = {50.0: "50th", 90.0: "90th", 95.0: "95th", 99.0: "99th"}
 def parse(text: str) -> ToolReport:
     """Read a report of vegeta.
 
-    What went wrong below HTTP has one status for all kinds, and the time it took is among the latencies. Its duration
-    is from the first send to the last one; the wait for the last answer is a field of its own, and is added here.
+    vegeta has one status for all failures below HTTP, and includes their times in the latencies. Its duration is from
+    the first send to the last; the wait for the last answer is a separate field, and is added here.
     """
     found = document(text)
     codes = numbers(found, "status_codes")
@@ -22,11 +21,8 @@ def parse(text: str) -> ToolReport:
     answered, non_2xx = count_answers(codes.items())
     latency = None
     if answered:
-        latencies = found.get("latencies")
-        if not isinstance(latencies, dict):
-            raise UnreadableReport("there are no latencies")
-        mean, least, most = (number(latencies, name) for name in ("mean", "min", "max"))
-        percentiles = [(rank, number(latencies, name)) for rank, name in _PERCENTILES.items()]
+        mean, least, most = (number(found, "latencies", name) for name in ("mean", "min", "max"))
+        percentiles = [(rank, number(found, "latencies", name)) for rank, name in _PERCENTILES.items()]
         latency = latency_of(1, mean, least=least, most=most, percentiles=percentiles)
     return ToolReport(
         requests=answered,

@@ -9,12 +9,12 @@ from httpdyno.model import ToolReport
 def parse(text: str) -> ToolReport:
     """Read a report of wrk.
 
-    A request counts when its answer came, also after ``--timeout``; such an answer is in the errors too, and its time
-    in no latency. To the times it measured wrk adds others that it thinks were left out.
+    A request counts when its answer arrived, even after ``--timeout``; such an answer is also among the errors, and its
+    time in no latency. wrk adds computed times to the measured ones, to correct for coordinated omission.
     """
     done = find(r"^ *([0-9]+) requests in ([0-9.]+\w+), ([0-9.]+\w+) read$", text, what="line '... requests in ...'")
     stated = find(r"^Requests/sec: +([0-9.]+)$", text, what="line 'Requests/sec'")
-    # The line is there only when something went wrong.
+    # The line exists only if something failed.
     socket = re.search(r"^ +Socket errors: (.+)$", text, re.MULTILINE)
     errors = re.findall(r"(\w+) ([0-9]+)", socket[1]) if socket else []
     line = find(r"^ +Latency +([0-9.]+\w+) +\S+ +([0-9.]+\w+) ", text, what="line 'Latency'")

@@ -10,7 +10,7 @@ from httpdyno.stats import FloatArray
 from httpdyno.stats.steadiness import FEWEST_VALUES, drift_interval, warm_up_length
 
 _NAMED_FROM: Final = 0.01
-"""A program that used a smaller share of a CPU disturbs nothing."""
+"""Share of a CPU below which a program disturbs nothing."""
 _NAMED: Final = 2
 
 
@@ -21,31 +21,27 @@ def busy_programs(trial: Trial) -> tuple[ProgramUse, ...]:
 
 
 def names_of_others(trial: Trial) -> str:
-    """Name the busiest of the other programs; empty where none is known."""
+    """Name the busiest of the other programs; empty if none is known."""
     return " and ".join(program.name for program in busy_programs(trial)[:_NAMED])
 
 
 ON_SCHEDULE: Final = Reading(None, "in an open loop the schedule sets the pace")
-"""Of a trial whose answers do not come as fast as the subject can."""
+"""Reading of a trial whose answers do not arrive as fast as the subject can."""
 _TIMED_OUT: Final = 0.9
 _LONG_WARM_UP: Final = 0.5
 _BINS_AT_ONCE: Final = 5
-"""A warm-up is found to so many bins."""
+"""Precision of the warm-up, in bins."""
 
 
 def drift(trial: Trial) -> Reading:
-    """Return how far the throughput of the last third of the steady state lies from that of the first, up or down.
+    """Return the difference of throughput between the last and the first third of the steady state.
 
-    0 where it may be chance, at 99 % confidence. Three things come before the steady state and
-    are left out: the start until the first answer; the time until the first URL that never answers gives its place
-    back, which is the timeout; the warm-up, as MSER-5 finds it. What becomes faster may have warmed up for up to half
-    of the time, as a just-in-time compiler does; what becomes slower for no more than a quarter.
+    It is 0 if it may be chance, at 99 % confidence. Three parts precede the steady state and are left out: the start
+    until the first answer; the time until the first URL that never answers frees its slot, which is the timeout; and
+    the warm-up according to MSER-5. If the pace rises, as with a just-in-time compiler, the warm-up may be up to half
+    of the time, otherwise a quarter.
     """
-    return drift_of(*_answers(trial))
-
-
-def drift_of(answers: FloatArray, bin_ns: int) -> Reading:
-    """Return the drift of a series of answers, one value for each bin of ``bin_ns``."""
+    answers, bin_ns = _answers(trial)
     warm_up = _warm_up(answers) if len(answers) else 0
     steady = answers[warm_up:]
     if len(steady) < FEWEST_VALUES:
@@ -70,7 +66,7 @@ def _warm_up(answers: FloatArray) -> int:
 
 
 def _answers(trial: Trial) -> tuple[FloatArray, int]:
-    """Answers in each whole bin of the list, from the first answer and the first timeout on; the length of a bin."""
+    """Return the answers in each whole bin, from the first answer and timeout on; and the length of a bin."""
     bins, wall_ns = trial.counters.throughput or (), trial.counters.wall_ns
     if not bins or not wall_ns or trial.summary is None:
         return np.empty(0), 0

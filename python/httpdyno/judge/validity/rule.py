@@ -12,31 +12,31 @@ EVERYTHING: Final = frozenset(Aspect)
 
 
 class Evidence(StrEnum):
-    """Data that a rule needs; it applies to experiments whose trials have it."""
+    """Data that a rule needs; the rule applies to experiments whose trials have it."""
 
     ANSWERS = "answers"
     ORIGIN = "origin"
-    """The engine plays the web: a saturated subject is a result, a saturated engine is none."""
+    """The engine plays the web: a saturated subject is a result, but a saturated engine is not."""
     CEILING = "ceiling"
     """The fetcher gets the same URLs as the subjects."""
     LINK = "link"
     FREE_LINK = "free link"
-    """The experiment does not measure the rate of the link: if it did, a full link would be the result."""
+    """The experiment does not measure the rate of the link; if it did, a full link would be its result."""
     MACHINE = "machine"
     PACE = "pace"
-    """Answers come as fast as the subject can, for as long as the trial lasts."""
+    """Answers arrive as fast as the subject can, during the whole trial."""
     GENERATOR = "generator"
-    """It makes the load, and the subject serves."""
+    """The generator sends the load, and the subject serves."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The number that a rule takes from a trial, in per cent."""
+    """The number that a rule reads from a trial, in per cent."""
 
     number: float | None
     """None: the trial has no such number."""
     detail: str = ""
-    """Composition of the number, or why there is none."""
+    """Parts of the number, or why there is none."""
     sure: float = 0.0
     """Part of the number that only the subject can cause."""
 
@@ -47,19 +47,19 @@ class Rule:
 
     name: str
     verdict: Validity
-    """Validity of a trial that does not meet the condition."""
+    """Validity of a trial that breaks the rule."""
     threshold: float
     """The largest number that is allowed, in per cent."""
     unit: str
-    """What the number is a share of: ``% of the trial``."""
+    """Unit of the number, such as ``% of the trial``."""
     meaning: str
     """Meaning of the number, in a few words."""
     reason: str
-    """Sentence for a trial that does not meet it, with ``{number}``, ``{threshold}`` and ``{detail}`` as places."""
+    """Sentence for a trial that breaks the rule, with placeholders ``{number}``, ``{threshold}`` and ``{detail}``."""
     read: Callable[[Trial], Reading]
     needs: Evidence
     spoils: frozenset[Aspect] = EVERYTHING
-    """The figures that a trial loses when it does not meet the condition."""
+    """The figures that a trial loses if it breaks the rule."""
 
 
 def rule(
@@ -71,9 +71,9 @@ def rule(
     needs: Evidence,
     spoils: frozenset[Aspect] = EVERYTHING,
 ) -> Callable[[Callable[[Trial], Reading]], Rule]:
-    """Make a rule of the function that reads its number; the arguments are the fields of ``Rule``.
+    """Make a rule of a function that reads a number; the arguments are the fields of ``Rule``.
 
-    The rule has the name of the function, without an underscore in front.
+    The rule is named after the function, without its leading underscore.
     """
 
     def make(read: Callable[[Trial], Reading]) -> Rule:
@@ -92,7 +92,7 @@ class Finding:
 
     @property
     def number(self) -> float | None:
-        """The number found, in per cent; None where unknown."""
+        """The number found, in per cent; None if unknown."""
         return self.reading.number
 
     @property
@@ -107,7 +107,7 @@ class Finding:
 
     @property
     def sure(self) -> bool:
-        """Whether the trial breaks the rule for sure, whatever else was wrong."""
+        """Whether the trial certainly breaks the rule, whatever else was wrong."""
         return self.reading.sure > self.rule.threshold
 
     @property
@@ -117,7 +117,7 @@ class Finding:
 
     @property
     def _number(self) -> str:
-        """The number, with enough digits to differ from the threshold when it is beyond."""
+        """The number, with enough digits to differ from the threshold if it is beyond."""
         number = self.number or 0.0
         if self.passed is False and percent(number) == percent(self.threshold):
             return f"{number:.2f} %" if number < self.threshold + 0.05 else f"{number:.1f} %"
@@ -137,7 +137,7 @@ class Finding:
 
 
 def percent(number: float) -> str:
-    """Write a percentage as a sentence has it: with a decimal where it is small."""
+    """Write a percentage for a sentence; small ones have a decimal."""
     if 0 < number < 0.05:
         return "under 0.1 %"
     return f"{number:.0f} %" if number >= 10 or number == int(number) else f"{number:.1f} %"

@@ -10,13 +10,13 @@ from httpdyno.judge.validity.stretch import SHORTEST_NS, TOO_SHORT, Stretch
 from httpdyno.model import Aspect, CeilingLimit, CpuTime, Link, Trial, Validity
 
 _PACE: Final = frozenset({Aspect.PACE})
-"""A client that waits longer for its answers spends no more CPU time on them."""
+"""Aspects of pace: a client that waits longer for its answers uses no more CPU time for them."""
 _PACE_AND_CPU: Final = frozenset({Aspect.PACE, Aspect.CPU})
 _NO_CPUS: Final = "the engine did not count how busy the CPUs were"
 _NO_LINK: Final = "the link is direct: nothing is emulated"
 _FEWEST_ANSWERS: Final = 100
 _OWN_WORK_NS: Final = 100_000
-"""An answer takes the origin some ten microseconds to write, which count as lateness and are none."""
+"""Fewest answers for a mean lateness: writing an answer takes some ten microseconds, which count as lateness."""
 _NO_CEILING: Final = {
     None: "the web's ceiling was not measured",
     CeilingLimit.WEB: "the fetcher was limited by the web's delays: the ceiling is higher",
@@ -24,11 +24,11 @@ _NO_CEILING: Final = {
     CeilingLimit.LINK: "the link set the ceiling; each trial has its own reading of the link",
     CeilingLimit.MACHINE: "other programs disturbed the fetcher: the ceiling is higher",
 }
-"""Reasons why a ceiling cannot judge a trial, by its limit."""
+"""Reasons why a ceiling cannot be used to judge a trial, by the ceiling's limit."""
 _LATE_AT_MOST: Final = 5
-"""Per cent of the round trip; the check of a link before the trial has the same limit."""
+"""In per cent of the round trip; the check of a link before the trial has the same limit."""
 _SHORTEST_ROUND_TRIP_NS: Final = 10_000_000
-"""A shorter round trip may be off by 0.5 ms, as before the trial."""
+"""Shorter round trips may deviate by 0.5 ms, as before the trial."""
 _WRONG: Final = ("wrong_status", "wrong_length", "late", "false_error", "missed_error", "wrong_time")
 
 
@@ -37,7 +37,7 @@ _WRONG: Final = ("wrong_status", "wrong_length", "late", "false_error", "missed_
     0,
     "% of the answers",
     "answers that cannot be checked",
-    "no truth is known for the real internet, so no answer was checked",
+    "the right answers of the internet are unknown: none was checked",
     Evidence.ANSWERS,
 )
 def _unverified(trial: Trial) -> Reading:
@@ -51,7 +51,7 @@ def _unverified(trial: Trial) -> Reading:
     85,
     "% of its CPUs",
     "CPU time of the origin's process while the list lasted",
-    "the origin used {number} of its CPU time while the list lasted; from {threshold} on it sets the pace",
+    "the origin used {number} of its CPU time while the list lasted; from {threshold} on it limits the rate",
     Evidence.ORIGIN,
     _PACE,
 )
@@ -80,7 +80,7 @@ def origin_waiting(trial: Trial) -> Reading:
 
 
 def _while_list_lasted(trial: Trial, spent_ns: int | None, why_none: str, detail: str = "") -> Reading:
-    """Return the share of the engine's CPUs; the time is known of the whole trial and counts evenly for each answer."""
+    """Return a share of the engine's CPUs; a time for the whole trial is divided evenly by the answers."""
     stretch, cpus = Stretch.of(trial), len(trial.counters.engine_cpus)
     if stretch is None or spent_ns is None or not cpus:
         return Reading(None, why_none)
@@ -104,7 +104,7 @@ def _origin_cpu_busy(trial: Trial) -> Reading:
 
 
 def _of_windows(cpus: Sequence[CpuTime], spent_ns: Sequence[int], why_none: str) -> Reading:
-    """Return the largest share of the time that a CPU was watched."""
+    """Return the largest share of the observed time of a CPU."""
     if not cpus:
         return Reading(None, why_none)
     if min(cpu.window_ns for cpu in cpus) < SHORTEST_NS:
@@ -116,19 +116,19 @@ def _of_windows(cpus: Sequence[CpuTime], spent_ns: Sequence[int], why_none: str)
     Validity.ORIGIN_LIMITED,
     90,
     "% of the web's ceiling",
-    "right answers a second, relative to the fetcher `native` where the instrument was its limit",
+    "right answers a second, relative to the fetcher `native` if the instrument limited it",
     "the subject reached {number} of the web's ceiling ({detail}); beyond {threshold} the instrument may be the limit",
     Evidence.CEILING,
     _PACE,
 )
 def _web_ceiling(trial: Trial) -> Reading:
-    """Read nothing where the origin's CPU was the limit and the trial knows its use: its URLs may cost it less."""
+    """Read nothing if the origin's CPU limited the ceiling and the trial counted its use: its URLs may cost less."""
     ceiling, rate = trial.ceiling_per_s, trial.summary.right_per_s if trial.summary else None
     limit = trial.ceiling_limit if ceiling else None
     if limit in _NO_CEILING:
         return Reading(None, _NO_CEILING[limit])
     if limit is CeilingLimit.ORIGIN and _origin_cpu.read(trial).number is not None:
-        return Reading(None, "the origin's CPU time set the ceiling, and the trial says itself how much it used")
+        return Reading(None, "the origin's CPU time set the ceiling, and the trial counted how much it used")
     if ceiling is None or rate is None:
         return Reading(None, "there are no right answers")
     return Reading(100 * rate / ceiling, f"{rate:,.0f} of {ceiling:,.0f} right answers a second")
@@ -139,12 +139,12 @@ def _web_ceiling(trial: Trial) -> Reading:
     90,
     "% of the link's rate",
     "bytes in the fuller direction of a link whose rate is limited",
-    "the link carried {number} of what it can ({detail}); beyond {threshold} it sets the pace",
+    "the link carried {number} of its rate ({detail}); beyond {threshold} it limits the rate of answers",
     Evidence.FREE_LINK,
     _PACE,
 )
 def _link_rate(trial: Trial) -> Reading:
-    """Read the bytes that the link counted itself; without them, those of the subject."""
+    """Read the bytes that the link counted; without them, those of the subject."""
     link, stretch, counters = _link(trial), Stretch.of(trial), trial.counters
     if link is None or (link.up.rate_bits_per_s is None and link.down.rate_bits_per_s is None):
         return Reading(None, "the link has no limit of its rate")
@@ -177,8 +177,8 @@ def _link(trial: Trial) -> Link | None:
     Validity.LINK_LIMITED,
     _LATE_AT_MOST,
     "% of the round trip, or of 10 ms",
-    "99th percentile of how late the link's emulator let packets go, both ways together",
-    "the emulator of the link was itself late, {detail}: give it a CPU of its own (--cpus), or end what else runs",
+    "99th percentile of the lateness of the link's emulator, sum of both directions",
+    "the emulator of the link was itself late, {detail}: give it a CPU of its own (--cpus), or stop other programs",
     Evidence.LINK,
     _PACE,
 )
@@ -201,7 +201,7 @@ def _link_lateness(trial: Trial) -> Reading:
     "% of the packets",
     "packets that the kernel dropped because the link's emulator did not read them in time",
     "the emulator of the link could not keep up: {number} of the packets were dropped before it read them "
-    "({detail}; at most {threshold}): give it a CPU of its own (--cpus), or end what else runs",
+    "({detail}; at most {threshold}): give it a CPU of its own (--cpus), or stop other programs",
     Evidence.LINK,
     _PACE_AND_CPU,
 )
@@ -252,16 +252,16 @@ def _steal(trial: Trial) -> Reading:
     Validity.DISTURBED,
     10,
     "% of the trial",
-    "use of the subject's CPUs by others than the subject, without interrupts",
+    "use of the subject's CPUs by other programs, without interrupts",
     "{detail} used {number} of the subject's CPU time (at most {threshold})",
     Evidence.MACHINE,
     _PACE_AND_CPU,
 )
 def _foreign_cpu(trial: Trial) -> Reading:
-    """Leave out the subject, and the trial's other programs where they share the CPU.
+    """Leave out the subject, and the trial's own programs if they share the CPU.
 
-    Interrupts are left out, too: they carry the trial's own packets, and some kernels count them as the program's that
-    they interrupt.
+    Interrupts are left out, too: they carry the trial's packets, and some kernels charge them to the interrupted
+    program.
     """
     counters = trial.counters
     cpus, own_ns = counters.subject_cpus, counters.cpu_ns
@@ -306,7 +306,7 @@ def _io_pressure(trial: Trial) -> Reading:
 def _pressure(trial: Trial, stalled_us: int | None) -> Reading:
     wall_ns = trial.counters.wall_ns
     if stalled_us is None or not wall_ns:
-        return Reading(None, "this kernel keeps no pressure stall information (PSI)")
+        return Reading(None, "this kernel has no pressure stall information (PSI)")
     return Reading(None, TOO_SHORT) if wall_ns < SHORTEST_NS else Reading(100 * stalled_us * 1000 / wall_ns)
 
 
@@ -314,7 +314,7 @@ def _pressure(trial: Trial, stalled_us: int | None) -> Reading:
     Validity.ORIGIN_LIMITED,
     1,
     "% of the median duration",
-    "mean lateness of the origin's answers, beyond the 0.1 ms that it may take to write one",
+    "mean lateness of the origin's answers, beyond the 0.1 ms allowed for writing one",
     "the origin's answers began late by {number} of the subject's median duration ({detail}; at most {threshold})",
     Evidence.ORIGIN,
     _PACE,
@@ -324,7 +324,7 @@ def _origin_lateness(trial: Trial) -> Reading:
     if late_ns is None:
         return Reading(None, "the engine did not count how late answers began")
     if (trial.counters.lateness_count or 0) < _FEWEST_ANSWERS:
-        return Reading(None, f"the mean of fewer than {_FEWEST_ANSWERS} answers says too little")
+        return Reading(None, f"the mean of fewer than {_FEWEST_ANSWERS} answers is too uncertain")
     if not median_ns:
         return Reading(None, "the subject reported no duration")
     detail = f"{late_ns / 1e6:.2f} ms in {median_ns / 1e6:.1f} ms"
@@ -340,7 +340,7 @@ def _origin_lateness(trial: Trial) -> Reading:
     Evidence.ANSWERS,
 )
 def _wrong_answers(trial: Trial) -> Reading:
-    """Leave out URLs that were not reached; load on the machine cannot cause the sure wrong answers."""
+    """Leave out URLs that were not reached; load on the machine cannot cause the certain wrong answers."""
     tally = trial.tally
     answers = tally.right + tally.wrong_in_all if tally else 0
     if tally is None or not answers:
@@ -354,8 +354,8 @@ _drift: Final = rule(
     Validity.UNSTEADY,
     10,
     "% of the mean throughput",
-    "difference of throughput between the first and the last third of the steady state, where it is no chance",
-    "the throughput of the last third of the steady state is another than that of the first ({detail}; at most "
+    "difference of throughput between the first and the last third of the steady state; 0 if it may be chance",
+    "the throughput of the last third of the steady state differs from that of the first ({detail}; at most "
     "{threshold})",
     Evidence.PACE,
     _PACE,
@@ -388,10 +388,10 @@ machine comes before a late origin and before a drift, since it may cause both.
 
 
 def rules_for(*evidence: Evidence, own: Sequence[Rule] = ()) -> tuple[Rule, ...]:
-    """Return the rules for trials that have some evidence, in the order of their weight.
+    """Return the rules for trials that have this evidence, in the order of their weight.
 
-    A rule of ``own``, the experiment's, replaces the rule of the same name; its other rules come before those about the
-    instrument.
+    A rule of ``own``, which the experiment adds, replaces the rule of the same name; its other rules come before those
+    about the instrument.
     """
     named = {rule.name: rule for rule in own}
     first, *others = [named.pop(rule.name, rule) for rule in RULES if rule.needs in evidence]

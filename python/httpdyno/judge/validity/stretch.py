@@ -1,4 +1,4 @@
-"""The part of a trial that its figures describe: usually until the list was exhausted."""
+"""The part of a trial that its figures describe: usually the time until the list was exhausted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from typing import Final, Self
 from httpdyno.model import ThroughputPoint, Trial
 
 LEAST_TURNS: Final = 4
-"""Fewest URLs for each request in flight of a list that has a rate: the end dominates a shorter one."""
+"""URLs for each request in flight that a list needs for a rate: the end dominates a shorter list."""
 SHORTEST_NS: Final = 1_000_000_000
-"""Shares of a shorter time are not judged: the kernel counts many of them in ticks of 4 or 10 ms."""
-TOO_SHORT: Final = "shares of less than 1 s say too little"
+"""Shortest time whose shares are judged: the kernel counts many of them in ticks of 4 or 10 ms."""
+TOO_SHORT: Final = "shares of less than 1 s are too uncertain"
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """From exec to the start of the last URL, where ``right_per_s`` ends too.
+    """From exec to the start of the last URL, where ``right_per_s`` also ends.
 
-    The rest is little work in much time: one stall delays the end of the trial until its timeout, so that a share of
-    the whole trial would hide the use of resources. For a list that is short for its concurrency, or that the deadline
-    cut, the stretch is the whole trial.
+    The remaining time has little work: one stall delays the end of the trial until its timeout, so a share of the whole
+    trial would understate the use of resources. If the list is short for its concurrency, or the deadline ended it, the
+    stretch is the whole trial.
     """
 
     length_ns: int

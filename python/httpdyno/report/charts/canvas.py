@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 
@@ -30,15 +30,15 @@ class Theme:
     on_fill: str
     """Text on a bar."""
     series: tuple[str, ...]
-    """One for each subject, in the order of the report; distinguishable with every kind of colour blindness."""
+    """One colour for each subject, in the order of the report; distinct with every kind of colour blindness."""
     outcomes: Mapping[str, str]
-    """By the name of a verdict or of a class of status codes."""
+    """Colours by the name of a verdict or of a class of status codes."""
     ramp: tuple[str, ...]
-    """Steps of one scale, for names that are values in their order: lighter and darker also without any colour."""
+    """Steps of one scale, for names that are ascending values; they differ in lightness, also in black and white."""
     tones: Mapping[str, str]
-    """By the result at a point of a grid: ``held`` differs from all others in black and white, too."""
+    """Colours by the result at a point of a grid; ``held`` differs from all others in black and white, too."""
     on_tones: Mapping[str, str]
-    """Text on each of them."""
+    """Colours of the text on each of ``tones``."""
 
     @property
     def every(self) -> tuple[str, ...]:
@@ -48,12 +48,12 @@ class Theme:
         return (*roles, *self.series, *self.ramp, *named)
 
     def stepped(self, count: int) -> list[str]:
-        """Return the colours of so many values in their order: as far apart on the scale as it allows."""
+        """Return the colours of ``count`` ascending values, as far apart on the scale as possible."""
         last = len(self.ramp) - 1
         return [self.ramp[round(place * last / max(count - 1, 1))] for place in range(count)]
 
     def colours(self, names: Sequence[str], order: Sequence[str]) -> list[str]:
-        """Return the colour of each name: that of its place in the order, else its meaning's, else that of a label."""
+        """Return the colour of each name: by its place in the order, else by its meaning, else that of a label."""
         places = dict(zip(order, self.series, strict=False))
         return [places.get(name) or self.outcomes.get(name, self.quiet) for name in names]
 
@@ -142,9 +142,9 @@ def style(theme: Theme) -> str:
 
 
 _CHARACTER: Final = 0.62
-"""Mean width of a character as a share of its size, in the widest of the faces that readers have."""
+"""Mean width of a character as a share of its size, in the widest font that readers have."""
 _POINTS: Final = 160
-"""Points of a chart with a tooltip: enough to find one near a pointer, few enough for a small page."""
+"""Number of a chart's points with a tooltip: enough for every place of the pointer, few enough for a small page."""
 _FEWEST_POINTS: Final = 12
 _THOUSAND: Final = 1000
 
@@ -152,12 +152,12 @@ _THOUSAND: Final = 1000
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Move positions as little as their order allows until neighbours are ``gap`` apart.
 
-    ``wanted`` may be in any order, and the result is in the same one. The labels stay within ``low`` and ``high``
-    unless there is no room for all: then they go on below ``high``.
+    ``wanted`` may be in any order; the result is in the same order. The labels stay within ``low`` and ``high``
+    if there is room for all; else they continue below ``high``.
     """
     order = np.argsort(wanted, kind="stable")
     steps = gap * np.arange(len(wanted))
-    # Without the gaps below each, positions that are apart never fall.
+    # After the subtraction of the gaps, positions that are far enough apart ascend.
     rising = np.maximum.accumulate(np.asarray(wanted, dtype=np.float64)[order] - steps)
     placed = np.empty(len(wanted))
     placed[order] = np.clip(rising, low, max(low, high - gap * (len(wanted) - 1))) + steps
@@ -200,7 +200,7 @@ def with_unit(value: float, axis: Axis) -> str:
 
 
 def bounds(series: Series, place: int) -> tuple[float | None, float | None]:
-    """Return both ends of a point's interval; None where it has none."""
+    """Return both ends of a point's interval; None without an interval."""
     return (series.low[place], series.high[place]) if series.low else (None, None)
 
 
@@ -219,17 +219,15 @@ def point_words(chart: Chart, series: Series, place: int) -> str:
 
 LABEL_SIZE: Final = 12
 FACE: Final = 0.87
-"""Texts are cut at this share of their room, since some readers' fonts are wider than the measured one."""
+"""Texts are cut to this share of their room, since some readers' fonts are wider than the assumed one."""
 Part = dict[str, Any]
 """Part of a specification, as Vega-Lite writes it."""
-Extent = tuple[float, float]
-"""Both ends of an axis."""
 SIDE: Final = 62
 """Room for the labels of the vertical axis."""
 ABOVE: Final = 28
 """A legend stands above the title of the vertical axis."""
 LEGEND_GAP: Final = 24
-"""Between the names of a legend: long ones come out wider in the face of a page than they are drawn for."""
+"""Gap between the names of a legend, because a page's font draws long names wider than estimated."""
 TITLE_ABOVE: Final[Part] = {
     "titleAngle": 0,
     "titleAlign": "left",
@@ -258,7 +256,7 @@ class Canvas:
     """Width, colours and data of a single drawing."""
 
     width: int
-    """Of the whole drawing, in pixels."""
+    """Width of the whole drawing, in pixels."""
     theme: Theme
     rows: dict[str, list[Part]] = field(default_factory=dict)
     """The rows of each mark, by the name under which the specification refers to them."""
@@ -267,7 +265,7 @@ class Canvas:
 
     @property
     def characters(self) -> int:
-        """The number of characters of a name for which every chart has room."""
+        """The number of characters of a name that fit into every chart."""
         return 14 if self.narrow else 20
 
     @property
@@ -284,7 +282,7 @@ class Canvas:
     def coloured(self, field: str, colours: Mapping[str, str], legend: Part | None) -> Part:
         """Encode a text of each row by its colour."""
         scale = {"domain": list(map(self.text, colours)), "range": list(colours.values())}
-        # Vega draws an empty legend infinitely wide.
+        # Vega draws a legend without entries infinitely wide.
         return named(field, scale=scale, legend=legend if colours else None)
 
     def text(self, text: str) -> str:
@@ -300,36 +298,15 @@ class Canvas:
         return {"name": name}
 
     def trials(self, rows: Iterable[Part], encoding: Part) -> Part:
-        """Draw the points of single trials, behind those that sum them up."""
+        """Draw the points of single trials, behind the points of their summary."""
         return self.marks("point", rows, encoding, filled=True, size=34, opacity=0.32)
 
     def marks(self, kind: str, rows: Iterable[Part], encoding: Part, **looks: Any) -> Part:  # noqa: ANN401
-        """Draw a mark for each row; ``encoding`` says what its place, its colour and its words come from."""
+        """Draw a mark for each row; ``encoding`` names the sources of its place, its colour and its words."""
         return {"data": self.data(rows), **mark(kind, encoding, **looks)}
 
-    def axis(self, axis: Axis, extent: Extent, pixels: int, *, grid: bool = True, upright: bool = False) -> Part:
-        """Describe how an axis is labelled: few values, no line of its own.
-
-        ``upright``: its labels stand one below another.
-        """
-        title = axis.label if axis.unit in {"", "ms", "%"} else f"{axis.label}, {axis.unit}"
-        settings: Part = {"grid": grid, "tickCount": _ticks(pixels), "title": title, "titleLimit": pixels}
-        if axis.scale is not Scale.LINEAR:
-            settings["values"] = _values(axis, extent, pixels)
-        if axis.scale is Scale.PERCENTILE:
-            settings["labelExpr"] = _PERCENTILE_LABEL
-        elif axis.unit == "ms":
-            settings["labelExpr"] = _MILLISECONDS
-        elif axis.unit == "%":
-            settings["labelExpr"] = "datum.label + ' %'"
-        if axis.scale is Scale.LINEAR and not upright and (between := _crowded(axis, extent, pixels)):
-            low, high = between
-            label = settings.get("labelExpr", "datum.label")
-            settings["labelExpr"] = f"datum.value > {low:g} && datum.value < {high:g} ? '' : {label}"
-        return settings
-
     def names(self, names: Sequence[str], width: float, **spread: float) -> Part:
-        """Encode rows by their names, which stand at the left and have that width, whatever face they come to have."""
+        """Encode rows by their names, which stand at the left and have this width in every font."""
         labels = [self.text(name) for name in names]
         axis = {
             "title": None,
@@ -374,51 +351,133 @@ class Canvas:
 
 
 @dataclass(frozen=True, slots=True)
+class Ruler:
+    """An axis with both of its ends, drawn on so many pixels."""
+
+    axis: Axis
+    low: float
+    high: float
+    pixels: int
+
+    @classmethod
+    def around(cls, axis: Axis, values: Iterable[float | None], pixels: int, headroom: float = 1.0) -> "Ruler":
+        """Return an axis that ends at round numbers around all values; the upper end is multiplied by ``headroom``.
+
+        A linear axis holds zero: lengths on it are then as the values. A logarithmic one spans half a decade at least.
+        """
+        known = [placed(axis, value) for value in values if fits(value, axis)]
+        if axis.scale is Scale.PERCENTILE:
+            low, high = 1.0, max([2.0, *known])
+        elif axis.scale is Scale.LOGARITHMIC:
+            least, most = min(known, default=1.0), max(known, default=1.0)
+            middle = math.sqrt(least * most)
+            low, high = min(least / 1.04, middle / 1.8), max(most * 1.04, middle * 1.8)
+        else:
+            low, high = -_round_up(-min([0.0, *known])), _round_up(max([0.0, *known])) or 1.0
+        return cls(axis, low, high * headroom, pixels)
+
+    def share(self, value: float) -> float:
+        """Return how far along the axis a placed value stands, 0 to 1."""
+        if self.axis.scale is Scale.LINEAR:
+            return (value - self.low) / (self.high - self.low)
+        return math.log(value / self.low) / math.log(self.high / self.low)
+
+    def encode(self, field: str, *, upright: bool = False) -> Part:
+        """Encode a number of each row by its place; ``upright``: the axis is vertical, and its title above it."""
+        kind = "linear" if self.axis.scale is Scale.LINEAR else "log"
+        scale = {"type": kind, "domain": [self.low, self.high], "nice": False, "zero": False}
+        return number(field, scale=scale, axis=self.labels(upright=upright) | (TITLE_ABOVE if upright else {}))
+
+    def labels(self, *, upright: bool = False) -> Part:
+        """Describe how the axis is labelled: few values, no line of its own.
+
+        ``upright``: its labels stand one below another.
+        """
+        axis = self.axis
+        title = axis.label if axis.unit in {"", "ms", "%"} else f"{axis.label}, {axis.unit}"
+        settings: Part = {"grid": True, "tickCount": self._ticks, "title": title, "titleLimit": self.pixels}
+        if axis.scale is not Scale.LINEAR:
+            settings["values"] = self._values()
+        if axis.scale is Scale.PERCENTILE:
+            settings["labelExpr"] = _PERCENTILE_LABEL
+        elif axis.unit == "ms":
+            settings["labelExpr"] = _MILLISECONDS
+        elif axis.unit == "%":
+            settings["labelExpr"] = "datum.label + ' %'"
+        if axis.scale is Scale.LINEAR and not upright and (between := self._crowded()):
+            low, high = between
+            label = settings.get("labelExpr", "datum.label")
+            settings["labelExpr"] = f"datum.value > {low:g} && datum.value < {high:g} ? '' : {label}"
+        return settings
+
+    @property
+    def _ticks(self) -> int:
+        return max(2, self.pixels // 70)
+
+    def _crowded(self) -> tuple[float, float] | None:
+        """Return the values between which a label of a linear axis collides with that of its end; None where none does.
+
+        That of the end is moved inwards by half of its width. Steps are those of d3, which Vega labels by:
+        https://github.com/d3/d3-array#ticks.
+        """
+        length, high = self.high - self.low, self.high
+        wanted = length / self._ticks
+        decade = 10.0 ** math.floor(math.log10(wanted))
+        step = decade * next(size for size, least in _TICK_STEPS if wanted / decade >= least)
+        room = 1.5 * text_width(f"{high:g} {self.axis.unit}".rstrip(), LABEL_SIZE) + _LABEL_GAP
+        ends_with_a_label = abs(high / step - round(high / step)) < _TINY
+        if not ends_with_a_label or step / length * self.pixels >= room:
+            return None
+        return high - 1.5 * step, high - 0.5 * step
+
+    def _values(self) -> list[float]:
+        """Choose the labelled values of an axis that is not linear: as many as fit."""
+        if self.axis.scale is Scale.PERCENTILE:
+            return [placed(self.axis, tick) for tick in _PERCENTILES if placed(self.axis, tick) <= self.high]
+        decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        shown: list[float] = []
+        for steps in _LOGARITHMIC_STEPS:
+            values = [step * 10.0**decade for decade in decades for step in steps]
+            shown = [value for value in values if self.low <= value <= self.high]
+            places = [self.share(value) * self.pixels for value in shown]
+            if all(after - before >= _LABEL_ROOM for before, after in pairwise(places)):
+                break
+        return shown
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
-    """Both axes of a chart: what they reach from and to, and on how many pixels."""
+    """Both axes of a chart."""
 
     chart: Chart
     canvas: Canvas
-    width: int
-    height: int
-    across: Extent
-    up: Extent
+    across: Ruler
+    up: Ruler
 
     @classmethod
     def around(cls, chart: Chart, canvas: Canvas, width: float, height: int, *, headroom: float = 1.0) -> "Frame":
-        """Return the frame that holds all series, marks and the reference of a chart.
+        """Return the frame in which all series, marks and the reference of a chart fit.
 
-        ``headroom`` is the share of its height that the largest value reaches, inverted.
+        ``headroom`` is the height of the frame over the height of the largest value.
         """
         places = [x for series in chart.series for x in series.x if not isinstance(x, str)]
         values = [y for series in chart.series for y in (*series.y, *series.low, *series.high)]
-        low, high = domain(chart.y, [*values, chart.reference])
-        across = domain(chart.x, [*places, *(mark.x for mark in chart.marks)])
-        return cls(chart, canvas, int(width), height, across, (low, high * headroom))
+        across = Ruler.around(chart.x, [*places, *(mark.x for mark in chart.marks)], int(width))
+        return cls(chart, canvas, across, Ruler.around(chart.y, [*values, chart.reference], height, headroom))
 
     @property
     def size(self) -> Part:
-        """Width and height, as a specification has them."""
-        return {"width": self.width, "height": self.height}
+        """Width and height, as a part of a specification."""
+        return {"width": self.across.pixels, "height": self.up.pixels}
 
     def place(self) -> Part:
-        """Encode both coordinates of each row; the title of the vertical axis stands above it."""
-        chart, canvas = self.chart, self.canvas
-        upright = canvas.axis(chart.y, self.up, self.height, upright=True) | TITLE_ABOVE
-        return {
-            "x": number("x", scale=_scale(chart.x, self.across), axis=canvas.axis(chart.x, self.across, self.width)),
-            "y": number("y", scale=_scale(chart.y, self.up), axis=upright),
-        }
-
-    def along(self, field: str) -> Part:
-        """Encode a number of each row by its place along ``y``, which runs to the right."""
-        axis = self.canvas.axis(self.chart.y, self.up, self.width)
-        return number(field, scale=_scale(self.chart.y, self.up), axis=axis)
+        """Encode both coordinates of each row."""
+        return {"x": self.across.encode("x"), "y": self.up.encode("y", upright=True)}
 
     def points(self, series: Series, places: Iterable[int] | None = None, *, words: bool = False) -> list[Part]:
         """Return a row for each point of a series that has a place on both axes.
 
-        ``places`` are those of the points to be looked at, by default all; with ``words`` each has a tooltip.
+        ``places`` are the indices of the points, by default all; with ``words`` each point has a tooltip.
         """
         chart = self.chart
         return [
@@ -432,7 +491,7 @@ class Frame:
             }
             for place in (range(len(series.x)) if places is None else places)
             for x, y in [(series.x[place], series.y[place])]
-            if not isinstance(x, str) and fits(chart.x, x) and fits(chart.y, y)
+            if fits(x, chart.x) and fits(y, chart.y)
         ]
 
     def hovered(self, series: Series) -> list[Part]:
@@ -442,9 +501,9 @@ class Frame:
         return self.points(series, range(0, len(series.x), step), words=True)
 
     def pixels(self, row: Part) -> tuple[float, float]:
-        """Return where a point lies, in pixels from the top left."""
-        left = share(self.chart.x, self.across, row["x"])
-        return left * self.width, (1 - share(self.chart.y, self.up, row["y"])) * self.height
+        """Return the place of a point, in pixels from the top left."""
+        across, up = self.across, self.up
+        return across.share(row["x"]) * across.pixels, (1 - up.share(row["y"])) * up.pixels
 
 
 def mark(kind: str, encoding: Part, **looks: Any) -> Part:  # noqa: ANN401
@@ -454,70 +513,40 @@ def mark(kind: str, encoding: Part, **looks: Any) -> Part:  # noqa: ANN401
 
 
 def number(field: str, **how: Any) -> Part:  # noqa: ANN401
-    """Encode a number of each row."""
+    """Encode a number of each row by the field's name."""
     return {"field": field, "type": "quantitative", **how}
 
 
 def pixel(field: str) -> Part:
-    """Encode a number of each row that is one of pixels from the top left."""
+    """Encode a coordinate of each row, in pixels from the top left."""
     return number(field, scale=None, axis=None)
 
 
 def named(field: str, **how: Any) -> Part:  # noqa: ANN401
-    """Encode a text of each row."""
+    """Encode a text of each row by the field's name."""
     return {"field": field, "type": "nominal", **how}
 
 
 def dot(canvas: Canvas, size: int, edge: float = 1.5) -> Part:
-    """Return the looks of a point that stands out from what lies below it."""
+    """Return the looks of a point that is distinct from the marks below it."""
     return {"filled": True, "size": size, "opacity": 1, "stroke": canvas.theme.surface, "strokeWidth": edge}
 
 
-def domain(axis: Axis, values: Iterable[float | None]) -> Extent:
-    """Return the ends of an axis: round numbers around all values.
-
-    A linear axis holds zero: lengths on it are then as the values. A logarithmic one spans half a decade at least.
-    """
-    known = [value for value in values if value is not None and fits(axis, value)]
-    if axis.scale is Scale.PERCENTILE:
-        return 1.0, max([2.0, *(placed(axis, value) for value in known)])
-    if axis.scale is Scale.LOGARITHMIC:
-        low, high = min(known, default=1.0), max(known, default=1.0)
-        middle = math.sqrt(low * high)
-        return min(low / 1.04, middle / 1.8), max(high * 1.04, middle * 1.8)
-    low, high = min([0.0, *known]), max([0.0, *known])
-    return -_round_up(-low), _round_up(high) or 1.0
-
-
-def _scale(axis: Axis, extent: Extent) -> Part:
-    """Describe the scale of an axis."""
-    kind = "linear" if axis.scale is Scale.LINEAR else "log"
-    return {"type": kind, "domain": list(extent), "nice": False, "zero": False}
-
-
 def placed(axis: Axis, value: float) -> float:
-    """Return the value by which a scale places a figure.
+    """Return the value that a scale uses for a figure.
 
-    That of a percentile is 1 for 0, 10 for 90, 100 for 99, so that a logarithmic axis spreads the tail.
+    For percentiles it is 1 for 0, 10 for 90, 100 for 99, so that a logarithmic axis spreads the tail.
     """
     return 100 / (100 - value) if axis.scale is Scale.PERCENTILE else value
 
 
-def fits(axis: Axis, value: float | str | None) -> bool:
-    """Return whether a value has a place on the axis."""
+def fits(value: float | str | None, axis: Axis) -> TypeGuard[float]:
+    """Return whether a value is a number with a place on the axis."""
     if value is None or isinstance(value, str):
-        return value is not None
+        return False
     if axis.scale is Scale.PERCENTILE:
         return 0 <= value < 100  # percent
     return math.isfinite(value) and (value > 0 or axis.scale is Scale.LINEAR)
-
-
-def share(axis: Axis, extent: Extent, value: float) -> float:
-    """Return how far along the axis a placed value stands, 0 to 1."""
-    low, high = extent
-    if axis.scale is Scale.LINEAR:
-        return (value - low) / (high - low)
-    return math.log(value / low) / math.log(high / low)
 
 
 def drawn(chart: Chart) -> list[str]:
@@ -530,39 +559,3 @@ def _round_up(value: float) -> float:
         return 0.0
     decade = 10.0 ** math.floor(math.log10(value))
     return next(step * decade for step in _STEPS if step * decade >= value * (1 - 1e-9))
-
-
-def _ticks(pixels: int) -> int:
-    return max(2, pixels // 70)
-
-
-def _crowded(axis: Axis, extent: Extent, pixels: int) -> tuple[float, float] | None:
-    """Return the values between which a label of a linear axis collides with that of its end; None where none does.
-
-    That of the end is moved inwards by half of its width. Steps are those of d3, which Vega labels by:
-    https://github.com/d3/d3-array#ticks.
-    """
-    low, high = extent
-    wanted = (high - low) / _ticks(pixels)
-    decade = 10.0 ** math.floor(math.log10(wanted))
-    step = decade * next(size for size, least in _TICK_STEPS if wanted / decade >= least)
-    room = 1.5 * text_width(f"{high:g} {axis.unit}".rstrip(), LABEL_SIZE) + _LABEL_GAP
-    ends_with_a_label = abs(high / step - round(high / step)) < _TINY
-    if not ends_with_a_label or step / (high - low) * pixels >= room:
-        return None
-    return high - 1.5 * step, high - 0.5 * step
-
-
-def _values(axis: Axis, extent: Extent, pixels: int) -> list[float]:
-    """Choose the labelled values of an axis that is not linear: as many as fit."""
-    if axis.scale is Scale.PERCENTILE:
-        return [placed(axis, tick) for tick in _PERCENTILES if placed(axis, tick) <= extent[1]]
-    decades = range(math.floor(math.log10(extent[0])), math.ceil(math.log10(extent[1])) + 1)
-    shown: list[float] = []
-    for steps in _LOGARITHMIC_STEPS:
-        values = [step * 10.0**decade for decade in decades for step in steps]
-        shown = [value for value in values if extent[0] <= value <= extent[1]]
-        places = [share(axis, extent, value) * pixels for value in shown]
-        if all(after - before >= _LABEL_ROOM for before, after in pairwise(places)):
-            break
-    return shown

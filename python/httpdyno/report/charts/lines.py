@@ -1,4 +1,4 @@
-"""Lines and step lines in one frame, each named at its end."""
+"""Lines and step lines in one frame, each with its name at the end."""
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -30,7 +30,7 @@ _NAMES_AT_MOST: Final = 180
 
 
 def _framed(chart: Chart, canvas: Canvas, height: int, headroom: float = 1.0) -> Frame:
-    """Return the frame of a chart, with room for the names of its series at the right where it is not narrow."""
+    """Return the frame of a chart, with room for the names of its series at the right unless it is narrow."""
     longest = max((text_width(name, LABEL_SIZE) for name in drawn(chart)), default=0)
     names = 0 if canvas.narrow else _LEADER + min(longest, _NAMES_AT_MOST)
     return Frame.around(chart, canvas, canvas.width - SIDE - names, height, headroom=headroom)
@@ -39,13 +39,13 @@ def _framed(chart: Chart, canvas: Canvas, height: int, headroom: float = 1.0) ->
 def _with_ends(frame: Frame, layers: list[Part], ends: Mapping[str, tuple[float, float]]) -> Part:
     """Write the names of the series next to the ends of their lines; a narrow canvas has a legend instead.
 
-    ``ends`` are by name, in pixels from the top left.
+    ``ends`` are the ends of lines by name, in pixels from the top left.
     """
     canvas = frame.canvas
     if canvas.narrow:
         return {"layer": layers, **frame.size}
-    heights = apart([y for _, y in ends.values()], _GAP, 0, frame.height)
-    text = frame.width + _LEADER
+    heights = apart([y for _, y in ends.values()], _GAP, 0, frame.up.pixels)
+    text = frame.across.pixels + _LEADER
     rows = [
         {"name": name, "fromX": x, "fromY": y, "toX": text - 6, "textX": text, "toY": at}
         for (name, (x, y)), at in zip(ends.items(), heights, strict=True)
@@ -78,7 +78,7 @@ def draw_lines(chart: Chart, canvas: Canvas) -> Part:
     place = frame.place() | {"color": canvas.colour(chart, legend=legend)}
     lines = [
         row | {"line": line, "faint": series.faint}
-        # The first is drawn last, so that it lies on top.
+        # The first series is drawn last, so that it is on top.
         for line, series in reversed(list(enumerate(chart.series)))
         for row in frame.points(series)
     ]
@@ -92,7 +92,7 @@ def draw_lines(chart: Chart, canvas: Canvas) -> Part:
     pointed_at = {"description": named("words"), "opacity": _ALONE}
     layers = [
         canvas.marks("line", lines, place | one_by_one, strokeWidth=2, strokeJoin="round"),
-        # Invisible points for the pointer. One alone makes no line.
+        # Invisible points show a tooltip. A series of a single point has no line.
         canvas.marks("point", hover, place | pointed_at, filled=True, size=40),
     ]
     points = {series.name: frame.points(series) for series in shown}
@@ -101,7 +101,7 @@ def draw_lines(chart: Chart, canvas: Canvas) -> Part:
 
 _STAIRS_HEIGHT: Final = 320
 _APART: Final = 3
-"""Pixels between lines that would otherwise coincide, since clients hold the same."""
+"""Pixels between lines that would otherwise coincide, because their clients have the same limits."""
 _HEADROOM: Final = 1.06
 """An arrow stands above the largest value."""
 _REACHED, _OPEN_ABOVE, _OPEN_BELOW = "reached", "open above", "open below"
@@ -133,7 +133,6 @@ def draw_stairs(chart: Chart, canvas: Canvas) -> Part:
 
 
 def _series(frame: Frame, series: Series, place: Part, aside: float) -> list[Part]:
-    """Draw one series, moved aside by so many pixels."""
     chart, canvas = frame.chart, frame.canvas
     moved = {"xOffset": aside, "yOffset": -aside}
     moved_band = moved | {"x2Offset": aside, "y2Offset": -aside}
@@ -160,13 +159,13 @@ def _series(frame: Frame, series: Series, place: Part, aside: float) -> list[Par
 
 
 def _points(chart: Chart, series: Series) -> Iterator[Part]:
-    """Yield a row for each value that is reached, or for the least that was tried where none is."""
+    """Yield a row for each value that is reached; if none is, for the smallest value that was tried."""
     for x, reached, low, high in zip(series.x, series.y, series.low, series.high, strict=True):
         at = reached if reached is not None else high
-        if isinstance(x, str) or not fits(chart.x, x) or not fits(chart.y, at):
+        if not fits(x, chart.x) or not fits(at, chart.y):
             continue
         if reached is None:
-            kind, words = _OPEN_BELOW, f"less than {with_unit(at or 0.0, chart.y)}, the least that was tried"
+            kind, words = _OPEN_BELOW, f"less than {with_unit(at or 0.0, chart.y)}, the smallest value tried"
         elif high is None:
             kind, words = _OPEN_ABOVE, f"{with_unit(reached, chart.y)} or more"
         else:
@@ -177,16 +176,16 @@ def _points(chart: Chart, series: Series) -> Iterator[Part]:
 
 
 def _line(chart: Chart, series: Series) -> list[Part]:
-    """Return the line: where nothing is reached it runs along the bottom."""
+    """Return the line, which is at the bottom where no value is reached."""
     return [
         {"x": x, "y": reached or 0.0, "name": series.name}
         for x, reached in zip(series.x, series.y, strict=True)
-        if not isinstance(x, str) and fits(chart.x, x) and fits(chart.y, reached or 0.0)
+        if fits(x, chart.x) and fits(reached or 0.0, chart.y)
     ]
 
 
 def _corners(line: list[Part], *, falls: bool) -> Iterator[Part]:
-    """Yield the corners of the line: between two places, the lesser of their values is certainly reached.
+    """Yield the corners of the line: between two places, the smaller of their values is certainly reached.
 
     ``falls``: the values fall to the right, so that each is also reached at the place before.
     """
@@ -201,9 +200,9 @@ def _bands(chart: Chart, series: Series, *, falls: bool) -> Iterator[Part]:
     whole = [
         (x, low or 0.0, high)
         for x, low, high in zip(series.x, series.low, series.high, strict=True)
-        if not isinstance(x, str) and fits(chart.x, x)
+        if fits(x, chart.x)
     ]
     for (x, low, high), (next_x, next_low, next_high) in pairwise(whole):
         bottom, top = (next_low, high) if falls else (low, next_high)
-        if top is not None and fits(chart.y, bottom):
+        if top is not None and fits(bottom, chart.y):
             yield {"x": x, "x2": next_x, "y": bottom, "y2": top, "name": series.name}

@@ -26,12 +26,11 @@ _SOME: Final = 9
 
 
 def _layer(role: str, kind: str, encoding: Part, **looks: Any) -> Part:  # noqa: ANN401
-    """Draw a mark for each of those rows that have this role."""
     return {"transform": [{"filter": f"datum.role == '{role}'"}], **mark(kind, encoding, **looks)}
 
 
 def _arranged(canvas: Canvas, frames: Part, names: list[str], columns: int, gap: int, padding: int) -> Part:
-    """Put a frame for each name side by side, under its name: that of its rows that have it as ``panel``."""
+    """Put a frame for each name side by side, under its name; it shows the rows with this name as ``panel``."""
     header = {
         "title": None,
         "labelAnchor": "start",
@@ -76,7 +75,7 @@ def draw_panels(chart: Chart, canvas: Canvas) -> Part:
 
 def _panel_rows(frame: Frame, names: list[str]) -> Iterator[Part]:
     """Yield the series of every frame, as lines and as points for a pointer to find, and those of the others."""
-    # Each of many frames has lines of all others: every second point of them says as much.
+    # Each of many frames has lines of all others: every second point of them is enough.
     sparse = 2 if len(names) > _FEW else 1
     for name in names:
         for line, series in enumerate(frame.chart.series):
@@ -127,13 +126,13 @@ def draw_trends(chart: Chart, canvas: Canvas) -> Part:
         _layer("faint", "line", coloured, strokeWidth=1.5, strokeDash=[3, 3], opacity=0.75),
         _layer("line", "line", coloured, strokeWidth=2, strokeJoin="round"),
         _layer("point", "point", hover, **edge),
-        # Lines run behind its name.
+        # The lines are behind the name of the reference.
         _layer("asked", "text", reference, **asked, **halo),
         _layer("asked", "text", reference, **asked, color=theme.quiet),
     ]
     rows: list[Part] = []
     for line, series in enumerate(chart.series):
-        # The more lines are drawn over one, the larger its points: where they coincide, they are seen as rings.
+        # A series has larger points the more lines are drawn over it, so that points that coincide look like rings.
         size = (_POINT + _WIDER * (len(names) - 1 - names.index(series.name))) ** 2
         own = [row | {"panel": series.panel, "line": line, "size": size} for row in frame.points(series, words=True)]
         for role in ["faint"] if series.faint else ["line", "point"]:
@@ -146,7 +145,7 @@ def draw_trends(chart: Chart, canvas: Canvas) -> Part:
 
 
 def _legend(names: Sequence[str], canvas: Canvas) -> Part:
-    """Lay a legend out in as many columns as fit: one that is wider than the chart makes it smaller."""
+    """Lay out a legend in as many columns as fit, because a legend that is wider than the chart shrinks the chart."""
     widest = min(max((text_width(name, LABEL_SIZE) for name in names), default=0), _NAME) + _SYMBOL + LEGEND_GAP
     columns = max(1, min(_MOST_NAMES, int(canvas.width / widest)))
     return {"columns": columns, "columnPadding": LEGEND_GAP, "labelLimit": _NAME}
@@ -156,7 +155,7 @@ _ROW: Final = 26
 _TEXT: Final = 11
 _TILE_GAP: Final = 22
 _LEAST_WIDTH: Final = 30
-"""Of a tile's width: three digits have room on it."""
+"""Smallest width of a tile: three digits fit on it."""
 _MOST_WIDTH: Final = 74
 _LABEL: Final = 8
 _TITLE: Final = 20
@@ -200,7 +199,7 @@ def draw_tiles(chart: Chart, canvas: Canvas) -> Part:
 
 
 def _laid_out(panels: int, columns: int, room: float) -> tuple[int, int]:
-    """Return how many panels stand side by side, and how wide a tile is: as many as leave room for its text."""
+    """Return how many panels stand side by side, and how wide a tile is; the text of a tile must fit."""
     widest = 0
     for abreast in range(max(panels, 1), 0, -1):
         widest = int((room - (abreast - 1) * _TILE_GAP) / abreast / columns)
@@ -229,21 +228,16 @@ def _tile_rows(chart: Chart, panel: str, columns: list[str], rows: list[str], wi
         if tile.panel != panel:
             continue
         x, y = columns.index(tile.column), rows.index(tile.row)
-        if tile.tone is not Tone.UNKNOWN:  # next to an unknown tile the border is unknown
+        if tile.tone is not Tone.UNKNOWN:  # at an unknown tile the border is unknown
             held[x, y] = tile.tone in {Tone.HELD, Tone.DOUBTFUL}
         words = f"{panel}, {tile.words}" if panel else tile.words
         where = {"panel": panel, "x": x, "x2": x + 1, "y": y, "y2": y + 1, "middle": x + 0.5, "centre": y + 0.5}
         yield where | {"role": "tile", "tone": names.get(tile.tone, tile.tone.value), "words": words}
         if text_width(tile.text, _TEXT) <= width:
             yield where | {"role": tile.tone.value, "text": tile.text}
-    for x, y, x2, y2 in _borders(held):
-        yield {"panel": panel, "role": "border", "x": x, "y": y, "x2": x2, "y2": y2}
-
-
-def _borders(held: dict[tuple[int, int], bool]) -> Iterator[tuple[int, int, int, int]]:
-    """Find the edges between what is held and what is not, each from one corner of a tile to the next."""
+    border = {"panel": panel, "role": "border"}
     for (x, y), here in held.items():
         if held.get((x + 1, y), here) is not here:
-            yield x + 1, y, x + 1, y + 1
+            yield border | {"x": x + 1, "y": y, "x2": x + 1, "y2": y + 1}
         if held.get((x, y + 1), here) is not here:
-            yield x, y + 1, x + 1, y + 1
+            yield border | {"x": x, "y": y + 1, "x2": x + 1, "y2": y + 1}

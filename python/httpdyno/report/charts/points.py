@@ -1,4 +1,4 @@
-"""Points in one frame, each series named at its main one; and points with curves fitted to them."""
+"""Points in one frame, with the name of each series at its main point; and points with fitted curves."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -18,7 +18,6 @@ from httpdyno.report.charts.canvas import (
     number,
     pixel,
     placed,
-    share,
     text_width,
 )
 
@@ -51,7 +50,7 @@ def _rows(frame: Frame, many: Iterable[Series]) -> list[Part]:
 
 
 def _place_labels(rows: list[Part], frame: Frame) -> list[tuple[float, float]]:
-    """Choose the place of each name around its point: the first free one, else the right."""
+    """Choose the place of each name around its point: the first free place, else the right."""
     centres = [frame.pixels(row) for row in rows]
     taken = [(x - _RADIUS, y - _RADIUS, x + _RADIUS, y + _RADIUS) for x, y in centres]
     offsets = []
@@ -61,7 +60,7 @@ def _place_labels(rows: list[Part], frame: Frame) -> list[tuple[float, float]]:
         free = [
             number
             for number, box in enumerate(boxes)
-            if box[0] >= 0 and box[2] <= frame.width and not any(_overlap(box, other) for other in taken)
+            if box[0] >= 0 and box[2] <= frame.across.pixels and not any(_overlap(box, other) for other in taken)
         ]
         chosen = free[0] if free else 0
         taken.append(boxes[chosen])
@@ -70,7 +69,7 @@ def _place_labels(rows: list[Part], frame: Frame) -> list[tuple[float, float]]:
 
 
 def _places(width: float) -> Iterator[tuple[float, float, float]]:
-    """Right, left, above and below of a point, then further away: the offsets and the width of a text."""
+    """Yield offsets of a text: right, left, above and below of a point, then farther away."""
     for away in (1.0, 2.0):
         yield _RADIUS + 3, 0, width
         yield -_RADIUS - 3 - width, 0, width
@@ -92,7 +91,7 @@ _LEGEND_GAP: Final = 36
 
 def draw_fitted(chart: Chart, canvas: Canvas) -> Part:
     """Draw a chart of kind ``FITTED``."""
-    # The names of the marked places stand above everything that is drawn.
+    # The names of the marks stand above all lines and points.
     headroom = 1 + _LABEL_LINE * (len(chart.marks) + 0.5) / _FITTED_HEIGHT if chart.marks else 1.0
     frame = Frame.around(chart, canvas, canvas.width - SIDE, _FITTED_HEIGHT, headroom=headroom)
     legend = {
@@ -120,18 +119,15 @@ def draw_fitted(chart: Chart, canvas: Canvas) -> Part:
 
 
 def _draw_marks(frame: Frame) -> list[Part]:
-    """Draw a line down from each mark's name, which stands where there is room for it."""
-    chart, canvas, width = frame.chart, frame.canvas, frame.width
+    """Draw a line down from each mark's name, on the side of the line where the name fits."""
+    chart, canvas, width = frame.chart, frame.canvas, frame.across.pixels
     layers: list[Part] = []
-    marks = [
-        (share(chart.x, frame.across, placed(chart.x, mark.x)) * width, mark)
-        for mark in chart.marks
-        if fits(chart.x, mark.x)
-    ]
+    known = [mark for mark in chart.marks if fits(mark.x, chart.x)]
+    marks = [(frame.across.share(placed(chart.x, mark.x)) * width, mark) for mark in known]
     down = {"x": pixel("x"), "y": pixel("top"), "y2": {"field": "bottom"}}
     text = {"x": pixel("x"), "y": pixel("middle"), "text": named("name")}
     for line, (leftwards, at, mark) in enumerate(_choose_sides(marks, width)):
-        row = {"x": at, "top": line * _LABEL_LINE, "middle": (line + 0.5) * _LABEL_LINE, "bottom": frame.height}
+        row = {"x": at, "top": line * _LABEL_LINE, "middle": (line + 0.5) * _LABEL_LINE, "bottom": frame.up.pixels}
         looks = {
             "align": "right" if leftwards else "left",
             "baseline": "middle",

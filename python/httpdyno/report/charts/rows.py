@@ -1,6 +1,7 @@
 """Charts with a row for each subject: intervals of an estimate, and stacked bars."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from httpdyno.model import Chart, Scale, Series
@@ -10,6 +11,7 @@ from httpdyno.report.charts.canvas import (
     Canvas,
     Frame,
     Part,
+    Ruler,
     bounds,
     dot,
     drawn,
@@ -40,10 +42,11 @@ def draw_intervals(chart: Chart, canvas: Canvas) -> Part:
     width = canvas.width - left - (_FIGURES_NARROW if canvas.narrow else _FIGURES) - 14
     frame = Frame.around(chart, canvas, width, _ROW * max(1, len(names)))
     row = {"y": canvas.names(names, left), "color": canvas.colour(chart)}
-    value = {"x": frame.along("value")}
-    ends = {"x": frame.along("low"), "x2": {"field": "high"}}
+    along = replace(frame.up, pixels=frame.across.pixels)
+    value = {"x": along.encode("value")}
+    ends = {"x": along.encode("low"), "x2": {"field": "high"}}
     hover = row | value | {"description": named("words")}
-    right = {"y": row["y"], "x": {"value": frame.width}}
+    right = {"y": row["y"], "x": {"value": along.pixels}}
     rows, trials = (
         [row for series in chart.series if series.faint is faint for row in _interval_rows(chart, series)]
         for faint in (False, True)
@@ -71,7 +74,7 @@ def _interval_rows(chart: Chart, series: Series) -> list[Part]:
 
     rows = []
     for place, value in enumerate(series.y):
-        if value is None or not fits(chart.y, value):
+        if not fits(value, chart.y):
             continue
         low, high = bounds(series, place)
         rows.append(
@@ -108,7 +111,7 @@ def draw_stacked_bars(chart: Chart, canvas: Canvas) -> Part:
     most = 1.0 if shares else max(sums.values(), default=0.0) or 1.0
     axis: Part = {"title": None, "labelExpr": _PER_CENT, "grid": False, "tickCount": 5}
     if not shares:
-        axis = canvas.axis(chart.y, (0, most), width, grid=False)
+        axis = Ruler(chart.y, 0, most, width).labels() | {"grid": False}
     along = {"scale": {"domain": [0, most], "nice": False}, "axis": axis}
     row = {"y": canvas.names(bars, left, paddingInner=0.3, paddingOuter=0.1) | {"field": "bar"}}
     colour = canvas.colour(chart, legend={"columns": 3 if canvas.narrow else 6})
@@ -127,7 +130,7 @@ def draw_stacked_bars(chart: Chart, canvas: Canvas) -> Part:
 
 
 def _bar_rows(chart: Chart, sums: Mapping[str, float], width: int) -> list[Part]:
-    """Lay the parts of each bar end to end; a figure is written on one where there is room for it."""
+    """Lay the parts of each bar end to end; a figure is written on each part that has room for it."""
     shares = chart.y.unit in _SHARES
     longest = 1.0 if shares else max(sums.values(), default=0.0)
     rows = []
@@ -158,8 +161,8 @@ def _bar_rows(chart: Chart, sums: Mapping[str, float], width: int) -> list[Part]
 
 
 def percent(portion: float) -> str:
-    """Write a share: ``79 %``, ``0.05 %``; what is not quite all or nothing is not written as such."""
+    """Write a share: ``79 %``, ``0.05 %``; a share is 0 % or 100 % only if it is exact."""
     value = 100 * portion
-    if 10 <= value <= 99 or value in {0, 100}:  # two digits say enough in between
+    if 10 <= value <= 99 or value in {0, 100}:  # two digits are enough in between
         return f"{value:.0f} %"
     return f"{value:.1f} %" if 0.1 <= value < 99.95 else f"{value:.2g} %" if value < 1 else "> 99.9 %"

@@ -1,4 +1,4 @@
-"""The formats of tables: each module here is one and has ``render(table, surface) -> str``."""
+"""The formats of tables: each module here is a format and has ``render(table, surface) -> str``."""
 
 import os
 import pkgutil
@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Final, Protocol, TextIO, cast
+from typing import Final, TextIO
 
 from httpdyno.errors import UnknownName
 from httpdyno.model import Table
@@ -22,7 +22,7 @@ class Surface:
 
     @classmethod
     def of(cls, stream: TextIO, environment: Mapping[str, str] = os.environ) -> "Surface":
-        """Describe a stream: a terminal has a width, and colours unless ``NO_COLOR`` is set or it is a dumb one."""
+        """Describe a stream: a terminal has a width, and colours unless ``NO_COLOR`` is set or the terminal is dumb."""
         if not stream.isatty():
             return cls()
         colour = not environment.get("NO_COLOR") and environment.get("TERM") != "dumb"
@@ -32,19 +32,15 @@ class Surface:
 _PLAIN: Final = Surface()
 
 
-class _Format(Protocol):
-    def render(self, table: Table, surface: Surface) -> str:
-        """Write a table as text that ends with a line feed."""
-
-
 def format_names() -> tuple[str, ...]:
     """List the formats by name, in alphabetical order."""
     return tuple(sorted(module.name for module in pkgutil.iter_modules(__path__)))
 
 
 def render(table: Table, name: str, surface: Surface = _PLAIN) -> str:
-    """Write a table as text in the format of that name."""
+    """Write a table as text in the format of that name; it ends with a line feed."""
     known = format_names()
     if name not in known:
         raise UnknownName(f"no format {name!r}; choose from: {', '.join(known)}")
-    return cast(_Format, import_module(f"{__name__}.{name}")).render(table, surface)
+    text: str = import_module(f"{__name__}.{name}").render(table, surface)
+    return text

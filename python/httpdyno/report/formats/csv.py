@@ -1,4 +1,4 @@
-"""CSV (RFC 4180): a header and one line a row, with raw numbers and all columns, hidden ones included."""
+"""CSV (RFC 4180): a header and one line a row, with raw numbers and all columns, also hidden ones."""
 
 import csv
 import io

@@ -12,7 +12,7 @@ def render(table: Table, _surface: Surface) -> str:
     """Write a table as JSON; ``notes`` of each object are the lines that explain it.
 
     Columns that had another name in version 0.1 have it as a second key. Control characters are escaped, so that the
-    text is safe on a terminal. What is not a finite number is null.
+    text is safe on a terminal. Infinite numbers and NaN become null.
     """
     names = [column.name for column in table.columns]
     former = [(FORMER_NAMES[name], place) for place, name in enumerate(names) if name in FORMER_NAMES]
@@ -38,13 +38,17 @@ _TYPES: Final = {
 }
 
 
+_FURTHER: Final = r"_(published|ratio)$|\.(requests|errors|not_2xx|mean|p[0-9_]+|max|statuses|failures)$"
+"""Columns that a run may have besides: two for each published figure, several for each label of a load."""
+
+
 def experiment_schema(columns: tuple[Column, ...], experiment: str) -> str:
     """Write the schema of an experiment's table, as ``docs/reference`` publishes it."""
     return json.dumps(json_schema(columns, f"httpdyno {experiment} --format json"), indent=2) + "\n"
 
 
 def json_schema(columns: tuple[Column, ...], title: str) -> dict[str, Any]:
-    """Describe the JSON of tables with these columns: a list of objects, one a row; what is not known is null."""
+    """Describe the JSON of tables with these columns: a list of objects, one a row; unknown values are null."""
     properties: dict[str, Any] = {column.name: _property(column) for column in columns}
     for column in columns:
         if (former := FORMER_NAMES.get(column.name)) and former not in properties:
@@ -58,8 +62,7 @@ def json_schema(columns: tuple[Column, ...], title: str) -> dict[str, Any]:
             "type": "object",
             "properties": properties,
             "required": list(properties),
-            # With published figures, a row has two more columns for each figure.
-            "patternProperties": {"_(published|ratio)$": {"type": ["number", "string", "null"]}},
+            "patternProperties": {_FURTHER: {"type": ["number", "string", "null"]}},
             "additionalProperties": False,
         },
     }

@@ -1,4 +1,4 @@
-"""Markdown: a table as GitHub renders it, for a pull request or a README; what it quotes of subjects is text."""
+"""Markdown: a table as GitHub renders it, for a pull request or a README; texts of subjects stay plain text."""
 
 import re
 from typing import Final
@@ -9,8 +9,8 @@ from httpdyno.report.formats import Surface
 
 _SPECIAL: Final = re.compile(
     r"[\\`*\[\]<>|~&$]"  # emphasis, code, links, tags, cells, entities, formulas
-    r"|(?<![^\W_])_|_(?![^\W_])"  # an underscore within a word is one
-    r"|:(?=//)|(?<=www)\.|(?<=[0-9])[.)](?=\s)"  # addresses that are not marked as such; numbered lists
+    r"|(?<![^\W_])_|_(?![^\W_])"  # underscores, except within a word
+    r"|:(?=//)|(?<=www)\.|(?<=[0-9])[.)](?=\s)"  # addresses without link markup; numbered lists
     r"|^[#+\-=]",  # headings, lists, rules
     re.IGNORECASE,
 )
@@ -40,5 +40,5 @@ def _cell(cell: str | int | float | bool | None, column: Column) -> str:
 
 
 def _escape(text: str) -> str:
-    # GitHub makes a mention of @name whatever escapes it; with an empty comment in between it is none.
+    # GitHub makes @name a mention even if it is escaped, but not with an empty comment after the @.
     return _MENTION.sub("@<!-- -->", _SPECIAL.sub(r"\\\g<0>", text))

@@ -20,7 +20,7 @@ from httpdyno.report.formats import Surface
 _GAP: Final = 2
 """Spaces between two columns."""
 _USUAL_WIDTH: Final = 100
-"""Width beyond which dispensable columns are left out also in a pipe, where nothing else is left out."""
+"""Width from which dispensable columns are left out, also in a pipe, which gets all other columns."""
 _PADDING: Final = re.compile(r" +((?:\x1b\[0m)?)$", re.MULTILINE)
 _NARROWEST: Final = 20
 """A terminal that is narrower than this gets unbroken lines."""
@@ -30,7 +30,7 @@ _STYLES: Final = {"good": "green", "doubtful": "yellow", "bad": "red", "absent":
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A column that is shown, with the texts of its cells and the width that it is given."""
+    """A column that is shown, with the texts of its cells and its width."""
 
     column: Column
     texts: Sequence[str]
@@ -39,7 +39,7 @@ class _Shown:
     def least(self, limit: int) -> int:
         """Return the width to which the column can be folded on a terminal of ``limit`` characters.
 
-        A heading and a verdict stay whole, and so does a word that takes no more than half of the terminal.
+        Headings, verdicts and words of at most half the terminal's width are not broken.
         """
         column = self.column
         if column.kind is not ColumnKind.TEXT or column.toned or column.name in TONED:
@@ -55,7 +55,7 @@ def render(table: Table, surface: Surface) -> str:
     columns = _fitting(everything, surface.width)
     hidden = [one.column.heading for one in everything if one not in columns]
     texts = [one.column.kind is ColumnKind.TEXT for one in columns]
-    # The first adjacent texts name a row, else its first column.
+    # The first adjacent text columns name a row; without any, the first column does.
     names = max((*texts, False).index(False), 1)
     if surface.width is not None and _total(columns) > surface.width:
         columns, names = _fold(columns, names, surface.width)
@@ -78,7 +78,7 @@ def render(table: Table, surface: Surface) -> str:
     for number, group in enumerate(groups):
         if number:
             console.print()
-        # A row that has only its name in one of several groups is left out there.
+        # A group omits rows that have only a name in it.
         rows = [row for row in range(whole) if len(groups) == 1 or any(one.texts[row] for one in group[names:])]
         console.print(_grid(group, rows))
         for row, text in () if number else enumerate(alone, start=whole):
@@ -121,9 +121,9 @@ def _fitting(columns: list[_Shown], width: int | None) -> list[_Shown]:
 
 
 def _move_spanning(table: Table) -> tuple[Table, list[str]]:
-    """Take the texts of spanning columns out of the last rows that have nothing else but their names.
+    """Take the texts of spanning columns out of those last rows that have only a name besides.
 
-    A spanning column that is then empty is hidden. Returned with the table: the text of each such row, in their order.
+    A spanning column that is then empty is hidden. The texts of those rows are returned with the table, in order.
     """
     spanning = [place for place, column in enumerate(table.columns) if column.spanning and column.shown]
     if not spanning:
@@ -151,7 +151,7 @@ def _padded(one: _Shown, row: int) -> str:
 
 
 def _break_line(line: str, surface: Surface) -> str:
-    """Break a line between words where a terminal ends, in a pipe where a usual one would."""
+    """Break a line between words at the width of the terminal, in a pipe at the usual width."""
     width = surface.width or _USUAL_WIDTH
     if width < _NARROWEST:
         return line
@@ -179,9 +179,9 @@ def _grid(columns: Sequence[_Shown], rows: Sequence[int]) -> Grid:
 
 
 def _fold(columns: list[_Shown], names: int, limit: int) -> tuple[list[_Shown], int]:
-    """Fold columns so that each fits on a line with its row's names, where folding texts is enough.
+    """Fold columns so that each fits on a line with its row's names, if folding texts is enough.
 
-    The first ``names`` columns name the row. If they leave too little room, fewer of them do; their number is returned.
+    The first ``names`` columns name the row. If they leave too little room, fewer columns do; their number is returned.
     """
     least = [one.least(limit) for one in columns]
 
@@ -201,7 +201,7 @@ def _fold(columns: list[_Shown], names: int, limit: int) -> tuple[list[_Shown], 
 
 
 def _groups(columns: list[_Shown], names: int, limit: int | None) -> list[list[_Shown]]:
-    """Cut the columns into groups that fit; each begins with what names the row."""
+    """Divide the columns into groups that fit; each begins with the columns that name the row."""
     if limit is None or _total(columns) <= limit:
         return [columns]
     groups: list[list[_Shown]] = []

@@ -1,4 +1,4 @@
-"""A whole report as one HTML file: template, style, script and charts, with nothing left to load."""
+"""A whole report as one HTML file, which contains template, style, script and charts, and loads nothing."""
 
 import base64
 import hashlib
@@ -26,49 +26,30 @@ class GridCell:
 
     text: str
     value: str
-    """A number, or the text; empty when nothing is known."""
+    """A number, or the text; empty if the value is unknown."""
     layout: str
-    """Whether it stands at the right, belongs to a column with a limit, or is a text that may be broken."""
+    """How it is laid out: aligned to the right, in a column with a limit, or as a text that may be broken."""
     tone: str
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """A table as input of the template."""
-
-    name: str
-    title: str
-    columns: tuple[Column, ...]
-    named: int
-    """Place of the column that carries the colour of a row's subject."""
-    rows: tuple[tuple[GridCell, ...], ...]
-    subjects: tuple[int | None, ...]
-    """For each row the place of its subject among all, which decides its colour."""
-    notes: Sequence[str]
+def shown_of(table: Table) -> Table:
+    """Leave out the columns that are not shown to people."""
+    return table.select(column.name for column in table.columns if column.shown)
 
 
-def grid(name: str, table: Table, places: Mapping[str, int]) -> Grid:
-    """Prepare a table for a page, where its name is unique; columns that are not shown to people are left out.
+def grid_rows(table: Table, places: Mapping[str, int]) -> list[tuple[int | None, tuple[GridCell, ...]]]:
+    """Return the rows of a table for a page: the place of the subject, which decides its colour, and the shown cells.
 
-    ``places`` has the place of each subject, by id or name: it decides the colour of the subject's rows.
+    ``places`` has the place of each subject by its id and by its name; rows of other subjects have None.
     """
-    shown = table.select(column.name for column in table.columns if column.shown)
-    names = [column.name for column in shown.columns]
-    columns = [_cells(shown.values(column.name), column) for column in shown.columns]
-    return Grid(
-        name,
-        table.title,
-        shown.columns,
-        names.index("subject") if "subject" in names else 0,
-        tuple(zip(*columns, strict=True)),
-        # Tables name a subject by its id or by its name.
-        tuple(places.get(str(record.get("subject"))) for record in table.records()),
-        note_lines(table),
-    )
+    shown = shown_of(table)
+    columns = (_cells(shown.values(column.name), column) for column in shown.columns)
+    subjects = (places.get(str(record.get("subject"))) for record in table.records())
+    return list(zip(subjects, zip(*columns, strict=True), strict=True))
 
 
 def _unit(column: Column) -> str:
-    # A size and a time are written with the unit that fits them; a label has its unit itself.
+    # The cells of sizes and times have their units, and so have labels.
     return "" if column.label or column.kind in {ColumnKind.SIZE, ColumnKind.TIME} else column.unit
 
 
@@ -83,9 +64,9 @@ def _cells(cells: Sequence[Cell], column: Column) -> list[GridCell]:
 
 
 def _align_numbers(cells: Sequence[Cell], texts: Sequence[str]) -> list[str]:
-    """Write all numbers with as many decimals as the one with most: the points then stand below each other.
+    """Write all numbers with as many decimals as the longest, so that their points are below each other.
 
-    A ratio to what was published (``1.25x``) is text among them, and stays as it is.
+    A ratio to a published figure (``1.25x``) is text, and does not change.
     """
     numbers = [isinstance(cell, (int, float)) for cell in cells]
     shown = (text for number, text in zip(numbers, texts, strict=True) if number)
@@ -112,37 +93,35 @@ _PARTS: Final = re.compile(r"[;.] ")
 def page(report: Report) -> str:
     """Write a report as one HTML file.
 
-    It loads nothing: style, script and drawings are in it, and its policy forbids everything else. What it quotes of
-    subjects is text, whatever it looks like.
+    The file contains its style, script and drawings; its content policy forbids loading anything. Texts of
+    subjects are escaped.
     """
     script = _text("page.js")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, finalize=_finalize, trim_blocks=True, lstrip_blocks=True
     )
     places = {word: place for place, pair in enumerate(report.subjects) for word in pair}
-    answer, more = _answer(report)
+    # The large part of the headline is the first subject and its lead.
+    answer, _, more = report.headline.partition("\n")
+    if not more:
+        answer, _, more = _PARTS.sub("\n", report.headline, count=1).partition("\n")
+    if not any(more.startswith(name) for _, name in report.subjects):
+        more = more[:1].upper() + more[1:]
     return environment.from_string(_text("page.html.jinja")).render(
         report=report,
         answer=_BOUND.sub("\u00a0", answer),
         more=_BOUND.sub("\u00a0", more),
-        # Style and script are httpdyno's own, and close no element early; the digest admits only this script.
+        # Style and script are httpdyno's own, and contain no closing tags; the digest allows only this script.
         style=Markup(_style(len(report.subjects))),
         script=Markup(script),
         digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        prepare=lambda name, table: grid(name, table, places),
+        shown_of=shown_of,
+        rows_of=lambda table: grid_rows(table, places),
+        note_lines=note_lines,
         draw=_draw,
         unit_of=_unit,
         layout_of=_layout,
     )
-
-
-def _answer(report: Report) -> tuple[str, str]:
-    """Divide the headline into its large part, the first subject and its lead, and the rest."""
-    answer, _, more = report.headline.partition("\n")
-    if not more:
-        answer, _, more = _PARTS.sub("\n", report.headline, count=1).partition("\n")
-    named = any(more.startswith(name) for _, name in report.subjects)
-    return answer, more if named else more[:1].upper() + more[1:]
 
 
 def _text(name: str) -> str:
@@ -154,7 +133,7 @@ def _finalize(value: object) -> object:
 
 
 def _style(subjects: int) -> str:
-    """Put the colours of both schemes before the rules, and a rule for each subject that can be singled out.
+    """Write the colours of both schemes, then the rules, then a rule for each subject that can be highlighted.
 
     While the page highlights a subject, its rule fades the marks of all others.
     """
@@ -173,5 +152,5 @@ def _style(subjects: int) -> str:
 
 
 def _draw(chart: Chart, width: int) -> Markup:
-    # Vega escapes what it writes. The page has its own fonts.
+    # Vega escapes all texts. The page sets its own fonts.
     return Markup(_FONT.sub("", svg(chart, Canvas(width, VARIABLES))))

@@ -1,7 +1,8 @@
 """Charts of a report that several experiments share: outcomes, rankings, response times, and the course of a trial."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -26,7 +27,7 @@ from httpdyno.stats import FloatArray, Int64Array, median, percentile
 
 @dataclass(frozen=True, slots=True)
 class ConditionTrials:
-    """The trials of one condition, and what the charts of them show."""
+    """The trials of one condition, and further data for their charts."""
 
     trials: Sequence[Trial]
     names: Mapping[str, str]
@@ -36,7 +37,7 @@ class ConditionTrials:
     verdicts: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     """Counts of verdicts by trial, as ``verdict_counts`` returns them."""
     ranking: Ranking | None = None
-    """None: the subjects pass or fail."""
+    """None if subjects pass or fail instead."""
     metric: Metric | None = None
     """The metric of the ranking."""
 
@@ -52,7 +53,7 @@ class ConditionTrials:
 
     @property
     def well(self) -> Iterator[tuple[str, Sequence[Trial]]]:
-        """Return each subject that has trials that ended well, with those."""
+        """Yield each subject that has successful trials, with these trials."""
         for name, trials in self.by_name.items():
             well = [trial for trial in trials if trial.outcome is Outcome.OK]
             if well:
@@ -76,7 +77,7 @@ _CLASSES: Final = {
 
 
 def verdict_counts(samples: pl.LazyFrame) -> dict[int, dict[str, int]]:
-    """Count the verdicts of each trial; wrong answers that a known failure explains are one kind of their own.
+    """Count the verdicts of each trial; wrong answers that a known failure explains are a separate kind.
 
     The samples have the columns of ``model.Sample``, and are counted without being read into memory.
     """
@@ -105,7 +106,7 @@ def outcome_charts(of: ConditionTrials) -> Iterator[Chart]:
         lambda trial, label: getattr(trial.summary, _CLASSES[label]) if trial.summary else 0,
         name="statuses",
         title="Reported results",
-        caption="Status codes after redirects; an exception is whatever a client reports that is not a status code.",
+        caption="Status codes after redirects; an exception is anything else that a client reports.",
     )
 
 
@@ -123,17 +124,9 @@ def _outcome_chart(
         subject: [sum(count(trial, kind) for trial in own) for kind in kinds] for subject, own in of.by_name.items()
     }
     sums = {subject: own for subject, own in counts.items() if any(own)}
-    by_kind = zip(kinds, zip(*sums.values(), strict=True), strict=bool(sums))
-    return Chart(
-        name,
-        title,
-        ChartKind.STACKED_BARS,
-        x=Axis("subject"),
-        y=Axis("share of URLs", "%"),
-        series=tuple(Series(kind, tuple(sums), tuple(map(float, own))) for kind, own in by_kind if any(own)),
-        caption=caption,
-        section="Outcomes",
-    )
+    chart = stacked_chart(name, title, sums, kinds, Axis("share of URLs", "%"), caption=caption, section="Outcomes")
+    # Kinds of outcomes have the colours of their meaning.
+    return replace(chart, series=tuple(series for series in chart.series if any(series.y)), colours=())
 
 
 def ranking_charts(of: ConditionTrials) -> Iterator[Chart]:
@@ -192,8 +185,8 @@ def _ratio_chart(of: ConditionTrials, ranking: Ranking) -> Chart:
         x=Axis("subject"),
         y=Axis(multiple, scale=Scale.LOGARITHMIC),
         caption=(
-            "Trials of one block shared what the machine was like, so subjects are compared block by block. "
-            "An interval that holds 1 leaves open which of the two is better."
+            "Trials of one block ran under similar conditions, so subjects are compared block by block. "
+            "If an interval includes 1, it is not known which of the two is better."
         ),
         section="Ranking",
         reference=1.0,
@@ -225,13 +218,13 @@ def cost_chart(of: ConditionTrials, pace: Metric, cost: Metric) -> Chart:
         kind=ChartKind.POINTS,
         x=_axis(pace),
         y=_axis(cost),
-        caption="Fast and cheap is at the lower right; the large dot is the median, as the table has it.",
+        caption="Fast and cheap is at the lower right; the large dot is the median in the table.",
         section="Cost",
     )
 
 
 _POINTS_A_HALVING: Final = 5
-"""Points between a percentile and the one half as far from 100, as HdrHistogram prints its distributions."""
+"""Points from each percentile to the one half as far from 100, as in the distributions of HdrHistogram."""
 _SHARES: Final = [step / 2 for step in range(1, 201)]
 """Percentages at which the distribution is drawn."""
 _MS: Final = 1e-6
@@ -260,47 +253,39 @@ def response_time_charts(of: ConditionTrials) -> tuple[Chart, Chart]:
             distribution.append(Series(name, _ms(ordered, _SHARES), (0.0, *_SHARES)))
             counts.add(count)
     samples = " to ".join(f"{count:,}" for count in sorted({min(counts), max(counts)})) if counts else ""
-    return Chart(
+    draw = partial(Chart, kind=ChartKind.LINES, colours=of.colours, section="Response time")
+    return draw(
+        *("percentiles", "Response time by percentile"),
         series=tuple(percentiles),
-        colours=of.colours,
-        name="percentiles",
-        title="Response time by percentile",
-        kind=ChartKind.LINES,
         x=Axis("percentile of URLs", "%", Scale.PERCENTILE),
         y=_TIME,
         caption=(
-            "So many per cent of the URLs took no longer than this. Every URL counts, failed ones too, with the time "
+            "This percentage of the URLs took at most this time. Every URL counts, failed ones too, with the time "
             f"that the client reports; the samples of all trials are put together ({samples} each)."
         ),
-        section="Response time",
-    ), Chart(
+    ), draw(
+        *("distribution", "Share of URLs by response time"),
         series=tuple(distribution),
-        colours=of.colours,
-        name="distribution",
-        title="Share of URLs by response time",
-        kind=ChartKind.LINES,
         x=_TIME,
         y=Axis("share of URLs", "%"),
-        caption="The share of all URLs that had ended after this time. A step is a time at which many ended at once.",
-        section="Response time",
+        caption="Share of all URLs that had ended after this time. A step is a time at which many URLs ended.",
     )
 
 
 def _ms(ordered: Int64Array, ranks: Sequence[float]) -> tuple[float, ...]:
-    """Return the shortest time in ms, and that of each rank."""
     return (int(ordered[0]) * _MS, *(float(f"{percentile(ordered, rank) * _MS:.5g}") for rank in ranks))
 
 
 _BINS: Final = 60
-"""Points of a line: more cannot be seen in a panel."""
+"""Points of a line; a panel cannot show more."""
 _COUNTED_EVERY_NS: Final = 200_000_000
-"""The engine counts answers in bins of 200 ms; wider ones are made of whole ones."""
+"""The engine counts answers in bins of 200 ms; wider bins consist of whole ones."""
 _MIB: Final = 1024 * 1024
 
 
 def throughput_chart(of: ConditionTrials) -> Chart:
     """Draw the answers a second over time, as the origin counted them."""
-    caption = "Seconds since the subject was started; answers that the origin completed, redirects too."
+    caption = "Seconds since the subject was started; answers that the origin completed, including redirects."
     title = "Answers a second over time"
     return _course_chart(of, "throughput", _answers_a_second, Axis("answers a second"), title, caption)
 
@@ -319,7 +304,7 @@ def _course_chart(
     title: str,
     caption: str,
 ) -> Chart:
-    """Draw the course of the counter of that name, in a panel for each subject."""
+    """Draw a counter over time, in a panel for each subject."""
     explained = (
         "The bold line is the median of the trials, the thin ones are the trials, the grey ones all other subjects."
     )
@@ -337,7 +322,7 @@ def _course_chart(
 
 
 def _over_time(of: ConditionTrials, counter: str, binned: Callable[[Trial, Int64Array], FloatArray]) -> list[Series]:
-    """Return the course of each trial that has a counter, and of each subject the median over its trials."""
+    """Return a counter over time for each trial that has it, and for each subject the median over its trials."""
     trials = {name: [trial for trial in well if getattr(trial.counters, counter)] for name, well in of.well}
     longest_ns = max((trial.counters.wall_ns or 0 for well in trials.values() for trial in well), default=0)
     if longest_ns <= 0:
@@ -349,13 +334,13 @@ def _over_time(of: ConditionTrials, counter: str, binned: Callable[[Trial, Int64
     for name, well in trials.items():
         if not well:
             continue
-        # Beyond its end a trial is over, not idle.
+        # After its end a trial has no values, not zeros.
         lines = np.array(
             [np.where(edges[:-1] < (trial.counters.wall_ns or 0), binned(trial, edges), np.nan) for trial in well]
         )
         if len(lines) > 1:
             series += [Series(name, middles, _points(line), faint=True) for line in lines]
-        # The median goes as far as most of the trials last.
+        # The median ends when fewer than half of the trials still run.
         lasting = 2 * np.sum(~np.isnan(lines), axis=0) > len(lines)
         middle = np.full(len(middles), np.nan)
         middle[lasting] = np.nanmedian(lines[:, lasting], axis=0)
@@ -365,7 +350,7 @@ def _over_time(of: ConditionTrials, counter: str, binned: Callable[[Trial, Int64
 
 def _answers_a_second(trial: Trial, edges: Int64Array) -> FloatArray:
     points = trial.counters.throughput or ()
-    # A bin is named by its end; its middle says into which wider one it falls.
+    # A bin is named by its end; its middle decides the wider bin that it falls into.
     at_ns = np.array([point.elapsed_ns for point in points], dtype=np.int64) - _COUNTED_EVERY_NS // 2
     answers = np.array([point.answers for point in points], dtype=np.float64)
     counted, _ = np.histogram(at_ns, bins=edges, weights=answers)
@@ -374,7 +359,7 @@ def _answers_a_second(trial: Trial, edges: Int64Array) -> FloatArray:
 
 
 def _memory_mib(trial: Trial, edges: Int64Array) -> FloatArray:
-    """Return the highest reading of each bin; a bin without a reading has that of the one before."""
+    """Return the highest reading of each bin; a bin without a reading has the value of the bin before."""
     points = trial.counters.memory or ()
     readings = np.full(len(edges) - 1, np.nan)
     places = np.searchsorted(edges, [point.elapsed_ns for point in points], side="right") - 1
@@ -396,17 +381,19 @@ def stacked_chart(
     *,
     caption: str,
     section: str,
+    row: str = "subject",
 ) -> Chart:
     """Draw a bar for each subject, divided into parts.
 
-    ``rows`` has the values of ``parts``, in the unit of ``axis``, by the name of the subject.
+    ``rows`` has the values of ``parts``, in the unit of ``axis``, by the name of the subject; ``row`` names what
+    a bar stands for.
     """
     values = zip(*rows.values(), strict=True)
     return Chart(
         name=name,
         title=title,
         kind=ChartKind.STACKED_BARS,
-        x=Axis("subject"),
+        x=Axis(row),
         y=axis,
         series=tuple(Series(part, tuple(rows), of_part) for part, of_part in zip(parts, values, strict=bool(rows))),
         caption=caption,

@@ -7,7 +7,7 @@ from httpdyno.judge.notes import http_2_share, unlimited_notes
 from httpdyno.judge.wording import listed
 from httpdyno.model import LIVE, Trial, counted, format_size
 from httpdyno.stats import median
-from httpdyno.store import Machine, Manifest, SubjectVersion, WebIdentity
+from httpdyno.store import Manifest, SubjectVersion, WebIdentity
 
 
 def run_facts(
@@ -15,7 +15,7 @@ def run_facts(
 ) -> tuple[tuple[str, str], ...]:
     """Return facts of the run, its machine, its web and its versions by name, without unknown ones.
 
-    ``blocks``: whether its trials stood in random blocks; ``urls``: whether subjects had a list of URLs.
+    ``blocks``: whether the trials ran in random blocks; ``urls``: whether subjects had a list of URLs.
     """
     settings, machine = manifest.settings, manifest.machine
     count = counted(len({trial.block for trial in trials}), "random block")
@@ -23,6 +23,12 @@ def run_facts(
     modified = ", modified" if manifest.git and manifest.git.modified else ""
     commit = f" (commit {manifest.git.commit[:12]}{modified})" if manifest.git else ""
     clocks = _prefixed("governor ", machine.governor), _prefixed("clock source ", machine.clock_source)
+    ways = [trial.counters.against for trial in trials if trial.counters.against is not None]
+    round_trips = _prefixed("there and back in ", _between([way.rtt_min_ns for way in ways]))
+    clock = _prefixed("its clock known to ", _between([way.clock_bound_ns for way in ways]))
+    sizes = [] if machine.cpus is None else [counted(machine.cpus, "CPU")]
+    sizes += [] if machine.memory_bytes is None else [f"{format_size(machine.memory_bytes)} memory"]
+    virtual = machine.virtualisation and f"virtual ({machine.virtualisation})"
     sysctls = sorted((name, value) for name, value in machine.sysctls.items() if value)
     facts = [
         ("When", _when(manifest)),
@@ -33,9 +39,9 @@ def run_facts(
         ("URLs of a host", _per_host(manifest)),
         ("User agent", str(settings.get("user_agent") or "")),
         ("Link", _listed_once(trial.link for trial in trials)),
-        ("Other machine", _other_machine(trials)),
+        ("Other machine", _listed_once((*(way.address for way in ways), round_trips, clock))),
         ("Timeout", _listed_once(f"{trial.timeout_ns / 1e9:g} s a URL" for trial in trials if urls)),
-        ("Machine", _machine(machine)),
+        ("Machine", _listed_once((machine.cpu, *sizes, virtual))),
         ("System", _listed_once((f"{machine.system} {machine.kernel} on {machine.architecture}", *clocks))),
         ("CPUs of the trial", _pinning(trials)),
         ("Memory limit", _memory_limit(trials)),
@@ -56,27 +62,16 @@ def _when(manifest: Manifest) -> str:
 
 def _web(web: WebIdentity) -> str:
     if web.name == LIVE:
-        return "live: the real internet, where no answer can be verified"
+        return "live: the real internet, where no answer can be checked"
     return f"{web.name}, seed {web.seed}{_prefixed(', digest ', web.digest)}"
 
 
 def _per_host(manifest: Manifest) -> str:
-    """Describe the highest rate of requests to one host; the webs of a run are all real, or none is."""
+    """Describe the limit of requests to one host; all webs of a run are real, or all are emulated."""
     if not any(web.name == LIVE for web in manifest.webs):
         return ""
     per_host, interval_s = (manifest.settings.get(name) for name in ("per_host", "per_host_interval_s"))
     return f"{per_host} at a time" + (f", one every {interval_s} s" if interval_s else "")
-
-
-def _machine(machine: Machine) -> str:
-    return _listed_once(
-        (
-            machine.cpu,
-            None if machine.cpus is None else counted(machine.cpus, "CPU"),
-            None if machine.memory_bytes is None else f"{format_size(machine.memory_bytes)} memory",
-            machine.virtualisation and f"virtual ({machine.virtualisation})",
-        )
-    )
 
 
 def _pinning(trials: Sequence[Trial]) -> str:
@@ -87,7 +82,6 @@ def _pinning(trials: Sequence[Trial]) -> str:
 
 
 def _memory_limit(trials: Sequence[Trial]) -> str:
-    """Describe the memory limit of subjects and its mechanism, or why there was none."""
     kept = _listed_once(
         f"{format_size(counters.memory_limit_bytes)} by {counters.memory_limit_enforced_by}"
         for counters in (trial.counters for trial in trials)
@@ -106,14 +100,6 @@ def _transport(trials: Sequence[Trial]) -> str:
     return _listed_once(_prefixed(f"{name} ", value) for name, value in values.items())
 
 
-def _other_machine(trials: Sequence[Trial]) -> str:
-    """Describe how far another machine's origin was, and how well its clock was known, over all trials."""
-    ways = [trial.counters.against for trial in trials if trial.counters.against is not None]
-    round_trips = _prefixed("there and back in ", _between([way.rtt_min_ns for way in ways]))
-    clock = _prefixed("its clock known to ", _between([way.clock_bound_ns for way in ways]))
-    return _listed_once((*(way.address for way in ways), round_trips, clock))
-
-
 def _between(times_ns: Sequence[int | None]) -> str:
     known = [time_ns / 1e6 for time_ns in times_ns if time_ns is not None]
     ends = dict.fromkeys(f"{end:.3f}" for end in (min(known), max(known))) if known else ()
@@ -121,7 +107,6 @@ def _between(times_ns: Sequence[int | None]) -> str:
 
 
 def _subject(subject: SubjectVersion, trials: Sequence[Trial]) -> str:
-    """Describe which version a subject is of, and which versions of HTTP it claims and was seen to speak."""
     seen = median(http_2_share(trial) for trial in trials if trial.subject == subject.id)
     claims = _prefixed("claims HTTP/", " and ".join(subject.http))
     share = "" if seen is None else f"the origin saw HTTP/2 in {100 * seen:.0f} % of its requests"

@@ -11,12 +11,11 @@ from httpdyno.report.cell import figure_text
 from httpdyno.stats import FEWEST_BLOCKS, median
 
 _TIMES_FROM: Final = 2.0
-"""From here on a difference reads better as a multiple than in percent."""
+"""Quotient from which a difference is written as a multiple instead of in percent."""
 _PROVISIONAL: Final = "provisional"
 _COMMON: Final = {0: "no common block", 1: "1 common block"}
 _EACH: Final = {0: "no common block", 1: "one trial each"}
 _OF_MACHINE: Final = frozenset(Validity) - {Validity.INCORRECT}
-_OWN_BEGINNINGS: Final = ("No subject ", "No clear winner", "Nothing was ")
 
 
 def headline(
@@ -26,28 +25,31 @@ def headline(
     names: Mapping[str, str],
     unranked: Mapping[str, str],
     at_least: Mapping[str, float] | None = None,
+    *,
+    after_colon: bool = False,
 ) -> str:
-    """Describe which subject is first, by how much, how certain that is, and which subjects are not ranked.
+    """Name the first subject, its lead, how certain the lead is, and the subjects that are not ranked.
 
     One sentence, without a full stop; the subject that it names first has the best median. ``medians``, ``names`` and
     ``unranked`` are by subject; ``unranked`` has the reason: a verdict or an outcome. ``at_least`` has what some of
-    those reached at least: no subject behind one of them is called first.
+    those reached at least: no subject behind one of them is called first. ``after_colon``: it begins in lower case,
+    unless with a name.
     """
     bounds = at_least or {}
     reasons = {
         subject: f"{reason}, at least {_figure(bounds[subject], metric)}" if subject in bounds else reason
         for subject, reason in unranked.items()
     }
-    left_out = _listed_with_reasons(reasons, names)
+    left_out, no = _listed_with_reasons(reasons, names), "no" if after_colon else "No"
     if not ranking.standings:
-        return f"No subject is ranked: {left_out}" if unranked else "Nothing was measured"
+        return f"{no} subject is ranked: {left_out}" if unranked else f"{no}thing was measured"
     best = medians[ranking.standings[0].subject]
     ahead = [names[subject] for subject, bound in bounds.items() if bound > best]
     first = lead_text(
         ranking, metric, medians, names, after_name=": " if len(ranking.standings) == 1 else " is first: "
     )
     if ahead:
-        first = f"No clear winner: the origin held up {some_of(ahead)}; of those ranked, {first}"
+        first = f"{no} clear winner: the origin limited {some_of(ahead)}; of those ranked, {first}"
     return f"{first}; not ranked: {left_out}" if unranked else first
 
 
@@ -66,12 +68,12 @@ def lead_text(
     """Name the subject with the best median, its figure, and how far and how certainly it is ahead of the second.
 
     ``Rust reqwest: 234 right answers a second, 11 % more than Deno fetch (8 to 14 %): certain``. Where fewer than two
-    subjects are ranked there is no comparison. Where the difference may be chance the text has the reason: too few
-    trials, an interval that holds 0, or the number of pairs that were compared. ``phrase`` replaces what stands behind
-    the figure, ``after_name`` what stands behind the name. Without ``figure`` only the difference is written:
+    subjects are ranked there is no comparison. If the difference may be chance the text has the reason: too few
+    trials, an interval that includes 0, or the number of pairs that were compared. ``phrase`` replaces the words after
+    the figure, ``after_name`` those after the name. Without ``figure`` only the difference is written:
     ``Rust reqwest, 11 % more right/s than Deno fetch (8 to 14 %): certain``. Without ``bounds`` the interval is written
-    only where it is the reason. Without ``reason`` a difference that is not certain is called provisional, or one that
-    may be chance, and no more.
+    only where it is the reason. Without ``reason`` an uncertain difference is only called provisional, or one that
+    may be chance.
     """
     first, *others = ranking.standings[:2]
     name = names[first.subject]
@@ -99,13 +101,8 @@ def lead_text(
     return f"{lead if figure else name}, {ahead}: {with_reason if reason else word}"
 
 
-def after_colon(sentence: str) -> str:
-    """Return a headline for use after a colon: in lower case, unless a name begins it."""
-    return sentence[0].lower() + sentence[1:] if sentence.startswith(_OWN_BEGINNINGS) else sentence
-
-
 def ratio_of(pair: Comparison, subject: str) -> Interval | None:
-    """Return the ratio of a pair as that of this subject to the other; None when it has none."""
+    """Return the ratio of a pair as that of this subject to the other; None when the pair has no ratio."""
     ratio = pair.ratio
     if ratio is None or pair.subject == subject:
         return ratio
@@ -113,7 +110,7 @@ def ratio_of(pair: Comparison, subject: str) -> Interval | None:
 
 
 def _difference(quotient: float, metric: Metric, of_what: str) -> str:
-    """Write a quotient as a difference: ``11 % more than``, ``2.50 times``; one against the order is signed."""
+    """Write a quotient as a difference: ``11 % more than``, ``2.50 times``; one against the order has a sign."""
     if max(quotient, 1 / quotient) >= _TIMES_FROM:
         return f"{quotient:.2f} times"
     return f"{_percent(quotient, metric)} % {'more' if metric.better is Direction.HIGHER else 'less'}{of_what} than"
@@ -129,11 +126,11 @@ def _bounds(ratio: Interval, metric: Metric) -> str:
 def _percent(quotient: float, metric: Metric) -> str:
     percent = 100 * (quotient - 1 if metric.better is Direction.HIGHER else 1 - quotient)
     digits = 0 if abs(percent) >= 1 else 1
-    return f"{round(percent, digits) + 0.0:.{digits}f}"  # adding zero takes the sign off what is rounded to nothing
+    return f"{round(percent, digits) + 0.0:.{digits}f}"  # adding zero removes the sign of a rounded -0
 
 
 def _certainty(pair: Comparison, ranking: Ranking) -> tuple[str, str, bool]:
-    """Return whether the corrected test finds a difference: in a word, with the reason, and if that is the interval."""
+    """Return how certain a difference is: in a word, with the reason, and whether the reason is the interval."""
     most = max(comparison.blocks for comparison in ranking.comparisons)
     interval_is_reason = False
     if pair.blocks < FEWEST_BLOCKS <= most:
@@ -152,7 +149,7 @@ def _certainty(pair: Comparison, ranking: Ranking) -> tuple[str, str, bool]:
 
 
 def _why_open(pair: Comparison, ranking: Ranking, most: int) -> str:
-    """Describe why no difference was found, unless the interval holds 0. ``most``: the most blocks of a pair."""
+    """Describe why no difference was found, unless the interval includes 0. ``most``: the most blocks of a pair."""
     if most < FEWEST_BLOCKS:
         return f", {_EACH.get(most, f'{most} trials each')}"
     if pair.p is None:
@@ -164,7 +161,7 @@ def _why_open(pair: Comparison, ranking: Ranking, most: int) -> str:
 
 
 def _listed_with_reasons(unranked: Mapping[str, str], names: Mapping[str, str]) -> str:
-    """Name subjects by their shared reason, where there is one: ``A, B and 3 more (crashed), C (INCORRECT)``."""
+    """List subjects by their shared reason, if any: ``A, B and 3 more (crashed), C (INCORRECT)``."""
     by_reason: dict[str, list[str]] = {}
     for subject, reason in unranked.items():
         by_reason.setdefault(reason, []).append(names[subject])
@@ -172,22 +169,24 @@ def _listed_with_reasons(unranked: Mapping[str, str], names: Mapping[str, str]) 
 
 
 def _figure(value: float, metric: Metric, phrase: str | None = None) -> str:
-    """Write a figure with the rounding of the table, and what it counts."""
+    """Write a figure with the rounding of the table and its unit in words."""
     if phrase is None:
         phrase = metric.phrase or f"{metric.column.unit} of {metric.name}".removeprefix(" of ")
     rounded = metric.rounded(value)
     return f"{figure_text(rounded if isinstance(rounded, int | float) else value)} {phrase}"
 
 
-def ranked_headline(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
+def ranked_headline(
+    trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str], *, after_colon: bool = False
+) -> str:
     """Return the headline of the trials of one condition.
 
-    ``names`` are by subject, in the order in which they are listed.
+    ``names`` are by subject, in the order in which they are listed. ``after_colon`` as for ``headline``.
     """
     unranked = _unranked_reasons(trials, ranking, metric, names)
     bounds = {name: bound for (_, name), bound in lower_bounds(trials, metric).items() if name in unranked}
     medians = placing_medians(metric, trials, [standing.subject for standing in ranking.standings])
-    return headline(ranking, metric, medians, names, unranked, bounds)
+    return headline(ranking, metric, medians, names, unranked, bounds, after_colon=after_colon)
 
 
 def not_ranked_text(trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]) -> str:
@@ -198,7 +197,6 @@ def not_ranked_text(trials: Sequence[Trial], ranking: Ranking, metric: Metric, n
 def _unranked_reasons(
     trials: Sequence[Trial], ranking: Ranking, metric: Metric, names: Mapping[str, str]
 ) -> Mapping[str, str]:
-    """Return the reasons why subjects are unranked: their verdict, or no such figure."""
     reasons = {}
     ranked = {standing.subject for standing in ranking.standings}
     for subject in (name for name in names if name not in ranked):
@@ -208,22 +206,31 @@ def _unranked_reasons(
     return reasons
 
 
-def passed_headline(trials: Sequence[Trial], passes: Callable[[Trial], bool | None], names: Mapping[str, str]) -> str:
-    """Name the subjects that pass, those that fail with the reason, and those of which nothing can be said."""
+def passed_headline(
+    trials: Sequence[Trial],
+    passes: Callable[[Trial], bool | None],
+    names: Mapping[str, str],
+    *,
+    after_colon: bool = False,
+) -> str:
+    """Name the subjects that pass, those that fail with the reason, and those without a judgement.
+
+    ``after_colon`` as for ``headline``.
+    """
     passed: list[str] = []
     failed: dict[str, str] = {}
     unknown: dict[str, str] = {}
     for subject, name in names.items():
         own = [trial for trial in trials if trial.subject == subject]
-        verdict, reason = passes_all(own, passes), verdict_of(own) if own else ""
-        if verdict:
+        all_passed, verdict = passes_all(own, passes), verdict_of(own) if own else ""
+        if all_passed:
             passed.append(name)
-        elif own and verdict is None:
-            unknown[subject] = reason
-        elif own:  # a subject that failed on a busy machine failed: the machine is not the reason
-            failed[subject] = "" if reason in _OF_MACHINE else reason
+        elif own and all_passed is None:
+            unknown[subject] = verdict
+        elif own:  # a failure counts even on a busy machine, which cannot be its reason
+            failed[subject] = "" if verdict in _OF_MACHINE else verdict
     parts = (
-        f"Passed: {some_of(passed)}" if passed else "No subject passed",
+        f"Passed: {some_of(passed)}" if passed else f"{'no' if after_colon else 'No'} subject passed",
         f"failed: {_listed_with_reasons(failed, names)}" if failed else "",
         f"not judged: {_listed_with_reasons(unknown, names)}" if unknown else "",
     )
@@ -241,7 +248,7 @@ def placing_medians(metric: Metric, trials: Sequence[Trial], subjects: Iterable[
 
 def bound_notes(trials: Sequence[Trial], metric: Metric, names: Mapping[str, str]) -> tuple[Note, ...]:
     """Describe the lower bound of each client that is unranked only because of the origin."""
-    why = "because the origin set the pace; no client behind it can be called first"
+    why = "because the origin limited it; no client with a lower figure can be called first"
     return tuple(
         Note(f"{names[subject]}{f', {condition}' if condition else ''}: at least {_figure(bound, metric)}, {why}")
         for (condition, subject), bound in lower_bounds(trials, metric).items()

@@ -11,7 +11,7 @@ def reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Note, ...
     """Return the reservations about the figures of a run; empty without any."""
     live = any(web.name == LIVE for web in manifest.webs)
     unverified = Note(
-        "UNVERIFIED: no truth is known for the real internet, so no answer was checked; no client is ranked"
+        "UNVERIFIED: the right answers of the internet are unknown: none was checked; no client is ranked"
     )
     return (*((unverified,) if live else ()), *table_reservations(manifest, trials))
 
@@ -28,14 +28,9 @@ def table_reservations(manifest: Manifest, trials: Sequence[Trial]) -> tuple[Not
     if finished < planned:
         lines.append(f"not whole: {finished} of {planned} trials")
     elif isinstance(repeat, int) and isinstance(budget_s, int | float):
-        # A closing block comes after those of the list.
+        # A closing block comes after the planned ones.
         blocks = len({trial.block for trial in trials if trial.block < repeat})
         if blocks != repeat:
-            fitted = f"no more fitted into {budget_s / 60:.0f} min"
+            fitted = f"further blocks did not fit into {budget_s / 60:.0f} min"
             lines.append(f"{blocks} of {repeat} blocks: {fitted}; --repeat {repeat} runs all")
     return tuple(map(Note, lines))
-
-
-def memory_reservations(trials: Sequence[Trial]) -> tuple[Note, ...]:
-    """Name trials that ran without the memory limit of their plan, and why; empty when every limit was set."""
-    return tuple(map(Note, unlimited_notes(trials)))

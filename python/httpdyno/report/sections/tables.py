@@ -31,9 +31,9 @@ from httpdyno.stats import median
 
 
 def subject_names(trials: Sequence[Trial], order: Iterable[str]) -> dict[str, str]:
-    """Name each subject by its language and method, by its id too where two would have one name.
+    """Name each subject by its language and method, with its id if two would have the same name.
 
-    The names are by id, in the order of the ids given; those that it lacks come last.
+    The names are by id, in the given order; ids that are not in it come last.
     """
     named = {trial.subject: f"{trial.language} {trial.method}".strip() or trial.subject for trial in trials}
     times = Counter(named.values())
@@ -69,8 +69,8 @@ _PAIRS: Final = (
     Column("high", _DECIMAL, description="upper end"),
     Column("level", _DECIMAL, "%", "confidence of the interval"),
     Column("p", description="chance of such a difference between equals, adjusted for the number of pairs"),
-    Column("blocks", ColumnKind.INTEGER, description="pairs of trials that it rests on"),
-    Column("says"),
+    Column("blocks", ColumnKind.INTEGER, description="number of paired trials"),
+    Column("result"),
 )
 
 
@@ -88,7 +88,7 @@ def ranking_table(table: Table, ranked_by: str | None) -> Table:
 
 
 def comparison_table(comparisons: Iterable[Comparison], metric: Metric | None, names: Mapping[str, str]) -> Table:
-    """List every pair with its ratio, its interval and the result; without a metric that ranks there is no pair."""
+    """List every pair with its ratio, its interval and the result; without a ranking metric there are no pairs."""
     rows = []
     for pair in comparisons:
         if metric is None:
@@ -99,11 +99,11 @@ def comparison_table(comparisons: Iterable[Comparison], metric: Metric | None, n
             ratio = (*ends, round(100 * pair.ratio.level, 2))
         chance = None
         if pair.p_adjusted is not None:
-            # Smaller ones rest on assumptions that cannot be checked.
+            # Smaller values depend on assumptions that cannot be checked.
             chance = "< 0.001" if pair.p_adjusted < 0.001 else f"{pair.p_adjusted:.2g}"
-        says = "too few trials to tell" if pair.p is None else difference_text(pair, metric)
+        result = "too few trials to tell" if pair.p is None else difference_text(pair, metric)
         named = names[pair.subject], names[pair.baseline]
-        rows.append((pair.condition, *named, *ratio, chance, pair.blocks, says))
+        rows.append((pair.condition, *named, *ratio, chance, pair.blocks, result))
     return without_empty(Table(_PAIRS, tuple(rows)), "condition")
 
 
@@ -116,29 +116,29 @@ def without_empty(table: Table, name: str) -> Table:
 
 _RULES: Final = (
     Column("rule"),
-    Column("asks", description="what its number is"),
-    Column("at most", _DECIMAL, "%", "largest number that is allowed"),
-    Column("worst", _DECIMAL, "%", "largest number that was found in any trial"),
-    Column("trial", ColumnKind.INTEGER, description="where it was found"),
+    Column("number", description="what the rule measures"),
+    Column("at most", _DECIMAL, "%", "largest allowed number"),
+    Column("worst", _DECIMAL, "%", "largest number in any trial"),
+    Column("trial", ColumnKind.INTEGER, description="the trial with the worst number"),
     Column("failed", ColumnKind.INTEGER, description="trials that do not meet the rule", limit=0),
-    Column("makes it", description="what a trial is that does not meet it"),
-    Column("says"),
+    Column("validity", description="validity of a trial that breaks the rule"),
+    Column("finding", description="the worst finding in words"),
 )
 _TRIALS: Final = (
-    Column("trial", ColumnKind.INTEGER, description="in the order in which they ran, from 0"),
-    Column("block", ColumnKind.INTEGER, description="trials of one block shared what the machine was like"),
+    Column("trial", ColumnKind.INTEGER, description="number of the trial in the order of execution, from 0"),
+    Column("block", ColumnKind.INTEGER, description="trials of one block ran under similar conditions"),
     Column("condition"),
     Column("subject"),
     Column("outcome", description="how the trial ended"),
-    Column("validity", description="whether its figures say something about the subject"),
-    Column("reason", description="why it failed, or is not valid"),
+    Column("validity", description="whether the trial's figures represent the subject"),
+    Column("reason", description="why the trial failed, or is not valid"),
 )
 
 
 def rule_table(trials: Sequence[Trial], rules: Sequence[Rule]) -> Table:
     """List every rule that applied to the trials, with the worst finding.
 
-    All trials are of one experiment; those that failed are held against no rule.
+    All trials are of one experiment; no rule applies to failed trials.
     """
     found: dict[str, list[tuple[Finding, int]]] = {}
     for trial in trials:
@@ -160,7 +160,7 @@ def trial_overview(
 ) -> Table:
     """List every trial: outcome, validity, its reason, and the number of each rule.
 
-    Rules for which no trial has a number have no column. The trial that measured the web's ceiling stands
+    Rules for which no trial has a number have no column. The trial that measured the web's ceiling is
     first, since it came first.
     """
     rows = [(trial, names[trial.subject], trial.reason or trial.validity_reason) for trial in trials]
@@ -175,18 +175,17 @@ def trial_overview(
             if finding.number is not None:
                 rule = finding.rule
                 record[rule.name] = _rounded(finding.number)
-                asks = f"{rule.meaning}; at most {rule.threshold:g} {rule.unit}"
+                meaning = f"{rule.meaning}; at most {rule.threshold:g} {rule.unit}"
                 limit = f"\u2264 {rule.threshold:g} %"
-                measured[rule.name] = Column(rule.name, _DECIMAL, limit, asks, limit=rule.threshold)
+                measured[rule.name] = Column(rule.name, _DECIMAL, limit, meaning, limit=rule.threshold)
         records.append(record)
     return without_empty(Table.of_records((*_TRIALS, *measured.values()), records), "condition")
 
 
 def _ceiling_text(ceiling: Trial, trials: Sequence[Trial]) -> str:
-    """Describe the ceiling that the trials of subjects record, or why it is unknown."""
     notes = ceiling_notes(trials)
     if not notes:
-        reason = ceiling.reason or ceiling.validity_reason or "it was too short to tell what held the fetcher up"
+        reason = ceiling.reason or ceiling.validity_reason or "it was too short to find what limited the fetcher"
         return f"the web's ceiling is not known: {reason}"
     p50_ns = ceiling.summary.p50_ns if ceiling.summary else None
     median = f", p50 {p50_ns / 1e6:.0f} ms" if p50_ns else ""
@@ -201,22 +200,27 @@ _TIME: Final = ColumnKind.TIME
 _COUNT: Final = ColumnKind.INTEGER
 _RATE: Final = "Mbit/s"
 _LINK_COLUMNS: Final = (
-    Column("link", description="as it was asked for"),
+    Column("link", description="as requested"),
     Column("trials", _COUNT),
-    Column("refused", _COUNT, description="trials that were not begun, since the link was not what was asked", limit=0),
-    Column("rtt asked", _TIME, "ms", "round-trip time, both ways together"),
+    Column("refused", _COUNT, description="trials that did not begin, because the link was not as requested", limit=0),
+    Column("rtt requested", _TIME, "ms", "round-trip time, both ways together"),
     Column("rtt measured", _TIME, "ms", "median of the round trips before each trial; the median trial's"),
-    Column("furthest off", _TIME, "ms", "of the trial that missed the round-trip time by most"),
-    Column("content fits", _DECIMAL, _RATE, "what the rate towards the subject leaves for content"),
-    Column("content measured", _DECIMAL, _RATE, "content that passed towards the subject before the median trial"),
-    Column("least", _DECIMAL, _RATE, "the same of the worst trial"),
+    Column("largest error", _TIME, "ms", "largest difference of a trial from the requested round-trip time"),
+    Column("content possible", _DECIMAL, _RATE, "rate towards the subject without the headers of packets"),
+    Column(
+        "content measured",
+        _DECIMAL,
+        _RATE,
+        "rate of content towards the subject, measured before the trials; the median",
+    ),
+    Column("least", _DECIMAL, _RATE, "the same in the worst trial"),
     Column("late p99", _TIME, "ms", "how late the emulator let packets go towards the subject, in the worst trial"),
     Column("packets", _COUNT, description="towards the subject, of all trials; those of super-packets each"),
     Column("dropped", _DECIMAL, "%", "of these: the queue had no room"),
-    Column("lost", _DECIMAL, "%", "of these: by chance, as asked"),
+    Column("lost", _DECIMAL, "%", "of these: by chance, as requested"),
     Column("super-packets", description="whether several packets may come in one piece, and the longest that may"),
 )
-_SUPER_PACKETS: Final = "super-packets: several packets that a kernel hands over in one piece (segmentation offload)"
+_SUPER_PACKETS: Final = "super-packets: several packets that a kernel passes on in one piece (segmentation offload)"
 _MILLION: Final = 1e6
 
 
@@ -272,14 +276,18 @@ def _known(values: Iterable[float | None]) -> list[float]:
     return [value for value in values if value is not None]
 
 
+_LONGEST_SUPER_PACKET: Final = 65_536
+"""Bytes of the longest super-packet of the kernel."""
+
+
 def _super_packets(counters: LinkCounters, link: Link) -> str | None:
     """Describe what a link did with super-packets: ``off``, ``bounded, 12.2 KiB``, ``on, 64.0 KiB, split``."""
     if counters.offload_reason is None:
         return None
-    # The engine's own word, which a note explains.
-    word = counters.offload_reason.partition(":")[0]
+    # A note explains the words.
     if counters.offload_bytes is None:
-        return word
+        return "off"
+    word = "bounded" if counters.offload_bytes < _LONGEST_SUPER_PACKET else "on"
     split = ", split" if link.up.loss or link.down.loss else ""
     return f"{word}, {format_size(counters.offload_bytes)}{split}"
 
@@ -290,24 +298,24 @@ _ANSWER: Final = ("url", "code", "body_length", "verdict", "served_status", "ser
 _WRONG_COLUMNS: Final = (
     Column("subject"),
     Column("url"),
-    Column("answer", description="what was reported; what the web had served"),
+    Column("answer", description="the reported answer; the answer that the web served"),
     Column("verdict"),
-    Column("times", ColumnKind.INTEGER, description="in how many samples, over all trials"),
+    Column("times", ColumnKind.INTEGER, description="number of samples with this answer, over all trials"),
 )
 
 
 def wrong_answers(trials: Sequence[Trial], names: Mapping[str, str], samples: pl.LazyFrame) -> Table | None:
     """List the first unexplained wrong answers, equally many of each subject; None without any.
 
-    The samples have the columns of ``model.Sample``, and are looked through without being read into memory.
+    The samples have the columns of ``model.Sample``, and are searched without being read into memory.
     """
-    liars = [trial for trial in trials if trial.tally and trial.tally.wrong]
-    if not liars:
+    wrong = [trial for trial in trials if trial.tally and trial.tally.wrong]
+    if not wrong:
         return None
     found = (
         samples.with_columns(pl.col("verdict").cast(pl.String))
         .filter(pl.col("verdict").is_in(_WRONG) & ~pl.col("explained"))
-        .join(_subjects(liars, names), on="trial")
+        .join(_subjects(wrong, names), on="trial")
         .group_by("subject", *_ANSWER)
         .agg(pl.col("trial").min(), pl.col("line").min(), times=pl.len())
         .collect(engine="streaming")
@@ -326,7 +334,6 @@ def wrong_answers(trials: Sequence[Trial], names: Mapping[str, str], samples: pl
 
 
 def _subjects(trials: Iterable[Trial], names: Mapping[str, str]) -> pl.LazyFrame:
-    """Return the number of each trial with the name of its subject."""
     rows = [(trial.trial, names[trial.subject]) for trial in trials]
     return pl.LazyFrame(rows, schema={"trial": pl.Int32(), "subject": pl.String()}, orient="row")
 
@@ -344,10 +351,10 @@ _MOST_ROWS: Final = 200
 
 _ERROR_COLUMNS: Final = (
     Column("subject"),
-    Column("error", description="the name that the client gave it"),
-    Column("cause", description="what the web had done; empty for an honest answer"),
-    Column("verdict", description="verdict on that, compared with what the web serves"),
-    Column("count", ColumnKind.INTEGER, description="samples, over all trials"),
+    Column("error", description="error name that the client reported"),
+    Column("cause", description="fault of the web; empty without one"),
+    Column("verdict", description="verdict on the report, after comparison with the web"),
+    Column("count", ColumnKind.INTEGER, description="number of samples, over all trials"),
 )
 
 

@@ -31,11 +31,11 @@ def frontier(subject: str, *reached: tuple[int, int | None, int | None], axis: Q
     factor = MS if axis is ROUND_TRIP else 10**9
     points = tuple(
         FrontierPoint(
-            x * factor,
             None if low is None else low * KIB,
             None if low is None else low * KIB,
             None if high is None else high * KIB,
             doubtful=False,
+            x=x * factor,
         )
         for x, low, high in reached
     )
@@ -235,10 +235,10 @@ def test_the_report_has_the_requested_and_the_measured_link() -> None:
         "link": "rtt=40ms,rate=1gbit,queue=100ms",
         "trials": 3,
         "refused": 0,
-        "rtt asked": 40.0,
+        "rtt requested": 40.0,
         "rtt measured": 40.02,
-        "furthest off": 0.4,
-        "content fits": 950.0,
+        "largest error": 0.4,
+        "content possible": 950.0,
         "content measured": 945.0,
         "least": 940.0,
         "late p99": 0.05,
@@ -252,7 +252,7 @@ def test_refused_links_are_counted_and_missing_figures_have_no_column() -> None:
     refused = linked(44.0, outcome=Outcome.REFUSED, validity=Validity.LINK_LIMITED, capacity=None)
     table = link_table([linked(40.0), refused])
     assert table.values("refused") == (1,)
-    assert table.values("furthest off") == (4.0,)
+    assert table.values("largest error") == (4.0,)
     assert "least" not in [column.name for column in table.columns]
     assert link_table([capacity_trial(point(1))]).rows == ()
 
@@ -274,7 +274,7 @@ def test_the_report_describes_super_packets_in_plain_words() -> None:
     table = link_table(trials)
     assert table.values("super-packets") == ("off", "bounded, 12.2 KiB", None, "on, 64.0 KiB, split")
     assert [note.text for note in table.notes] == [
-        "super-packets: several packets that a kernel hands over in one piece (segmentation offload)",
+        "super-packets: several packets that a kernel passes on in one piece (segmentation offload)",
         f"super-packets {off}",
         f"super-packets {bounded}",
         f"super-packets {split}",

@@ -88,7 +88,7 @@ def test_a_search_finds_the_frontiers_of_the_grid_in_a_fifth_of_its_trials() -> 
     for one in found:
         assert one.axis is LINK_RATE
         assert [point.x for point in one.points] == list(RATES)
-        assert [point.size_bytes for point in one.points] == [of_grid(one.subject, AXES, rate) for rate in RATES]
+        assert [point.held for point in one.points] == [of_grid(one.subject, AXES, rate) for rate in RATES]
         assert 5 * one.trials <= one.grid_trials == AXES.count
         assert not one.contradictions
         assert sum(point.doubtful for point in one.points) <= 1
@@ -116,7 +116,7 @@ def test_no_result_is_claimed_for_untried_sizes() -> None:
     (found,) = frontiers([trial("x", 0, capacity_point=point, capacity=held)], axes)
 
     (only,) = found.points
-    assert (only.size_bytes, only.holds_up_to_bytes, only.fails_from_bytes) == (size, size, None)
+    assert (only.held, only.holds_up_to, only.fails_from) == (size, size, None)
     assert only.doubtful
     assert not found.exhausted
 
@@ -158,7 +158,7 @@ def test_each_value_of_a_second_axis_has_a_frontier_of_its_own() -> None:
         (LINK_RATE, "100 in flight"),
         (LINK_RATE, "200 in flight"),
     ]
-    assert [point.size_bytes for point in found[1].points] == [of_grid("quick", axes, rate) for rate in RATES[:3]]
+    assert [point.held for point in found[1].points] == [of_grid("quick", axes, rate) for rate in RATES[:3]]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_client_that_breaks_down_at_many_in_flight_is_reported() -> None:
 
     (found,) = frontiers(carry_out(plan_of(axes, SUBJECTS[:1], repeat=3), rate), axes)
 
-    assert [point.size_bytes for point in found.points] == [SIZES[reach[count]] for count in axes.concurrencies]
+    assert [point.held for point in found.points] == [SIZES[reach[count]] for count in axes.concurrencies]
     assert any("did not, although it should be easier; both were repeated" in line for line in found.contradictions)
 
 

@@ -21,7 +21,7 @@ AXES = Axes(
 def boundary(size: int | None, surely: int | None, fails: int | None, *, doubtful: bool = False) -> FrontierPoint:
     """Make a boundary from sizes in KiB."""
     sizes = (None if one is None else KIB * one for one in (size, surely, fails))
-    return FrontierPoint(20 * MS, *sizes, doubtful=doubtful)
+    return FrontierPoint(*sizes, doubtful=doubtful, x=20 * MS)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_the_cell_of_a_frontier_point(found: FrontierPoint, cell: str, size: int
     one = Frontier("go-net-http", ROUND_TRIP, "", (found,), 3, 50)
     table = reach_table([one], "2,000 requests a second")
     assert table.rows == (("go-net-http", cell),)
-    assert found.reached_bytes == (None if size is None else KIB * size)
+    assert found.reached == (None if size is None else KIB * size)
     legend = reach_legend([one])
     assert legend[-1] == "3 trials; the grid has 50 points"
     assert len(legend) == (1 if cell == "300" else 2)

@@ -10,7 +10,6 @@ from httpdyno.experiments.capacity.limits import (
     add_limit,
     capacity_sentences,
     largest_size_bytes,
-    rounded_rate,
     wire_bytes,
 )
 from httpdyno.model import Counters, CpuTime, Link, Loop, Trial
@@ -124,10 +123,3 @@ def test_sentences_count_the_trials_that_the_model_does_not_explain() -> None:
 @pytest.mark.parametrize("trials", [[], [measured(2000)], [measured(900, target_per_s=None, loop=Loop.CLOSED)]])
 def test_limits_that_no_trial_reached_have_no_sentence(trials: list[Trial]) -> None:
     assert not [said for said in capacity_sentences(trials) if not said.startswith("the model does not explain")]
-
-
-@pytest.mark.parametrize(
-    ("bits", "text"), [(3_397_600_000, "3.4 Gbit/s"), (61e6, "61 Mbit/s"), (1_234_567, "1.23 Mbit/s")]
-)
-def test_a_rate_is_written_with_the_digits_that_matter(bits: float, text: str) -> None:
-    assert rounded_rate(bits) == text

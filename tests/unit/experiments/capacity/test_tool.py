@@ -130,7 +130,7 @@ def test_on_a_schedule_all_of_the_tools_time_is_measured() -> None:
     [
         (engine_report(5), "", Outcome.GARBAGE, "the report of hey cannot be read: it is empty"),
         (engine_report(5, outcome="deadline"), "", Outcome.HUNG, "did not end before the deadline"),
-        (engine_report(5, outcome="interrupted"), text(), Outcome.INTERRUPTED, "stopped before it was done"),
+        (engine_report(5, outcome="interrupted"), text(), Outcome.INTERRUPTED, "stopped before it ended"),
         (engine_report(5, subject={"exit_code": 2}), "", Outcome.CRASHED, "exited with 2: no message"),
         (engine_report(5, outcome="failed_to_start", reason="no such file"), "", Outcome.CRASHED, "no such file"),
     ],

@@ -7,7 +7,7 @@ import pytest
 
 from httpdyno.errors import InvalidValue, UnreadableRun
 from httpdyno.experiments.cost.judge import Coding, CostPoint
-from httpdyno.experiments.cost.plan import Cost, able_to
+from httpdyno.experiments.cost.plan import Cost
 from httpdyno.experiments.registry import restore_experiment
 from httpdyno.experiments.restoring import restored
 from httpdyno.model import Capabilities, Condition, Subject, SubjectKind, UrlSeries
@@ -106,7 +106,7 @@ def test_what_no_trial_can_be_is_refused(changes: dict[str, Any], message: str) 
 )
 def test_a_subject_runs_under_the_conditions_that_it_supports(subject: Subject, where: list[bool]) -> None:
     conditions = Cost(keepalive="both", gzip="both").conditions()
-    assert [able_to(subject, condition) for condition in conditions] == where
+    assert [Cost.able_to(subject, condition) for condition in conditions] == where
 
 
 def test_the_plan_has_whole_numbers_for_those_that_take_part() -> None:

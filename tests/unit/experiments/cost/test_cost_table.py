@@ -56,7 +56,7 @@ def test_the_cheapest_verified_document_is_first_and_a_tool_is_shown_without_a_r
 
 def test_a_tool_leaves_clients_ranked_and_has_a_remark() -> None:
     table = cost_table(trials())
-    assert "checks none of them: shown, but not ranked" in notes(table)
+    assert "without checking them: shown, but not ranked" in notes(table)
     assert "nobody is ranked" not in notes(table)
 
 
@@ -80,7 +80,7 @@ def test_the_views_hold_every_row_and_the_notes_once() -> None:
 
 def test_a_note_explains_a_split_by_the_clients_own_times() -> None:
     own = {"requests_timed_by": RequestClock.CLIENT}
-    rests = "start-up and steady state rest on the clients' own times: "
+    rests = "start-up and steady state are computed from the clients' own times: "
     foreign = [cost_trial(subject, peer="apache", cost=own) for subject in ("ruby-curb", "ruby-net-http")]
     assert notes(cost_table(foreign)).count(f"{rests}apache records no time of its requests") == 1
     ours = cost_trial("ruby-curb", cost=own)
@@ -116,7 +116,7 @@ def test_remarks_on_unsettled_caught_and_unsteered_trials() -> None:
         )
     )
     assert "a document of the last third cost 40 % less than one of the first" in text
-    assert "the web served wrong documents: 10 were named as such" in text
+    assert "the web served wrong documents: 10 were reported as wrong" in text
     assert "packets were not received on its own CPUs: no such file" in text
     assert text.count("had not settled") == 1
 

@@ -13,7 +13,6 @@ from doubles.printed import artifacts
 from httpdyno.errors import EngineFailed
 from httpdyno.experiments.cost.judge import (
     BOUND_AT_MOST_NS,
-    COST_RULES,
     DOCUMENT_BYTES,
     UNCHECKED,
     CostSummary,
@@ -22,6 +21,7 @@ from httpdyno.experiments.cost.judge import (
     judge_cost_tool,
 )
 from httpdyno.experiments.cost.plan import Cost
+from httpdyno.experiments.definition import WITHOUT_PACE
 from httpdyno.judge import Circumstances, Reference, read_arrivals, read_expectations
 from httpdyno.judge.outcome import ToolArtifacts
 from httpdyno.model import Capabilities, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
@@ -83,7 +83,7 @@ def output(codes: Mapping[int, str]) -> str:
 def judged(codes: Mapping[int, str], *, wrong: int = 0, **changes: Any) -> Trial:
     """Judge a client that reports these codes."""
     remains = artifacts(report(**changes), output(codes))
-    return judge_cost(PLAN, remains, reference(wrong), COST_RULES, Circumstances("1")).trial
+    return judge_cost(PLAN, remains, reference(wrong), WITHOUT_PACE, Circumstances("1")).trial
 
 
 def test_what_was_spent_is_divided_among_verified_documents() -> None:
@@ -124,7 +124,7 @@ def test_a_client_that_takes_a_wrong_document_for_a_right_one_is_believed_nothin
     assert trial.tally.missed_error == 2
     # Two of 2,000 would be tolerated for other answers; here they mean that nothing is checked.
     assert trial.validity is Validity.INCORRECT
-    assert trial.validity_reason == "it took 2 of 3 wrong documents for right ones: its check does not check"
+    assert trial.validity_reason == "it took 2 of 3 wrong documents for right ones: its check does not work"
 
 
 def test_an_engine_without_readings_leaves_the_start_unknown() -> None:
@@ -156,7 +156,7 @@ def split(*, bound_ns: int, arrivals: bool = True) -> CostSummary:
     known = reference()
     ahead = None if known.arrivals is None else known.arrivals.with_columns(pl.col("at_ns", "done_ns") + 40 * MS)
     seen = replace(known, arrivals=ahead if arrivals else None, clock_bound_ns=bound_ns)
-    cost = judge_cost(PLAN, artifacts(report(), output({})), seen, rules=COST_RULES).trial.get(CostSummary)
+    cost = judge_cost(PLAN, artifacts(report(), output({})), seen, rules=WITHOUT_PACE).trial.get(CostSummary)
     assert cost is not None
     return cost
 
@@ -183,7 +183,7 @@ def test_where_arrivals_are_not_known_well_start_and_steady_state_rest_on_the_cl
 def tool(text: str, **changes: Any) -> Trial:
     """Judge a tool that prints this."""
     remains = ToolArtifacts(report(**changes), text, "", reference().arrivals)
-    return judge_cost_tool(replace(PLAN, subject=TOOL), remains, COST_RULES, Circumstances("2.3"))
+    return judge_cost_tool(replace(PLAN, subject=TOOL), remains, WITHOUT_PACE, Circumstances("2.3"))
 
 
 def ab(complete: int) -> str:
@@ -234,4 +234,4 @@ def test_a_tool_that_got_fewer_documents_than_it_was_to_get_has_no_figures() -> 
     assert trial.get(CostSummary) is None
     assert trial.outcome is Outcome.MISSING
     assert trial.reason is not None
-    assert trial.reason.startswith("100 of 2,000 documents came")
+    assert trial.reason.startswith("100 of 2,000 documents arrived")

@@ -14,7 +14,6 @@ from httpdyno.experiments.crawl.present import LINE
 from httpdyno.experiments.registry import definition_of, experiment_names
 from httpdyno.judge.validity import RULES, with_validity
 from httpdyno.model import (
-    INSTALL_WITH,
     Counters,
     CpuTime,
     ExplainedCase,
@@ -184,12 +183,16 @@ def test_the_rows_in_which_the_requests_in_flight_set_the_rate_are_counted() -> 
 
 def test_a_client_that_is_not_installed_has_its_reason_across_the_row() -> None:
     failed = {"outcome": Outcome.UNAVAILABLE, "validity": None, "summary": None, "tally": None}
-    text = shown([*crawls(*GO), trial("absent", 0, reason=f"needs zig{INSTALL_WITH} apt-get install zig", **failed)])
+    lacking = trial("absent", 0, reason="needs zig, found none", install_command="apt-get install zig", **failed)
+    text = shown([*crawls(*GO), lacking])
     assert rows_of(text)[-1] == ["C absent", "not installed"]
     assert "verdict" not in text
     assert "C absent: install it with apt-get install zig" in text
-    manual = f"needs zig{INSTALL_WITH}: the SDK of https://zig.example"
-    assert "C absent: install the SDK of https://zig.example" in shown([trial("absent", 0, reason=manual, **failed)])
+    manual = replace(lacking, install_command=None, install_by_hand="the SDK of https://zig.example")
+    assert "C absent: install the SDK of https://zig.example" in shown([manual])
+    # A record of an older version has the sentence alone.
+    older = replace(lacking, install_command=None, reason="absent: needs zig, found none; install it with: apt")
+    assert "C absent: absent: needs zig, found none; install it with: apt" in shown([older])
 
 
 @pytest.mark.parametrize("width", [None, 100, 120])
@@ -211,9 +214,7 @@ def test_on_80_columns_what_can_be_spared_is_left_out_from_the_right_and_named()
 
 
 LONG = ("a process for each request (unusual)", "requests-futures with a long name (threads)", "urllib (executor)")
-REASON = (
-    f"needs dotnet >= 10, found none{INSTALL_WITH} the SDK of https://dotnet.example/download/of/a/long/path, in PATH"
-)
+SDK = "the SDK of https://dotnet.example/download/of/a/long/path, which is to be in PATH or in DOTNET_ROOT"
 
 
 def worst_case() -> list[Trial]:
@@ -249,7 +250,8 @@ def worst_case() -> list[Trial]:
     trials.append(
         trial("crashing", 1, outcome=Outcome.CRASHED, reason="killed by SIGSEGV " * 9, method=f"{LONG[1]} c", **failed)
     )
-    trials.append(trial("dotnet", 0, outcome=Outcome.UNAVAILABLE, reason=f"dotnet: {REASON}", method=LONG[0], **failed))
+    failed |= {"outcome": Outcome.UNAVAILABLE, "reason": f"needs dotnet >= 10, found none; install {SDK}"}
+    trials.append(trial("dotnet", 0, install_by_hand=SDK, method=LONG[0], **failed))
     return trials
 
 
@@ -302,5 +304,5 @@ def test_columns_are_known_before_anything_is_measured(name: str) -> None:
     check_columns(definition, "all")
     with pytest.raises(UnknownName, match="--columns: there is no column 'nosuch'; choose from: "):
         check_columns(definition, "nosuch")
-    with pytest.raises(UnknownName, match="--columns: no column is given; choose from: "):
+    with pytest.raises(UnknownName, match="--columns: the value is empty; choose from: "):
         check_columns(definition, " , ")

@@ -73,6 +73,6 @@ def test_a_list_bounds_it() -> None:
 
 def test_the_reason_of_a_saturating_concurrency() -> None:
     first = saturation_after([crawl(50)])
-    assert first.why == "500 right answers a second have CPU time, by what one costs at 50"
+    assert first.why == "500 right answers a second have CPU time, by the cost of an answer at 50"
     assert saturation_after([crawl(50), crawl(300, share=0.75)]).why == "with 300 it used 75 % of its CPU time"
     assert saturation_after([crawl(50), FAILED]).why == "its own; with 300: crashed"

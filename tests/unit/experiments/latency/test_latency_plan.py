@@ -135,5 +135,5 @@ def test_it_is_made_again_from_its_settings() -> None:
     )
     again = restored(Latency, dict(made.settings()), made.webs())
     assert again == replace(made)
-    with pytest.raises(UnreadableRun, match="keepalive is missing"):
+    with pytest.raises(UnreadableRun, match="link is missing"):
         restored(Latency, {}, made.webs())

@@ -91,7 +91,7 @@ def test_the_page_has_the_measured_link(tmp_path: Path) -> None:
     over_it = [replace(one, link="rtt=40ms", counters=counters) for one in both_ways()]
     (table,) = reported(tmp_path / "linked", over_it).evidence
     assert (table.title, table.values("link")) == ("What the link was", ("rtt=40ms",))
-    assert (table.values("rtt asked"), table.values("rtt measured")) == ((40.0,), (40.2,))
+    assert (table.values("rtt requested"), table.values("rtt measured")) == ((40.0,), (40.2,))
     assert reported(tmp_path / "direct", both_ways()).evidence == ()
 
 

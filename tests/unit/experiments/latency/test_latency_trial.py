@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from doubles.printed import artifacts
-from httpdyno.experiments.latency.judge import LATENCY_RULES, Content, LatencyPoint, LatencySummary, judge_latency
+from httpdyno.experiments.definition import WITHOUT_PACE
+from httpdyno.experiments.latency.judge import Content, LatencyPoint, LatencySummary, judge_latency
 from httpdyno.judge import Reference, TrialArtifacts
 from httpdyno.lab.web_answers import PEER_URL, peer_expectations
 from httpdyno.model import Condition, Outcome, Subject, SubjectKind, TrialPlan, UrlSeries, Validity, Workload
@@ -67,7 +68,7 @@ def test_lines_are_judged_and_timed() -> None:
         f"{PEER_URL}/plain?n={number},200,2023-11-14T22:13:2{number // 500}.{2000 * (number % 500):06d}Z,2.0,13"
         for number in range(3000)
     ]
-    judged = judge_latency(planned(), remains("\n".join(rows) + "\n", reported()), reference(), rules=LATENCY_RULES)
+    judged = judge_latency(planned(), remains("\n".join(rows) + "\n", reported()), reference(), rules=WITHOUT_PACE)
     trial = judged.trial
     assert (trial.outcome, trial.validity) == (Outcome.OK, Validity.VALID)
     assert (trial.peer, trial.counters.peer_cpu_user_ns) == ("flask-dev", 5)
@@ -85,7 +86,7 @@ def test_what_there_was_no_time_for_is_nothing_that_was_missed() -> None:
         for number in range(2000)
     ]
     report = reported("deadline", exit_code=None, signal=15, ended_at_ns=START + 4 * 10**9)
-    judged = judge_latency(planned(), remains("\n".join(rows) + "\n", report), reference(), rules=LATENCY_RULES)
+    judged = judge_latency(planned(), remains("\n".join(rows) + "\n", report), reference(), rules=WITHOUT_PACE)
     assert (judged.trial.outcome, judged.trial.validity) == (Outcome.OK, Validity.VALID)
     assert judged.trial.tally is not None
     assert (judged.trial.tally.right, judged.trial.tally.not_reached) == (2000, 0)
@@ -93,15 +94,15 @@ def test_what_there_was_no_time_for_is_nothing_that_was_missed() -> None:
 
 
 def test_a_client_that_printed_nothing_may_want_more_time() -> None:
-    trial = judge_latency(planned(), remains("", reported("deadline")), reference(), rules=LATENCY_RULES).trial
+    trial = judge_latency(planned(), remains("", reported("deadline")), reference(), rules=WITHOUT_PACE).trial
     assert trial.outcome is Outcome.HUNG
     reason = trial.reason or ""
     assert reason.startswith("printed nothing in 9.0 s; 3,000 URLs missing: ")
-    assert reason.endswith("; if it only starts slowly, give it more time (--duration)")
+    assert reason.endswith("; if it only starts slowly, increase --duration")
 
 
 def test_what_a_client_timed_itself_is_checked_and_kept() -> None:
-    trial = judge_latency(planned("timeit"), remains(timed(), reported()), reference(), rules=LATENCY_RULES).trial
+    trial = judge_latency(planned("timeit"), remains(timed(), reported()), reference(), rules=WITHOUT_PACE).trial
     assert (trial.outcome, trial.validity, trial.harness) == (Outcome.OK, Validity.VALID, "timeit")
     assert trial.tally is not None
     assert (trial.tally.right, trial.tally.wrong) == (2000, 0)
@@ -118,7 +119,7 @@ def test_what_a_client_timed_itself_is_checked_and_kept() -> None:
 def test_the_deviation_is_that_of_a_population() -> None:
     runs_ns = [round(time_ms * 200 * MS) for time_ms in (1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.7)]
     trial = judge_latency(
-        planned("timeit"), remains(timed(runs_ns=runs_ns), reported()), reference(), rules=LATENCY_RULES
+        planned("timeit"), remains(timed(runs_ns=runs_ns), reported()), reference(), rules=WITHOUT_PACE
     ).trial
     assert trial[LatencySummary].mean_ns == pytest.approx(1.1 * MS)
     assert trial[LatencySummary].deviation_ns == pytest.approx(0.06**0.5 * MS)
@@ -134,7 +135,7 @@ def test_the_deviation_is_that_of_a_population() -> None:
 )
 def test_wrong_answers_are_found_in_its_own_count(answer: dict[str, Any], field: str) -> None:
     line = timed(answers=[{**answer, "calls": 1000}, {"code": "200", "body_length": 13, "calls": 1000}])
-    trial = judge_latency(planned("timeit"), remains(line, reported()), reference(), rules=LATENCY_RULES).trial
+    trial = judge_latency(planned("timeit"), remains(line, reported()), reference(), rules=WITHOUT_PACE).trial
     assert trial.tally is not None
     assert getattr(trial.tally, field) == trial.tally.wrong == 1000
     assert trial.validity is Validity.INCORRECT
@@ -142,9 +143,7 @@ def test_wrong_answers_are_found_in_its_own_count(answer: dict[str, Any], field:
 
 def test_calls_that_never_reached_the_origin_are_wrong() -> None:
     report = reported() | {"origin": {"requests": 1500, "connections": 1}}
-    trial = judge_latency(
-        planned("timeit", peer=None), remains(timed(), report), reference(), rules=LATENCY_RULES
-    ).trial
+    trial = judge_latency(planned("timeit", peer=None), remains(timed(), report), reference(), rules=WITHOUT_PACE).trial
     assert trial.tally is not None
     assert (trial.tally.right, trial.tally.wrong_time) == (1500, 500)
     assert trial.validity is Validity.INCORRECT
@@ -169,12 +168,12 @@ def test_calls_that_never_reached_the_origin_are_wrong() -> None:
 def test_what_went_wrong_has_a_name_and_a_reason(
     text: str, report: dict[str, Any], outcome: Outcome, said: str
 ) -> None:
-    trial = judge_latency(planned("timeit"), remains(text, report), reference(), rules=LATENCY_RULES).trial
+    trial = judge_latency(planned("timeit"), remains(text, report), reference(), rules=WITHOUT_PACE).trial
     assert trial.outcome is outcome
     assert said in (trial.reason or "")
 
 
 def test_a_peer_that_does_not_come_up_spoils_lines_too() -> None:
     report = {"version": 1, "outcome": "peer_failed", "reason": "Address already in use"}
-    trial = judge_latency(planned(), remains("", report), reference(), rules=LATENCY_RULES).trial
+    trial = judge_latency(planned(), remains("", report), reference(), rules=WITHOUT_PACE).trial
     assert (trial.outcome, trial.validity) == (Outcome.REFUSED, Validity.ORIGIN_LIMITED)

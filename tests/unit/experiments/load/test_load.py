@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from doubles.loads import judge_load
 from httpdyno.errors import EngineFailed
-from httpdyno.experiments.load.judge import LOAD_RULES, LoadSummary
+from httpdyno.experiments.load.judge import LOAD_RULES, LoadSummary, rules_of_reports
+from httpdyno.experiments.load.records import load_trial
 from httpdyno.judge.validity import findings
 from httpdyno.model import Outcome, Trial, Validity, flatten, restore
 
@@ -30,12 +30,7 @@ def report(name: str, *changes: Change) -> dict[str, Any]:
 
 
 def judged(name: str, *changes: Change) -> Trial:
-    return judge_load(0, report(name, *changes), target="http://a.example/")
-
-
-def quiet(values: dict[str, Any]) -> None:
-    """Set the generator's lag to zero."""
-    values["send_lag"]["p99_ns"] = 20_000
+    return load_trial(0, report(name, *changes), target="http://a.example/")
 
 
 @pytest.mark.parametrize("name", ["closed", "open", "refused"])
@@ -86,70 +81,30 @@ def test_a_report_that_lacks_something_is_refused(lost: str) -> None:
     values = report("open")
     del values[lost]
     with pytest.raises(EngineFailed, match=f"cannot be read: it lacks '{lost}'; renew the engine with"):
-        judge_load(0, values, target="x")
+        load_trial(0, values, target="x")
 
 
 def test_a_stopped_load_is_interrupted() -> None:
-    trial = judged("open", lambda values: values.update(interrupted=True, elapsed_s=1.25))
+    trial = judged("open", lambda values: values.update(interrupted=True, elapsed_s=1.25, validity=None))
     assert (trial.outcome, trial.reason, trial.validity) == (Outcome.INTERRUPTED, "stopped after 1.2 s", None)
 
 
-@pytest.mark.parametrize(
-    ("lag_ns", "median_ns", "validity"),
-    [
-        (20_000, 50_000, Validity.VALID),
-        (100_000, 1_000, Validity.VALID),
-        (199_000, 1_000_000, Validity.VALID),
-        (201_000, 1_000_000, Validity.GENERATOR_LIMITED),
-        (2_000_000, 1_000_000, Validity.GENERATOR_LIMITED),
-        (2_000_000, 50_000_000, Validity.VALID),
-    ],
-)
-def test_the_lag_is_judged_relative_to_the_response_time(lag_ns: int, median_ns: int, validity: Validity) -> None:
-    def change(values: dict[str, Any]) -> None:
-        values["send_lag"]["p99_ns"] = lag_ns
-        values["response_time"]["p50_ns"] = median_ns
-
-    trial = judged("open", change)
-    assert trial.validity is validity, trial.validity_reason
+def test_the_rules_have_the_findings_and_the_sentences_of_the_engine() -> None:
+    values, trial = report("open"), judged("open")
+    found = {one.rule.name: one for one in findings(trial, rules_of_reports({0: values}))}
+    assert list(found) == [one["rule"] for one in values["validity"]["rules"]]
+    for one in values["validity"]["rules"]:
+        mine = found[one["rule"]]
+        assert (mine.number, mine.passed, mine.threshold) == (one["number"], one["passed"], one["threshold"])
+        assert mine.rule.verdict == one["verdict"]
+        assert (one["sentence"] or one["detail"]) in mine.text
 
 
-@pytest.mark.parametrize(
-    ("name", "busy", "rule"),
-    [
-        ("open", 0.84, None),
-        ("open", 0.86, "generator_busy"),
-        ("closed", 0.86, None),
-        ("closed", 0.94, None),
-        ("closed", 0.99, "generator_saturated"),
-    ],
-)
-def test_a_busy_thread_limits_a_schedule_sooner_than_a_closed_loop(name: str, busy: float, rule: str | None) -> None:
-    def change(values: dict[str, Any]) -> None:
-        values["threads"] = [{"cpu": 0, "cpu_s": 1.0, "busy_share": 0.1}, {"cpu": 1, "cpu_s": 1.0, "busy_share": busy}]
-        values["checks"] = None
-        if values["send_lag"]:
-            quiet(values)
-
-    trial = judged(name, change)
-    failed = [finding.rule.name for finding in findings(trial, LOAD_RULES) if finding.passed is False]
-    assert failed == ([rule] if rule else [])
-    assert trial.validity is (Validity.GENERATOR_LIMITED if rule else Validity.VALID)
-
-
-@pytest.mark.parametrize("name", ["open", "closed"])
-@pytest.mark.parametrize(("waiting", "rules"), [(None, []), (0.09, []), (0.11, ["generator_waiting"])])
-def test_a_thread_whose_cpu_others_have_is_the_limit(name: str, waiting: float | None, rules: list[str]) -> None:
-    def change(values: dict[str, Any]) -> None:
-        thread = {"cpu": 0, "cpu_s": 1.0, "busy_share": 0.1}
-        values["threads"] = [thread | {"waiting_share": 0.01}, thread | {"waiting_share": waiting}]
-        values["checks"] = None
-        if values["send_lag"]:
-            quiet(values)
-
-    trial = judged(name, change)
-    assert [finding.rule.name for finding in findings(trial, LOAD_RULES) if finding.passed is False] == rules
-    assert trial.validity is (Validity.GENERATOR_LIMITED if rules else Validity.VALID)
+def test_without_findings_of_the_engine_no_rule_is_judged() -> None:
+    for rules in (LOAD_RULES[:4], rules_of_reports({}), rules_of_reports({0: report("refused")})):
+        assert {(one.passed, one.text) for one in findings(judged("open"), rules)} == {
+            (None, "not judged: the engine left no reading of this rule")
+        }
 
 
 def test_answers_that_meet_no_check_make_it_incorrect() -> None:
@@ -158,24 +113,11 @@ def test_answers_that_meet_no_check_make_it_incorrect() -> None:
     assert trial.validity_reason == "50 % of the answers are wrong (1000 of 2000; at most 0.5 %)"
 
 
-def test_a_closed_loop_that_slows_down_is_unsteady() -> None:
-    def slow(values: dict[str, Any]) -> None:
-        values.update(elapsed_s=90.0, checks=None)
-        template = values["series"][0]
-        values["series"] = [
-            template | {"at_s": second, "requests": (1000 if second < 45 else 500) + second % 7} for second in range(90)
-        ]
-
-    trial = judged("closed", slow)
-    assert trial.validity is Validity.UNSTEADY
-    assert "drift" in {finding.rule.name for finding in findings(trial, LOAD_RULES) if finding.passed is False}
-
-
-def test_a_ramp_does_not_drift() -> None:
-    def ramp(values: dict[str, Any]) -> None:
-        quiet(values)
-        values.update(elapsed_s=90.0)
-        values["plan"]["rate_end_per_s"] = 3000.0
-        values["series"] = [values["series"][0] | {"at_s": second, "requests": 10 * second} for second in range(90)]
-
-    assert judged("open", ramp).validity is Validity.VALID
+def test_the_record_of_a_load_names_the_rules_that_its_report_has_broken() -> None:
+    rules = [{"rule": "generator_lag", "passed": False}, {"rule": "generator_busy", "passed": None}]
+    judged = report("open") | {"validity": {"verdict": "GENERATOR_LIMITED", "reason": "late", "rules": rules}}
+    assert load_trial(0, judged, target="x").broken_rules == ("generator_lag",)
+    # An older engine left no findings.
+    valid = report("open") | {"validity": {"verdict": "VALID", "reason": None}}
+    assert load_trial(0, valid, target="x").broken_rules == ()
+    assert load_trial(0, report("open") | {"validity": None}, target="x").broken_rules is None

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from doubles.charts import require_valid
-from doubles.loads import judge_load, keep_load_report
+from doubles.loads import keep_load_report
 from doubles.runs import make_run
 from httpdyno.experiments.load.definition import DEFINITION
 from httpdyno.experiments.load.judge import LoadSummary
-from httpdyno.experiments.load.records import read_load_report
+from httpdyno.experiments.load.records import load_trial, read_load_report
 from httpdyno.model import ChartKind, Report, Scale, Trial
 from httpdyno.report.charts.canvas import LIGHT, Canvas
 from httpdyno.report.html import page
@@ -34,7 +34,7 @@ def load_page(tmp_path: Path) -> LoadPage:
     """Make the report of a run of these loads."""
 
     def tell(*names: str, kept: bool = True, target: str = "http://a.example/") -> Report:
-        trials: list[Trial] = [judge_load(number, report(name), target=target) for number, name in enumerate(names)]
+        trials: list[Trial] = [load_trial(number, report(name), target=target) for number, name in enumerate(names)]
         folder = make_run(tmp_path, trials, experiment="load", command=("httpdyno", "load", target), webs=())
         if kept:
             for number, name in enumerate(names):
@@ -54,6 +54,16 @@ def test_an_open_loop_has_every_chart(load_page: LoadPage) -> None:
     outcomes = of.charts[-1]
     assert outcomes.kind is ChartKind.STACKED_BARS
     assert {series.name: series.y for series in outcomes.series} == {"status 200": (874.0,), "never sent": (26.0,)}
+
+
+def test_the_page_has_a_table_of_labels(load_page: LoadPage, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not load_page("closed").evidence
+    label = {"label": "check out", "requests": 3, "statuses": {"200": 3}, "errors": {}, "errors_total": 0}
+    labels = [{**label, "failed_answers": 0, "grouped": None, "response_time": None}]
+    values = {**report("closed"), "labels": labels}
+    monkeypatch.setitem(globals(), "report", lambda _: values)
+    (table,) = load_page("open").evidence
+    assert table.rows == (("check out", 3, 0, None, None, "200: 3"),)
 
 
 def test_a_closed_loop_has_no_lag(load_page: LoadPage) -> None:
@@ -116,7 +126,7 @@ def test_the_last_second_is_not_drawn_as_a_fall(load_page: LoadPage) -> None:
 
 
 def test_one_shorter_than_a_second_is_drawn_all_the_same(tmp_path: Path) -> None:
-    trial = judge_load(0, report("closed"), target="x")
+    trial = load_trial(0, report("closed"), target="x")
     assert trial.get(LoadSummary) is not None
     short = trial.having(replace(trial[LoadSummary], elapsed_ns=400_000_000))
     folder = make_run(tmp_path, [short], experiment="load", webs=())

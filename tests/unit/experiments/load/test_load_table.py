@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from doubles.loads import judge_load
 from httpdyno.experiments.load.definition import DEFINITION
 from httpdyno.experiments.load.judge import LoadSummary
 from httpdyno.experiments.load.present import load_table, load_views, load_words
+from httpdyno.experiments.load.records import load_trial
 from httpdyno.model import Outcome, Trial
 
 REPORTS = Path(__file__).parents[3] / "fixtures" / "load-reports"
@@ -15,7 +15,7 @@ REPORTS = Path(__file__).parents[3] / "fixtures" / "load-reports"
 
 def loaded(name: str, number: int = 0) -> Trial:
     report = json.loads((REPORTS / f"{name}.json").read_text(encoding="utf-8"))
-    return judge_load(number, report, target="http://a.example/")
+    return load_trial(number, report, target="http://a.example/")
 
 
 def test_a_row_has_the_figures_for_programs() -> None:
@@ -28,6 +28,47 @@ def test_a_row_has_the_figures_for_programs() -> None:
     assert table.values("unsent") == (26, None)
     assert table.values("statuses") == ("200: 874", "200: 1000, 404: 1000")
     assert [note.row for note in table.notes] == [0, 1]
+
+
+def labelled(count: int, grouped: int | None = None) -> Trial:
+    """Return a load with labels whose counts increase; the first has no good answer."""
+    report = json.loads((REPORTS / "closed.json").read_text(encoding="utf-8"))
+    base = {"errors_total": 1, "errors": {"Timeout": 1}, "failed_answers": 0, "grouped": None}
+    report["labels"] = [
+        {
+            **base,
+            "label": f"/{number}",
+            "requests": 10 + number,
+            "statuses": {"200": 10 + number} if number else {"404": 10},
+            "response_time": report["response_time"] if number else None,
+        }
+        for number in range(count)
+    ]
+    report["labels"][-1]["grouped"] = grouped
+    return load_trial(0, report, target="http://a.example/")
+
+
+def test_labels_have_a_table_and_columns() -> None:
+    trial = labelled(2)
+    _, times, labels, _ = load_views([trial, replace(trial, trial=1)])
+    p50, p99 = (times.rows[0][[column.name for column in times.columns].index(name)] for name in ("p50", "p99"))
+    assert labels.rows == (
+        ("/1", 22, 2, p50, p99, "200: 22, Timeout: 2"),
+        ("/0", 20, 2, None, None, "404: 20, Timeout: 2"),
+    )
+    table = load_table([trial])
+    assert table.values("/0.not_2xx") == (10,)
+    assert table.values("/0.p99") == (None,)
+    assert table.values("/1.statuses") == ("200: 11",)
+
+
+def test_people_see_the_most_frequent_of_many_labels() -> None:
+    _, _, labels, _ = load_views([labelled(25, grouped=1234)])
+    assert len(labels.rows) == 20
+    assert [note.text for note in labels.notes] == [
+        "5 more labels: --format json",
+        "(other): 1,234 labels beyond the first 999",
+    ]
 
 
 def test_people_see_figures_times_and_outcomes() -> None:
@@ -43,6 +84,53 @@ def test_an_open_loop_has_a_lag_and_what_was_never_sent() -> None:
     _, times, outcomes = load_views([loaded("open")])
     assert times.values("time")[2] == "send lag"
     assert ("due, but never sent: no connection was free", 26, None) in outcomes.rows
+
+
+def test_a_stage_is_a_row() -> None:
+    report = json.loads((REPORTS / "open.json").read_text(encoding="utf-8"))
+    up = {"stage": "0..600/1s", "at_s": 0.0, "duration_s": 1.0, "from_per_s": 0.0, "to_per_s": 600.0}
+    counts = {"planned_per_s": 300.0, "sent": 300, "requests": 290, "rps": 290.04, "errors": 10}
+    first = {**up, **counts, "response_p50_ns": 1_500_000, "response_p99_ns": 2_000_000}
+    none = {"sent": 0, "requests": 0, "rps": None, "errors": 0, "response_p50_ns": None, "response_p99_ns": None}
+    report["stages"] = [first, {**first, **none, "stage": "600/2s", "planned_per_s": 600.0}]
+    trials = [load_trial(number, report, target="http://a.example/") for number in range(2)]
+    figures, _, stages, _ = load_views(trials)
+    assert "open loop of 2 stages" in figures.title
+    assert stages.rows == (
+        ("0..600/1s", 300.0, 600, 290.0, 1.5, 2.0, 20),
+        ("600/2s", 600.0, 0, None, None, None, 0),
+    )
+    for text in load_table(trials).values("stages"):
+        assert json.loads(str(text)) == report["stages"]
+    assert load_table([loaded("open")]).values("stages") == (None,)
+
+
+def test_a_warm_up_is_a_note() -> None:
+    report = json.loads((REPORTS / "open.json").read_text(encoding="utf-8"))
+    report["warm_up"] = {"duration_s": 10.0, "requests": 20_000, "failures": {}}
+    trials = [load_trial(0, report, target="x")]
+    assert load_table(trials).notes[-1].text == "warm-up: 10 s, 20,000 requests, left out"
+    report["warm_up"]["failures"] = {"ConnectionRefused": 12, "status 503": 1300}
+    trials.append(load_trial(1, report, target="x"))
+    assert load_views(trials)[0].notes[-1].text == (
+        "warm-up: 10 s, 20,000 requests, left out, or similar (2 of 2 trials)"
+    )
+    assert load_table(trials[1:]).notes[-1].text == (
+        "warm-up: 10 s, 20,000 requests, left out; 1,312 of them failed: 1,300 x status 503, 12 x ConnectionRefused"
+    )
+
+
+def test_what_ended_a_load_is_a_note() -> None:
+    report = json.loads((REPORTS / "open.json").read_text(encoding="utf-8"))
+    interval = {"estimate_ns": 3.1e6, "low_ns": 2.96e6, "high_ns": 3.24e6, "half_width_share": 0.0452, "batches": 40}
+    report["until"] = {"condition": "ci(p99) < 5%", "is_met": True, **interval}
+    assert load_table([load_trial(0, report, target="x")]).notes[-1].text == (
+        "ended by ci(p99) < 5%: 3.1 ms, 95 % interval 2.96 ms to 3.24 ms, 4.5 % to each side"
+    )
+    report["until"] |= {"is_met": False, **dict.fromkeys(interval)}
+    assert load_table([load_trial(0, report, target="x")]).notes[-1].text == (
+        "ended without ci(p99) < 5%: there is no interval: too few answers, or they depend on each other too much"
+    )
 
 
 def test_times_of_several_trials_are_medians() -> None:

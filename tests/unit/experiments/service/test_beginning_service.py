@@ -6,18 +6,15 @@ from collections.abc import Sequence
 import pytest
 
 from httpdyno.errors import HttpdynoError, InvalidValue
-from httpdyno.experiments.service.figures import Endpoint
 from httpdyno.experiments.service.options import ServiceOptions
 from httpdyno.experiments.service.plan import (
-    Axes,
-    Selected,
     Service,
+    choose_generator,
     choose_servers,
     make_service,
     merged_words,
     require_possible,
 )
-from httpdyno.model import Loop
 from httpdyno.subjects.catalogue import Catalogue, read_catalogue
 
 CATALOGUE = read_catalogue()
@@ -27,30 +24,27 @@ def made(
     names: Sequence[str] | None = None, *, cpus: str | None = None, available: int = 2, **options: object
 ) -> Service:
     typed = ServiceOptions(**options)  # type: ignore[arg-type]
-    return make_service(typed, choose_servers(CATALOGUE, names, typed), cpus=cpus, available=available)
+    choose_servers(CATALOGUE, names, typed)
+    return make_service(typed, choose_generator(CATALOGUE, typed), cpus=cpus, available=available)
 
 
 def test_the_default_is_all_servers_that_wait() -> None:
-    names = [one.id for one in choose_servers(CATALOGUE, None, ServiceOptions()).servers]
+    names = [one.id for one in choose_servers(CATALOGUE, None, ServiceOptions())]
     assert {"flask-gunicorn", "rust-axum", "go-net-http-server", "node-http"} <= set(names)
     assert not {"nginx", "apache"} & set(names)
-    assert made() == Service(axes=Axes(), repeat=3)
-    assert {"nginx", "apache"} <= {
-        one.id for one in choose_servers(CATALOGUE, None, ServiceOptions(endpoint="plain")).servers
-    }
+    assert made() == Service(repeat=3)
+    assert {"nginx", "apache"} <= {one.id for one in choose_servers(CATALOGUE, None, ServiceOptions(endpoint="plain"))}
 
 
 def test_axes_are_read() -> None:
-    assert made(connections="20,100,...,260", loop="closed,open", threads="1,unlimited").axes == Axes(
-        (20, 100, 180, 260),
-        (Loop.CLOSED, Loop.OPEN),
-        (1, None),
+    assert made(connections="20,100,...,260", loop="closed,open", threads="1,unlimited") == Service(
+        connections="20,100,180,260", loop="closed,open", threads="1,unlimited", repeat=3
     )
-    assert made(rate=40.0).axes == Axes(loops=(Loop.OPEN,), rate_per_s=40.0)
-    assert made(endpoint="/json", threads="4", workers=2, timeout_ms=900).axes == Axes(
-        endpoint=Endpoint.JSON, threads=(4,), workers=2, timeout_ms=900
+    assert made(rate_per_s=40.0) == Service(loop="open", rate_per_s=40.0, repeat=3)
+    assert made(endpoint="/json", threads="4", workers=2, timeout_ms=900) == Service(
+        endpoint="json", threads="4", workers=2, timeout_ms=900, repeat=3
     )
-    assert made(workloads_ms="10,20").axes.workloads_ms == "10,20"
+    assert made(workloads_ms="10,20").workloads_ms == "10,20"
     assert made(quick=True).repeat == 1
     assert made(quick=True, repeat=4).repeat == 4
 
@@ -58,38 +52,38 @@ def test_axes_are_read() -> None:
 @pytest.mark.parametrize(
     ("typed", "available", "cpus"),
     [
-        ("1,all", 4, (1, 3)),
-        ("all", 64, (63,)),
-        ("3,all", 4, (3,)),
-        ("1, 2", 4, (1, 2)),
-        ("all", 1, (1,)),
-        ("1", 1, (1,)),
+        ("1,all", 4, "1,3"),
+        ("all", 64, "63"),
+        ("3,all", 4, "3"),
+        ("1, 2", 4, "1,2"),
+        ("all", 1, "1"),
+        ("1", 1, "1"),
     ],
 )
-def test_cpus_of_the_server_are_read(typed: str, available: int, cpus: tuple[int, ...]) -> None:
-    assert made(server_cpus=typed, available=available).axes == Axes(cpus=cpus)
-    assert made(cpus="1:0").axes == Axes()
+def test_cpus_of_the_server_are_read(typed: str, available: int, cpus: str) -> None:
+    assert made(server_cpus=typed, available=available) == Service(server_cpus=cpus, repeat=3)
+    assert made(cpus="1:0").server_cpus is None
 
 
 @pytest.mark.parametrize(
     ("typed", "available", "words"),
     [
-        ("1,all", 2, "--server-cpus 1,all: of the 2 CPUs here that is 1, once"),
-        ("1,2,all", 3, "--server-cpus 1,2,all: of the 3 CPUs here that is 1, 2, once"),
+        ("1,all", 2, "--server-cpus 1,all: with the 2 CPUs, that is 1, measured once"),
+        ("1,2,all", 3, "--server-cpus 1,2,all: with the 3 CPUs, that is 1, 2, measured once"),
         ("1,all", 4, None),
         ("all", 2, None),
         (None, 2, None),
     ],
 )
 def test_equal_numbers_of_server_cpus_are_reported(typed: str | None, available: int, words: str | None) -> None:
-    cpus = made(server_cpus=typed, available=available).axes.cpus
+    cpus = made(server_cpus=typed, available=available).server_cpus
     assert merged_words(typed, cpus, available) == words
 
 
 def test_a_search_begins_with_twenty_and_goes_far() -> None:
     search = made(search=True)
-    assert (search.search, search.axes.connections, search.most_connections) == (True, (20,), 10_000)
-    assert made(search=True, generator="oha").axes.generator == "oha"
+    assert (search.search, search.connections, search.most_connections) == (True, "20", 10_000)
+    assert made(search=True, generator="oha").generator == "oha"
     assert made(search=True, most_connections=700, connections="50").most_connections == 700
 
 
@@ -98,7 +92,7 @@ def test_a_search_begins_with_twenty_and_goes_far() -> None:
     [
         ({"search": True, "most_connections": 50_000}, 20_000, "--most-connections: 50,000 connections are more than"),
         ({"search": True, "most_connections": 60_000}, -1, "--most-connections: at most 50,000, not 60,000"),
-        ({"connections": "20,19950"}, 20_000, "raise that (ulimit -Hn 20050, as root), or ask for fewer"),
+        ({"connections": "20,19950"}, 20_000, "raise that (ulimit -Hn 20050, as root), or use fewer"),
     ],
 )
 def test_more_connections_than_can_be_open_are_refused_before_anything_runs(
@@ -116,39 +110,38 @@ def test_the_most_connections_that_can_be_open_are_allowed(open_files: int) -> N
 
 def test_the_preset_has_its_servers_points_and_time() -> None:
     options = ServiceOptions(preset="published")
-    selected = choose_servers(CATALOGUE, None, options)
-    assert [one.id for one in selected.servers] == [
+    assert [one.id for one in choose_servers(CATALOGUE, None, options)] == [
         "flask-gunicorn", "rust-axum", "rust-tide", "go-net-http-server", "rust-actix-web", "rust-warp",
     ]  # fmt: skip
-    preset = make_service(options, selected, cpus=None, available=2)
-    assert (preset.send_s, preset.threads_of) == (30.0, {"flask-gunicorn": 10})
-    assert preset.axes == Axes(threads=(1,))
+    preset = make_service(options, None, cpus=None, available=2)
+    assert (preset.send_s, preset.threads_of) == (30.0, "flask-gunicorn=10")
+    assert (preset.connections, preset.threads) == (Service().connections, "1")
     # A first look is short.
-    assert make_service(ServiceOptions(preset="published", quick=True), selected, cpus=None, available=2).send_s is None
+    assert make_service(ServiceOptions(preset="published", quick=True), None, cpus=None, available=2).send_s is None
 
 
 def test_another_generator_is_remembered_with_its_folder() -> None:
     options = ServiceOptions(generator="rewrk")
-    selected = choose_servers(CATALOGUE, ["node-http"], options)
-    assert selected.generator is not None
-    service = make_service(options, selected, cpus=None, available=2)
-    assert (service.axes.generator, service.generator_folder) == ("rewrk", str(selected.generator.folder))
-    assert choose_servers(CATALOGUE, None, ServiceOptions(generator="httpdyno-load")).generator is None
+    generator = choose_generator(CATALOGUE, options)
+    assert generator is not None
+    service = make_service(options, generator, cpus=None, available=2)
+    assert (service.generator, service.generator_folder) == ("rewrk", str(generator.folder))
+    assert choose_generator(CATALOGUE, ServiceOptions(generator="httpdyno-load")) is None
 
 
 @pytest.mark.parametrize(
     ("names", "options", "message"),
     [
-        (["go-net-http"], {}, "go-net-http is a client: service asks servers"),
+        (["go-net-http"], {}, "go-net-http is a client: service measures servers"),
         (["nginx"], {}, "nginx has no workloads, only plain or json; choose another --endpoint"),
         (["nosuch"], {}, "nosuch"),
         ([], {"generator": "wrk"}, "--generator wrk: it cannot send content"),
         (
             [],
             {"generator": "rewrk", "search": True},
-            "--generator rewrk: it prints no p99, which a search goes by; httpdyno-load, hey, oha do",
+            "--generator rewrk: it prints no p99, which a search requires; choose from: httpdyno-load, hey, oha",
         ),
-        (["apache"], {"endpoint": "json", "workloads_ms": "5"}, "--workloads-ms: /json waits for nothing; leave it"),
+        (["apache"], {"endpoint": "json", "workloads_ms": "5"}, "--workloads-ms: /json has no waits; leave out"),
         ([], {"generator": "node-http"}, "--generator node-http: it is a server; name a load tool"),
         ([], {"loop": "ajar"}, "--loop: 'ajar' is unknown; choose from: closed, open"),
         ([], {"threads": "many"}, "--threads: 'many' is not understood"),
@@ -156,8 +149,8 @@ def test_another_generator_is_remembered_with_its_folder() -> None:
         ([], {"server_cpus": "some"}, "--server-cpus: 'some' is not understood"),
         ([], {"server_cpus": "1,"}, "--server-cpus: '' is not understood"),
         ([], {"server_cpus": "0"}, "--server-cpus: '0' is not understood"),
-        ([], {"server_cpus": "4", "available": 4}, "4 are more than can be had: of the 4 here the generator has one"),
-        ([], {"server_cpus": "2", "available": 1}, "2 are more than can be had: there is one here; write 1 or all"),
+        ([], {"server_cpus": "4", "available": 4}, "4 are not available: of the 4 here the generator has one"),
+        ([], {"server_cpus": "2", "available": 1}, "2 are not available: there is one here; write 1 or all"),
         ([], {"server_cpus": "all", "cpus": "1:0"}, "--cpus: --server-cpus chooses the CPUs of each point"),
         (
             [],
@@ -168,7 +161,7 @@ def test_another_generator_is_remembered_with_its_folder() -> None:
             ([], {"preset": "published", name: typed}, f"--{flag} conflicts with --preset, a published measurement")
             for name, flag, typed in (
                 ("loop", "loop", "closed,open"),
-                ("rate", "rate", 5.0),
+                ("rate_per_s", "rate", 5.0),
                 ("threads", "threads", "1,unlimited"),
                 ("workers", "workers", 2),
                 ("endpoint", "endpoint", "json"),
@@ -182,7 +175,7 @@ def test_another_generator_is_remembered_with_its_folder() -> None:
         ([], {"workloads_ms": "1;2"}, "--workloads-ms"),
         ([], {"preset": "nosuch"}, "--preset: service has no preset 'nosuch'; choose from: published"),
         ([], {"preset": "published", "search": True}, "--search: a preset has its own numbers"),
-        ([], {"most_connections": 5}, "--most-connections: only a search"),
+        ([], {"most_connections": 5}, "--most-connections requires --search"),
         ([], {"search": True, "most_connections": 0}, "--most-connections: 0 are fewer than the"),
         ([], {"search": True, "connections": "30000"}, "--most-connections: 10,000 are fewer than the 30,000"),
         ([], {"duration_s": 0.1}, "--duration: 0.1 s are too short"),
@@ -201,4 +194,4 @@ def test_without_a_server_the_error_names_the_remedy() -> None:
 
 
 def test_the_default_generator_is_our_own() -> None:
-    assert make_service(ServiceOptions(), Selected(()), cpus=None, available=2).axes.generator == "httpdyno-load"
+    assert make_service(ServiceOptions(), None, cpus=None, available=2).generator == "httpdyno-load"

@@ -7,11 +7,11 @@ import pytest
 
 from httpdyno.errors import InvalidValue
 from httpdyno.experiments.service.figures import Endpoint, ServicePoint
-from httpdyno.experiments.service.plan import Axes, Service
+from httpdyno.experiments.service.plan import Service
 from httpdyno.experiments.service.server_trial import cannot_do, drive_argv, own_generator, read_samples
 from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
 from httpdyno.lab.room import Command, Pinning, RoomFile, RoomSpec
-from httpdyno.model import Capabilities, Condition, Loop, Subject, SubjectKind
+from httpdyno.model import Capabilities, Condition, Subject, SubjectKind
 
 ENGINE = Path("/e")
 ALL = Capabilities(endpoints=("plain", "json", "workloads", "timeout"), threads="any", workers="one")
@@ -19,18 +19,18 @@ SERVER = Subject("axum", SubjectKind.SERVER, "Rust", "axum", Path(), ("x",), cap
 STATIC = replace(SERVER, capabilities=Capabilities(endpoints=("plain", "json")))
 
 
-def condition(axes: Axes | None = None, **changes: object) -> tuple[Condition, ServicePoint]:
-    (only,) = Service(axes=axes or Axes(connections=(20,)), **changes).conditions()  # type: ignore[arg-type]
+def condition(service: Service | None = None) -> tuple[Condition, ServicePoint]:
+    (only,) = (service or Service(connections="20")).conditions()
     assert only.get(ServicePoint) is not None
     return only, only[ServicePoint]
 
 
-def generator(axes: Axes) -> str:
-    return " ".join(own_generator(ENGINE, *condition(axes), report=Path("/r"), samples=Path("/s")))
+def generator(service: Service) -> str:
+    return " ".join(own_generator(ENGINE, *condition(service), report=Path("/r"), samples=Path("/s")))
 
 
 def test_a_closed_loop_is_ramped_and_each_answer_checked() -> None:
-    assert generator(Axes(connections=(20,))) == (
+    assert generator(Service(connections="20")) == (
         "/e load --connections 20 --duration 15s --timeout 17s --ramp 2s --check status=200 "
         '--check json=={"texts": ["httpdyno", "httpdyno", "httpdyno"]} --method GET '
         '--header Content-Type: application/json --body {"text": "httpdyno", "count": 1} '
@@ -39,7 +39,7 @@ def test_a_closed_loop_is_ramped_and_each_answer_checked() -> None:
 
 
 def test_an_open_loop_has_its_rate_and_twice_the_connections() -> None:
-    argv = generator(Axes(connections=(20,), loops=(Loop.OPEN,)))
+    argv = generator(Service(connections="20", loop="open"))
     assert "--connections 41 " in argv
     assert "--rate 10 " in argv
     assert "--ramp" not in argv
@@ -49,25 +49,25 @@ def test_an_open_loop_has_its_rate_and_twice_the_connections() -> None:
     ("endpoint", "check"), [(Endpoint.PLAIN, "--check sha256=dffd"), (Endpoint.JSON, "--check json=/0/numbers=123123")]
 )
 def test_requests_without_waits_have_no_content(endpoint: Endpoint, check: str) -> None:
-    argv = generator(Axes(connections=(20,), endpoint=endpoint))
+    argv = generator(Service(connections="20", endpoint=endpoint))
     assert check in argv
     assert "--body" not in argv
     assert argv.endswith("{server_url}/" + endpoint.value)
 
 
 def test_everything_that_a_server_has_is_proved() -> None:
-    _, point = condition(Axes(connections=(20,), workloads_ms="10,20", timeout_ms=700))
+    _, point = condition(Service(connections="20", workloads_ms="10,20", timeout_ms=700))
     argv = " ".join(drive_argv(ENGINE, SERVER, point, report=Path("/r")))
     assert argv == (
         "/e drive --report /r --expect plain,json,workloads --workloads-ms 10,20 --timeout-ms 700 "
         "--every 250ms --patience 5s"
     )
-    _, plain = condition(Axes(connections=(20,), endpoint=Endpoint.PLAIN))
+    _, plain = condition(Service(connections="20", endpoint="plain"))
     assert "--expect plain,json --every" in " ".join(drive_argv(ENGINE, STATIC, plain, report=Path("/r")))
 
 
 def test_the_room_of_a_server_has_no_web() -> None:
-    asked, _ = condition(link="rtt=4ms", memory_bytes=1 << 30)
+    asked, _ = condition(Service(connections="20", link="rtt=4ms", memory_bytes=1 << 30))
     files: dict[RoomFile, Path] = {
         "stdin": Path("/in"),
         "stdout": Path("/out"),
@@ -97,22 +97,26 @@ def test_a_server_gets_the_last_cpus_and_the_generator_the_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "axes", "why"),
+    ("server", "service", "why"),
     [
-        (SERVER, Axes(connections=(1,), threads=(4,)), None),
-        (STATIC, Axes(connections=(1,)), "it claims no endpoint 'workloads'; it has plain, json"),
+        (SERVER, Service(connections="1", threads="4"), None),
+        (STATIC, Service(connections="1"), "it claims no endpoint 'workloads'; it has plain, json"),
         (
             STATIC,
-            Axes(connections=(1,), endpoint=Endpoint.JSON, threads=(1,)),
+            Service(connections="1", endpoint="json", threads="1"),
             "its framework has no setting for threads",
         ),
-        (SERVER, Axes(connections=(1,), workers=2), "it runs with one of its workers only"),
-        (SERVER, Axes(connections=(1,), workers=1), None),
-        (STATIC, Axes(connections=(1,), endpoint=Endpoint.JSON, timeout_ms=9), "it cannot give up a request"),
+        (SERVER, Service(connections="1", workers=2), "it always runs with --workers 1"),
+        (SERVER, Service(connections="1", workers=1), None),
+        (
+            STATIC,
+            Service(connections="1", endpoint="json", timeout_ms=9),
+            "it cannot abandon a request after a timeout",
+        ),
     ],
 )
-def test_a_point_that_a_server_does_not_claim_is_refused(server: Subject, axes: Axes, why: str | None) -> None:
-    found = cannot_do(server, condition(axes)[1])
+def test_a_point_that_a_server_does_not_claim_is_refused(server: Subject, service: Service, why: str | None) -> None:
+    found = cannot_do(server, condition(service)[1])
     assert (found is None) if why is None else (found or "").startswith(why)
 
 

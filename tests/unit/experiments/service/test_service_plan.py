@@ -8,8 +8,8 @@ import pytest
 
 from doubles.plans import following
 from httpdyno.errors import InvalidValue, UnreadableRun
-from httpdyno.experiments.service.figures import Endpoint, ServicePoint, ServiceSummary
-from httpdyno.experiments.service.plan import Axes, Service, search_between
+from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
+from httpdyno.experiments.service.plan import Service, search_between
 from httpdyno.experiments.service.present import reach_table, reaches
 from httpdyno.judge import trial_not_run
 from httpdyno.model import Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
@@ -32,7 +32,7 @@ def measured(plan: TrialPlan, held: bool, **changes: object) -> Trial:
 
 
 def search(breaks: Callable[[str], float], **changes: object) -> list[Trial]:
-    experiment = Service(axes=Axes(connections=(20,)), search=True, **changes)  # type: ignore[arg-type]
+    experiment = Service(connections="20", search=True, **changes)  # type: ignore[arg-type]
     plan = experiment.plan(SERVERS)
     seen: list[Trial] = []
     for step in following(plan, seen):
@@ -45,28 +45,28 @@ def search(breaks: Callable[[str], float], **changes: object) -> list[Trial]:
 
 
 def test_a_point_sends_as_long_as_its_steady_stretch_takes() -> None:
-    (condition,) = Service(axes=Axes(connections=(20,))).conditions()
+    (condition,) = Service(connections="20").conditions()
     assert (condition.send_s, condition.concurrency, condition.name) == (15.0, 20, "20 connections")
-    (quick,) = Service(axes=Axes(connections=(20,)), quick=True).conditions()
+    (quick,) = Service(connections="20", quick=True).conditions()
     assert quick.send_s == 11.0
-    (asked,) = Service(axes=Axes(connections=(20,)), duration_s=4.25).conditions()
+    (asked,) = Service(connections="20", duration_s=4.25).conditions()
     assert asked.send_s == 11.25
     # A tool knows whole seconds.
-    (of_tool,) = Service(axes=Axes(connections=(20,), generator="rewrk"), duration_s=4.25).conditions()
+    (of_tool,) = Service(connections="20", generator="rewrk", duration_s=4.25).conditions()
     assert of_tool.send_s == 12.0
     assert condition.deadline_s > condition.send_s + 30
 
 
 def test_an_open_loop_keeps_an_ideal_server_at_the_number_of_connections() -> None:
-    axes = Axes(connections=(20,), loops=(Loop.CLOSED, Loop.OPEN), threads=(1, None))
-    points = list(axes.points())
+    service = Service(connections="20", loop="closed,open", threads="1,unlimited")
+    points = list(service.points())
     assert [(point.loop, point.rate_per_s, point.threads) for point in points] == [
         (Loop.CLOSED, None, 1),
         (Loop.CLOSED, None, None),
         (Loop.OPEN, 10.0, 1),
         (Loop.OPEN, 10.0, None),
     ]
-    names = [condition.name for condition in Service(axes=axes).conditions()]
+    names = [condition.name for condition in service.conditions()]
     assert len(set(names)) == 4
     assert names[2] == "20 connections, open loop, 10/s, 1 thread"
 
@@ -74,20 +74,20 @@ def test_an_open_loop_keeps_an_ideal_server_at_the_number_of_connections() -> No
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Axes(connections=()), "a grid needs"),
-        (lambda: Axes(connections=(0,)), "--connections: 1 to 50,000, not 0"),
-        (lambda: Axes(rate_per_s=5.0), "--rate: a closed loop has none"),
-        (lambda: Axes(loops=(Loop.OPEN,), endpoint=Endpoint.PLAIN), "--loop open: /plain has no ideal"),
-        (lambda: Axes(loops=(Loop.OPEN,), generator="rewrk"), "--loop open: rewrk sends when an answer came"),
-        (lambda: Axes(threads=(0,)), "--threads: 1 or more"),
-        (lambda: Axes(workers=0), "--workers: 1 or more"),
-        (lambda: Axes(cpus=(0,)), "--server-cpus: 1 or more"),
-        (lambda: Axes(timeout_ms=0), "--timeout-ms: 1 or more"),
-        (lambda: Service(axes=Axes(), duration_s=0.5), "--duration: 0.5 s are too short"),
-        (lambda: Service(axes=Axes(), duration_s=3.9), "3.9 s are too short for requests that wait 2 s; write 4s or"),
-        (lambda: Service(axes=Axes(endpoint=Endpoint.JSON), search=True), "--search: only requests that wait"),
+        (lambda: Service(connections=""), "--connections: '' is not understood"),
+        (lambda: Service(connections="0"), "--connections: 1 to 50,000, not 0"),
+        (lambda: Service(rate_per_s=5.0), "--rate: a closed loop has none"),
+        (lambda: Service(loop="open", endpoint="plain"), "--loop open: /plain has no ideal"),
+        (lambda: Service(loop="open", generator="rewrk"), "--loop open: rewrk sends when an answer came"),
+        (lambda: Service(threads="0"), "--threads: '0' is not understood"),
+        (lambda: Service(workers=0), "--workers: 1 or more"),
+        (lambda: Service(server_cpus="0"), "--server-cpus: '0' is not understood"),
+        (lambda: Service(timeout_ms=0), "--timeout-ms: 1 or more"),
+        (lambda: Service(duration_s=0.5), "--duration: 0.5 s are too short"),
+        (lambda: Service(duration_s=3.9), "3.9 s are too short for requests that wait 2 s; write 4s or"),
+        (lambda: Service(endpoint="json", search=True), "--search: only requests with waits"),
         (
-            lambda: Service(axes=Axes(loops=(Loop.OPEN,), rate_per_s=5.0), search=True),
+            lambda: Service(loop="open", rate_per_s=5.0, search=True),
             "--search: the rate follows",
         ),
     ],
@@ -99,7 +99,7 @@ def test_what_cannot_be_is_refused_in_one_line(make: Callable[[], object], messa
 
 
 def test_trials_are_interleaved_and_servers_of_a_preset_keep_their_threads() -> None:
-    experiment = Service(axes=Axes(threads=(1,)), repeat=2, threads_of={"flask": 10})
+    experiment = Service(threads="1", repeat=2, threads_of="flask=10")
     plan = experiment.plan(SERVERS)
     assert plan.most == 2 * 3 * 3
     threads = {
@@ -115,9 +115,15 @@ def test_trials_are_interleaved_and_servers_of_a_preset_keep_their_threads() -> 
 @pytest.mark.parametrize(
     "experiment",
     [
-        Service(axes=Axes()),
+        Service(),
         Service(
-            axes=Axes((5, 7), (Loop.CLOSED, Loop.OPEN), (1, None), (1, 3), 2, 8.0, timeout_ms=900),
+            connections="5,7",
+            loop="closed,open",
+            threads="1,unlimited",
+            server_cpus="1,3",
+            workers=2,
+            rate_per_s=8.0,
+            timeout_ms=900,
             duration_s=4.0,
             memory_bytes=1 << 30,
             link="rtt=4ms",
@@ -126,14 +132,14 @@ def test_trials_are_interleaved_and_servers_of_a_preset_keep_their_threads() -> 
             seed=7,
         ),
         Service(
-            axes=Axes(generator="rewrk"),
+            generator="rewrk",
             send_s=30.0,
             preset="published",
             generator_folder="/x",
-            threads_of={"flask": 10},
+            threads_of="flask=10",
         ),
-        Service(axes=Axes(endpoint=Endpoint.PLAIN)),
-        Service(axes=Axes(connections=(20,)), search=True, most_connections=500),
+        Service(endpoint="plain"),
+        Service(connections="20", search=True, most_connections=500),
     ],
 )
 def test_an_experiment_is_made_again_from_its_settings(experiment: Service) -> None:
@@ -147,27 +153,27 @@ def test_an_experiment_is_made_again_from_its_settings(experiment: Service) -> N
 )
 def test_damaged_settings_are_refused(change: dict[str, str]) -> None:
     with pytest.raises(UnreadableRun, match="the settings of the run are damaged"):
-        Service.restore({**Service(axes=Axes()).settings(), **change}, ())
+        Service.restore({**Service().settings(), **change}, ())
 
 
 def test_settings_that_lack_one_are_refused() -> None:
-    settings = {name: value for name, value in Service(axes=Axes()).settings().items() if name != "generator"}
+    settings = {name: value for name, value in Service().settings().items() if name != "generator"}
     with pytest.raises(UnreadableRun, match="generator is missing"):
         Service.restore(settings, ())
 
 
 def test_the_settings_of_a_run_that_is_older_than_the_axis_of_cpus_are_read() -> None:
-    settings = {name: value for name, value in Service(axes=Axes()).settings().items() if name != "server_cpus"}
-    assert Service.restore(settings, ()) == Service(axes=Axes())
+    settings = {name: value for name, value in Service().settings().items() if name != "server_cpus"}
+    assert Service.restore(settings, ()) == Service()
 
 
 def test_cpus_are_an_axis_in_a_grid_and_in_a_search() -> None:
-    axes = Axes(connections=(20,), cpus=(1, 3))
-    assert [condition.name for condition in Service(axes=axes).conditions()] == [
+    service = Service(connections="20", server_cpus="1,3")
+    assert [condition.name for condition in service.conditions()] == [
         "20 connections, 1 CPU",
         "20 connections, 3 CPUs",
     ]
-    plan = Service(axes=axes, search=True, most_connections=500).plan(SERVERS[:1])
+    plan = replace(service, search=True, most_connections=500).plan(SERVERS[:1])
     seen: list[Trial] = []
     for step in following(plan, seen):
         point = step.condition.get(ServicePoint)
@@ -201,7 +207,7 @@ def test_a_quick_search_is_coarser() -> None:
 
 
 def test_a_disturbed_trial_is_made_again_and_believed_the_second_time() -> None:
-    experiment = Service(axes=Axes(connections=(20,)), search=True)
+    experiment = Service(connections="20", search=True)
     plan = experiment.plan(SERVERS[:1])
     seen: list[Trial] = []
     first = plan.next(seen)
@@ -209,7 +215,10 @@ def test_a_disturbed_trial_is_made_again_and_believed_the_second_time() -> None:
     seen.append(measured(first, held=False, validity=Validity.UNSTEADY))
     again = plan.next(seen)
     assert again is not None
-    assert (again.condition.name, again.why) == (first.condition.name, "again, as something else disturbed the trial")
+    assert (again.condition.name, again.why) == (
+        first.condition.name,
+        "again, because something else disturbed the trial",
+    )
     seen.append(measured(again, held=False, validity=Validity.UNSTEADY))
     assert plan.next(seen) is None
     (reach,) = reaches(seen)
@@ -250,7 +259,7 @@ def test_of_a_search_that_was_finished_nothing_is_left_open() -> None:
 
 
 def test_a_grid_reports_a_doubtful_breaking_point() -> None:
-    grid = Service(axes=Axes(connections=(20, 100))).plan(SERVERS[:1]).left([])
+    grid = Service(connections="20,100").plan(SERVERS[:1]).left([])
     seen = [measured(one, held=one.concurrency < 50, validity=Validity.UNSTEADY) for one in grid]
     (reach,) = reaches(seen)
     assert (reach.held, reach.failed, reach.doubtful) == (20, 100, True)
@@ -268,7 +277,7 @@ def test_a_grid_reports_a_doubtful_breaking_point() -> None:
     ],
 )
 def test_a_grid_holds_what_all_its_repeats_held(repeats: list[tuple[bool, Validity]], holds: bool) -> None:
-    grid = Service(axes=Axes(connections=(20,)), repeat=len(repeats)).plan(SERVERS[:1]).left([])
+    grid = Service(connections="20", repeat=len(repeats)).plan(SERVERS[:1]).left([])
     seen = [measured(step, held=held, validity=of) for step, (held, of) in zip(grid, repeats, strict=True)]
     (reach,) = reaches(seen)
     assert (reach.held, reach.failed) == ((20, None) if holds else (None, 20))
@@ -276,14 +285,14 @@ def test_a_grid_holds_what_all_its_repeats_held(repeats: list[tuple[bool, Validi
 
 @pytest.mark.parametrize("outcome", [Outcome.UNAVAILABLE, Outcome.NEVER_LISTENED, Outcome.CRASHED])
 def test_a_server_that_does_not_run_is_tried_once(outcome: Outcome) -> None:
-    plan = Service(axes=Axes(connections=(20,)), search=True).plan(SERVERS[:1])
+    plan = Service(connections="20", search=True).plan(SERVERS[:1])
     first = plan.next([])
     assert first is not None
     assert plan.next([trial_not_run(first, outcome, "x")]) is None
 
 
 def test_a_server_that_dies_breaks_there() -> None:
-    plan = Service(axes=Axes(connections=(20,)), search=True).plan(SERVERS[:1])
+    plan = Service(connections="20", search=True).plan(SERVERS[:1])
     seen: list[Trial] = []
     for step in following(plan, seen):
         point = step.condition.get(ServicePoint)
@@ -299,6 +308,6 @@ def test_a_server_that_dies_breaks_there() -> None:
 
 
 def test_points_without_an_ideal_reach_nowhere() -> None:
-    (condition,) = Service(axes=Axes(connections=(20,), endpoint=Endpoint.PLAIN)).conditions()
+    (condition,) = Service(connections="20", endpoint="plain").conditions()
     assert reaches([measured(TrialPlan(0, 0, 0, SERVERS[0], condition), held=True)]) == ()
     assert isinstance(condition.get(ServicePoint), ServicePoint)

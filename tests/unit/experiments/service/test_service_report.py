@@ -7,7 +7,7 @@ from doubles.runs import make_run
 from doubles.trials import trial
 from httpdyno.experiments.registry import definition_of
 from httpdyno.experiments.service.figures import ServiceSummary
-from httpdyno.experiments.service.plan import Axes, Service, Variant, name_of
+from httpdyno.experiments.service.plan import Service, Variant, name_of
 from httpdyno.model import Loop, Outcome, Report, Trial, Validity
 from httpdyno.report.html import page
 from httpdyno.runs.showing import build_report
@@ -17,7 +17,7 @@ MS = 10**6
 
 
 def served(number: int, subject: str, block: int, connections: int, overhead_ms: float) -> Trial:
-    point = Axes().point(connections, Variant(Loop.CLOSED, None, None))
+    point = Service().point(connections, Variant(Loop.CLOSED, None, None))
     late = overhead_ms >= 200
     summary = ServiceSummary(
         answers=80,
@@ -53,7 +53,7 @@ def grid() -> list[Trial]:
 
 
 def reported(root: Path, trials: list[Trial], **settings: object) -> Report:
-    kept = {**Service(axes=Axes()).settings(), **settings}
+    kept = {**Service().settings(), **settings}
     folder = make_run(root, trials, experiment="service", command=("httpdyno", "service"), settings=kept)
     return build_report(open_run(folder), definition_of("service"))
 
@@ -63,7 +63,7 @@ def test_findings_are_the_smallest_overhead_and_the_breaking_points(tmp_path: Pa
     assert report.headline.startswith("20 connections: C quick is first")
     assert "C quick holds every measured number, up to 100 connections" in report.findings
     assert "C slow holds 20 connections and breaks at 100: p99 is 2.5 s, 1.25 times the ideal of 2 s" in report.findings
-    assert ("Each request", "waits 500,1000,2000 ms, all at once") in report.facts
+    assert ("Each request", "waits 500,1000,2000 ms, in parallel") in report.facts
     names = ["overhead-p99", "overhead-p50", "cpu-per-request", "memory-per-open-request"]
     assert [chart.name for chart in report.charts] == names
     assert "<html" in page(report)
@@ -96,7 +96,7 @@ def test_a_server_that_failed_is_named_with_the_evidence(tmp_path: Path) -> None
         condition="20 connections",
         outcome=Outcome.LEAKED,
         reason="descriptors grew from 9 to 99",
-        service_point=Axes().point(20, Variant(Loop.CLOSED, None, None)),
+        service_point=Service().point(20, Variant(Loop.CLOSED, None, None)),
     )
     report = reported(tmp_path, [*grid(), broken])
     assert "C broken leaked: 20 connections: descriptors grew from 9 to 99" in report.findings

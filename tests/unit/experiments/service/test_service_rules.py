@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from doubles.honest_trial import HONEST, MS, S
+from doubles.honest_trial import HONEST, MS, S, judge_validity
 from httpdyno.experiments.service.figures import ServiceSummary
 from httpdyno.experiments.service.judge import SERVICE_RULES
-from httpdyno.judge.validity import judge_validity
 from httpdyno.model import Validity
 
 
@@ -15,7 +14,7 @@ def test_a_load_generator_out_of_breath_is_the_generators_fault() -> None:
     busy = ServiceSummary(answers=100, errors=0, generator_cpu_ns=9 * S, generator_wall_ns=10 * S)
     validity, reason = judge_validity(HONEST.having(busy), SERVICE_RULES)
     assert validity is Validity.GENERATOR_LIMITED
-    assert reason == "the load generator used 90 % of its CPU time; from 85 % on it sets the pace"
+    assert reason == "the load generator used 90 % of its CPU time; from 85 % on it limits the load"
 
 
 def test_a_generator_that_spins_is_not_at_work() -> None:

@@ -9,7 +9,7 @@ from doubles.runs import manifest_of
 from httpdyno.errors import UnreadableRun
 from httpdyno.experiments.service.figures import ServicePoint, ServiceSummary
 from httpdyno.experiments.service.options import ServiceOptions
-from httpdyno.experiments.service.plan import Axes, Selected, Service, make_service
+from httpdyno.experiments.service.plan import Service, make_service
 from httpdyno.experiments.service.present import published_form, service_charts, service_table, service_views
 from httpdyno.judge import Circumstances, trial_not_run
 from httpdyno.model import Note, Outcome, Subject, SubjectKind, Table, Trial, TrialPlan, Validity, figures_of
@@ -20,7 +20,7 @@ MS = 10**6
 
 
 def trial(subject: str, connections: int, overhead_ms: float, *, block: int = 0, **changes: object) -> Trial:
-    (condition,) = Service(axes=Axes(connections=(connections,))).conditions()
+    (condition,) = Service(connections=str(connections)).conditions()
     server = Subject(subject, SubjectKind.SERVER, "Rust", subject, Path(), ("x",))
     summary = ServiceSummary(
         answers=100,
@@ -107,7 +107,7 @@ def test_nothing_makes_an_empty_table() -> None:
 
 
 def test_a_search_begins_with_the_reach_of_each_server() -> None:
-    searched = Service(axes=Axes(connections=(20,)), search=True, most_connections=100).settings()
+    searched = Service(connections="20", search=True, most_connections=100).settings()
     reach, by_point = service_views(GRID, searched)
     assert reach.values("server") == ("quick", "slow")
     assert reach.values("holds") == (100, 20)
@@ -161,8 +161,8 @@ def test_a_server_that_answers_too_early_has_a_note() -> None:
     assert hasty.get(ServiceSummary) is not None
     hasty = hasty.having(replace(hasty[ServiceSummary], early=40, early_by_ns=3.9 * MS))
     notes = [note.text for note in service_table([hasty, trial("patient", 20, 2)]).notes]
-    (told,) = [note for note in notes if "came before" in note]
-    assert told.startswith("hasty: 40 of 100 answers came before the end of the longest wait, by up to 3.9 ms")
+    (told,) = [note for note in notes if "arrived before" in note]
+    assert told.startswith("hasty: 40 of 100 answers arrived before the longest wait was over, by up to 3.9 ms")
 
 
 def test_figures_without_percentiles_are_sorted_and_not_ranked() -> None:
@@ -184,7 +184,7 @@ def test_figures_without_percentiles_are_sorted_and_not_ranked() -> None:
 
 
 def test_points_that_differ_in_their_cpus_have_a_column_of_them() -> None:
-    experiment = Service(axes=Axes(connections=(20,), cpus=(1, 3)))
+    experiment = Service(connections="20", server_cpus="1,3")
     both = [
         replace(made.having(condition[ServicePoint]), condition=condition.name)
         for condition in experiment.conditions()
@@ -209,10 +209,9 @@ def in_form(trials: list[Trial]) -> Table:
 def test_the_preset_is_the_published_measurement() -> None:
     assert PUBLISHED.subjects == ("flask-gunicorn", "rust-axum", "rust-tide", "go-net-http-server")
     assert [one["subject"] for one in PUBLISHED.unpublished] == ["rust-actix-web", "rust-warp"]
-    selected = Selected(())
-    asked = make_service(ServiceOptions(preset="published"), selected, cpus=None, available=2)
-    assert asked.axes == Axes(connections=(20, 100, 250), threads=(1,))
-    assert (asked.threads_of, asked.send_s) == ({"flask-gunicorn": 10}, 30)
+    asked = make_service(ServiceOptions(preset="published"), None, cpus=None, available=2)
+    assert (asked.connections, asked.threads) == ("20,100,250", "1")
+    assert (asked.threads_by_server, asked.send_s) == ({"flask-gunicorn": 10}, 30)
     figures = {(row["subject"], row["connections"]): (row["slowest5"], row["requestsPerSec"]) for row in PUBLISHED.rows}
     assert figures["go-net-http-server", 250] == (2058.82, 116.67)
     assert figures["flask-gunicorn", 250] == (None, None)

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from httpdyno.errors import EngineFailed
-from httpdyno.experiments.service.figures import Endpoint, ServiceSummary
+from httpdyno.experiments.service.figures import ServiceSummary
 from httpdyno.experiments.service.judge import SERVICE_RULES, judge_service
 from httpdyno.experiments.service.outcome import ServerArtifacts
-from httpdyno.experiments.service.plan import Axes, Service
+from httpdyno.experiments.service.plan import Service
 from httpdyno.judge import Circumstances
-from httpdyno.model import Loop, Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
+from httpdyno.model import Outcome, Subject, SubjectKind, Trial, TrialPlan, Validity
 
 S, MS, MIB = 10**9, 10**6, 1 << 20
 T = 1729512000 * S  # 2024-10-21T12:00:00Z
@@ -22,12 +22,12 @@ BEGAN = 3 * S
 """When the load begins, since the server's exec."""
 REPORTS = Path(__file__).parents[3] / "fixtures" / "tool-reports"
 SERVER = Subject("rust-axum", SubjectKind.SERVER, "Rust", "axum", Path(), ("x",))
-REWRK = replace(Axes(), generator="rewrk")
+REWRK = Service(generator="rewrk")
 RIGHT = {"check": "plain", "passed": True, "answered": True, "evidence": "200"}
 
 
-def plan(connections: int = 20, axes: Axes | None = None) -> TrialPlan:
-    experiment = Service(axes=replace(axes or Axes(), connections=(connections,)))
+def plan(connections: int = 20, service: Service | None = None) -> TrialPlan:
+    experiment = replace(service or Service(), connections=str(connections))
     return TrialPlan(0, 0, 0, SERVER, experiment.conditions()[0])
 
 
@@ -130,9 +130,8 @@ def test_early_answers_are_no_advantage(early_ms: int) -> None:
 
 
 def test_what_does_not_wait_has_no_ideal_to_hold() -> None:
-    axes = Axes(endpoint=Endpoint.PLAIN)
     quick = replace(HONEST, samples=samples(5, until_s=4))
-    planned = plan(axes=axes)
+    planned = plan(service=Service(endpoint="plain"))
     trial = judge_service(
         replace(planned, condition=replace(planned.condition, send_s=4.0)), quick, parser=None, rules=SERVICE_RULES
     ).trial
@@ -242,7 +241,7 @@ EMFILE = "OSError: [Errno 24] Too many open files\n"
         (
             replace(HONEST, load=load(wrong_json=5)),
             Outcome.WRONG_ANSWERS,
-            "under load 5 of 105 answers had another content",
+            "under load 5 of 105 answers had the wrong content",
         ),
         (
             replace(HONEST, report=room(server={"ready_ns": 1, "descriptors": LEAKING, "descriptor_limit": 20_000})),
@@ -261,14 +260,14 @@ EMFILE = "OSError: [Errno 24] Too many open files\n"
                 stderr=EMFILE,
             ),
             Outcome.LEAKED,
-            "used up its descriptors, 599 of 600, with at most 20 connections; says that too many files are open",
+            "used up its descriptors, 599 of 600, with at most 20 connections; reports too many open files",
         ),
         (
             replace(HONEST, samples=samples(until_s=7)),
             Outcome.DIED,
-            "answered nothing in the last 8.09 s of the load, though requests were open",
+            "answered nothing in the last 8.09 s of the load, although requests were open",
         ),
-        (replace(HONEST, report=room("deadline")), Outcome.HUNG, "did not come to its end before the deadline"),
+        (replace(HONEST, report=room("deadline")), Outcome.HUNG, "did not end before the deadline"),
         (replace(HONEST, report=room("interrupted", reason="a signal")), Outcome.INTERRUPTED, "a signal"),
         (
             replace(HONEST, report=room("failed_to_start", reason="x: not found")),
@@ -301,7 +300,7 @@ def test_a_generator_that_fails_is_no_fault_of_the_servers(remains: ServerArtifa
 
 def test_the_figures_of_another_generator_are_what_it_claims() -> None:
     text = (REPORTS / "rewrk-table-slow.txt").read_text(encoding="utf-8")
-    trial = judged(ServerArtifacts(room(), drive(), None, None, text=text), plan(axes=REWRK), "rewrk")
+    trial = judged(ServerArtifacts(room(), drive(), None, None, text=text), plan(service=REWRK), "rewrk")
     service = trial.get(ServiceSummary)
     assert trial.outcome is Outcome.OK
     assert service is not None
@@ -312,19 +311,18 @@ def test_the_figures_of_another_generator_are_what_it_claims() -> None:
 
 
 def test_a_report_of_a_generator_that_cannot_be_read_is_its_own_fault() -> None:
-    trial = judged(ServerArtifacts(room(), drive(), None, None, text="Bus error"), plan(axes=REWRK), "rewrk")
+    trial = judged(ServerArtifacts(room(), drive(), None, None, text="Bus error"), plan(service=REWRK), "rewrk")
     assert trial.outcome is Outcome.REFUSED
     assert "the report of rewrk cannot be read" in str(trial.reason)
 
 
 def test_an_open_loop_counts_what_never_came_back() -> None:
-    axes = Axes(loops=(Loop.OPEN,))
     every = pl.DataFrame(
         [(number * 100 * MS, number * 100 * MS + 2010 * MS, "200", 0) for number in range(0, 100, 2)],
         schema={"intended_ns": pl.Int64, "end_ns": pl.Int64, "status_or_error": pl.String, "connection": pl.Int64},
         orient="row",
     )
-    trial = judged(replace(HONEST, samples=every), plan(axes=axes))
+    trial = judged(replace(HONEST, samples=every), plan(service=Service(loop="open")))
     assert trial.get(ServiceSummary) is not None
     assert trial[ServiceSummary].generator_busy_share == 0.3
     # Those of the stretch, and ten that outlasted it.

@@ -55,7 +55,7 @@ def test_contention_in_words() -> None:
     assert isinstance(result.law, ScalabilityLaw)
     assert result.contention_begins == pytest.approx(21, abs=0.5)
     assert result.law_text == (
-        "contention begins at about 21: from there each further request in flight brings less than half of the 10 a"
+        "contention begins at about 21: from there each further request in flight adds less than half of the 10 a"
         " second of the first one (sigma 0.02, kappa 0; the law misses the trials by 0 %)"
     )
 
@@ -66,14 +66,14 @@ def test_no_contention_up_to_the_highest_concurrency_tried() -> None:
 
     words = result.law_text
 
-    assert words.startswith("no contention up to 8: each further request in flight brings over half of the first one's")
+    assert words.startswith("no contention up to 8: each further request in flight adds over half of the first one's")
 
 
 def test_a_peak_within_the_concurrencies_tried() -> None:
     trials = [at(n, 10 * n / (1 + 1e-3 * n * (n - 1)), number) for number, n in enumerate((1, 4, 16, 64, 128))]
     result = SearchResult.of(trials)
 
-    assert "; beyond about 32 it takes away (sigma" in result.law_text
+    assert "; beyond about 32 it reduces the rate (sigma" in result.law_text
 
 
 def test_a_law_that_fits_badly_leaves_contention_unknown() -> None:
@@ -82,7 +82,7 @@ def test_a_law_that_fits_badly_leaves_contention_unknown() -> None:
 
     assert result.contention_begins is None
     assert result.law_text.startswith(
-        "where contention begins is not known: the law of scalability misses the trials by "
+        "where contention begins is unknown: the law of scalability misses the trials by "
     )
 
 
@@ -92,7 +92,7 @@ def test_too_few_concurrencies_have_no_law() -> None:
 
     assert result.law == NotEnoughPoints(3)
     assert result.law_text == (
-        "where contention begins is not known: not enough points for a law: 3 different concurrencies, it takes 4"
+        "where contention begins is unknown: not enough points for a law: 3 different concurrencies instead of 4"
     )
 
 
@@ -137,15 +137,15 @@ def test_what_is_too_uncertain_is_not_relied_on(values: list[float], words: str 
     assert SearchResult.of([at(4, value, number) for number, value in enumerate(values)]).uncertainty == words
 
 
-@pytest.mark.parametrize(("disturbed", "of", "told"), [(0, 0, False), (0, 3, False), (1, 3, False), (2, 3, True)])
-def test_a_restless_machine_has_a_warning(disturbed: int, of: int, told: bool) -> None:
+@pytest.mark.parametrize(("disturbed", "of", "warned"), [(0, 0, False), (0, 3, False), (1, 3, False), (2, 3, True)])
+def test_a_restless_machine_has_a_warning(disturbed: int, of: int, warned: bool) -> None:
     kinds = [Validity.UNSTEADY] * disturbed + [Validity.VALID] * (of - disturbed)
 
     words = SearchResult.of([at(1, 1.0, number, validity=kind) for number, kind in enumerate(kinds)]).disturbance
 
     assert words == (
-        "in 2 of 3 trials the machine decided, not the subject (2 UNSTEADY): search again when the machine is quiet"
-        if told
+        "the machine, not the subject, decided 2 of 3 trials (2 UNSTEADY): search again when the machine is quiet"
+        if warned
         else None
     )
 

@@ -72,7 +72,7 @@ def test_the_headline_has_the_result_the_own_rate_and_the_begin_of_contention(tm
 
     assert report.title == "tune: C go-net-http, 7 trials"
     assert report.headline.startswith("64 in flight is best: 279 right answers a second (95 %: ")
-    assert "; its own 16 brings 123; contention begins at about " in report.headline
+    assert "; its own 16 gives 123; contention begins at about " in report.headline
 
 
 def test_the_chart_has_points_a_law_and_marks(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_open_ends_have_marks_of_their_own_and_say_what_was_tried() -> None:
     text = svg(stairs(), Canvas(WIDE, LIGHT))
     assert "a, distance 1 ms: 9 KiB or more" in text
     assert "a, distance 2 ms: 4 KiB: 3 KiB for sure, not 6 KiB" in text
-    assert "a, distance 3 ms: less than 2 KiB, the least that was tried" in text
+    assert "a, distance 3 ms: less than 2 KiB, the smallest value tried" in text
     layers = specification(stairs(), Canvas(PHONE, LIGHT))["layer"]
     assert {layer["mark"].get("shape") for layer in layers} >= {"triangle-up", "triangle-down", "circle"}
 

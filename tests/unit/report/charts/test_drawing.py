@@ -7,7 +7,7 @@ import pytest
 from doubles.charts import require_valid
 from httpdyno.model import Axis, Chart, ChartKind, Scale, Series, Tile, Tone
 from httpdyno.report.charts import png, specification, svg
-from httpdyno.report.charts.canvas import DARK, LIGHT, VARIABLES, Canvas, domain
+from httpdyno.report.charts.canvas import DARK, LIGHT, VARIABLES, Canvas, Ruler
 
 pytestmark = pytest.mark.slow
 
@@ -153,17 +153,17 @@ def test_a_png_has_two_pixels_for_each_of_the_canvas() -> None:
 def test_a_linear_axis_holds_zero_and_ends_at_a_round_number(
     values: list[float | None], extent: tuple[float, float]
 ) -> None:
-    assert domain(Axis(""), values) == pytest.approx(extent)
+    ruler = Ruler.around(Axis(""), values, 100)
+    assert (ruler.low, ruler.high) == pytest.approx(extent)
 
 
 def test_a_logarithmic_axis_holds_every_positive_value_and_has_some_width() -> None:
     axis = Axis("", scale=Scale.LOGARITHMIC)
-    low, high = domain(axis, [0.0, -1.0, 3.0, 5000.0])
-    assert low < 3 < 5000 < high
-    low, high = domain(axis, [1.0])
-    assert low == pytest.approx(1 / high)
-    assert high / low > 3
-    assert domain(axis, []) == domain(axis, [1.0])
+    wide, narrow = (Ruler.around(axis, values, 100) for values in ([0.0, -1.0, 3.0, 5000.0], [1.0]))
+    assert wide.low < 3 < 5000 < wide.high
+    assert narrow.low == pytest.approx(1 / narrow.high)
+    assert narrow.high / narrow.low > 3
+    assert Ruler.around(axis, [], 100) == narrow
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,7 @@ def test_a_label_that_collides_with_that_of_the_end_is_left_out(
     extent: tuple[float, float], pixels: int, without: str
 ) -> None:
     label, upright = (
-        Canvas(760, LIGHT).axis(Axis("", "ms"), extent, pixels, upright=upright)["labelExpr"]
-        for upright in (False, True)
+        Ruler(Axis("", "ms"), *extent, pixels).labels(upright=upright)["labelExpr"] for upright in (False, True)
     )
     assert label == without + upright
 
@@ -199,5 +198,5 @@ def test_a_label_that_collides_with_that_of_the_end_is_left_out(
 def test_a_logarithmic_axis_has_as_many_labels_as_have_room(
     extent: tuple[float, float], pixels: int, ticks: list[float]
 ) -> None:
-    axis = Canvas(760, LIGHT).axis(Axis("", scale=Scale.LOGARITHMIC), extent, pixels)
-    assert axis["values"] == pytest.approx(ticks)
+    labels = Ruler(Axis("", scale=Scale.LOGARITHMIC), *extent, pixels).labels()
+    assert labels["values"] == pytest.approx(ticks)

@@ -57,7 +57,7 @@ def test_of_a_figure_that_is_better_when_it_is_lower_it_is_less() -> None:
         for block, noise in enumerate(NOISE if name == "a" else [1.0, 1.021, 0.981, 1.009, 0.988])
     ]
     text = ranked_headline(trials, rank(trials, metric), metric, {"a": "A", "b": "B"})
-    assert text == "A is first: 1.5 ms of CPU time a right answer, 25 % less than B (25 to 25 %): certain"
+    assert text == "A is first: 1.5 ms of CPU time per right answer, 25 % less than B (25 to 25 %): certain"
 
 
 def test_the_best_median_is_first_where_the_difference_may_be_chance() -> None:
@@ -132,7 +132,7 @@ def test_no_subject_is_first_behind_one_that_the_origin_held_up() -> None:
     a, b = trials_of("a", values(178)), trials_of("b", values(159, [1.0, 1.021, 0.981, 1.009, 0.988]))
     tail = "not ranked: Z (ORIGIN_LIMITED, at least 1,806 right answers a second)"
     assert bounded(1806, a, b) == (
-        "No clear winner: the origin held up Z; of those ranked, A is first: 178 right answers a second, "
+        "No clear winner: the origin limited Z; of those ranked, A is first: 178 right answers a second, "
         f"12 % more than B (12 to 12 %): certain; {tail}"
     )
     assert bounded(1806) == "No subject is ranked: Z (ORIGIN_LIMITED, at least 1,806 right answers a second)"
@@ -148,7 +148,7 @@ def test_the_answer_of_bench_calls_none_the_fastest_behind_one_that_the_origin_h
     names = {subject: subject.upper() for subject in "abz"}
     (fastest,) = (line for line in answer(trials, names, "right_per_s") if line.startswith("Fastest here: "))
     assert fastest == (
-        "Fastest here: no clear winner: the origin held up Z at 1,806 right/s; of those ranked A is first"
+        "Fastest here: no clear winner: the origin limited Z at 1,806 right/s; of those ranked A is first"
     )
     slow = [one for one in trials if one.subject != "z"] + trials_of("z", [1.0] * 3, validity=Validity.ORIGIN_LIMITED)
     assert answer(slow, names, "right_per_s")[0].startswith("Fastest here: A, 178 right answers/s, ")

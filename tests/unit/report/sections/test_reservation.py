@@ -41,10 +41,10 @@ def test_a_run_that_was_stopped_states_how_many_trials_it_has() -> None:
 
 def test_a_run_whose_time_was_over_states_how_many_blocks_it_has() -> None:
     settings = {"repeat": 6, "time_budget_s": 540.0}
-    left_out = "4 of 6 blocks: no more fitted into 9 min; --repeat 6 runs all"
+    left_out = "4 of 6 blocks: further blocks did not fit into 9 min; --repeat 6 runs all"
     assert texts(settings, finished=4) == [left_out]
     assert texts(settings, finished=6, planned=6) == []
-    # A closing block comes after those of the list.
+    # A closing block comes after the planned ones.
     assert texts(settings | {"repeat": 3}, finished=4) == []
     assert texts(settings, finished=4, planned=6) == ["not whole: 4 of 6 trials"]
 

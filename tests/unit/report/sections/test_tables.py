@@ -67,7 +67,7 @@ def test_the_first_of_each_subject_are_named_and_the_others_counted() -> None:
     assert [row[:3] for row in table.rows] == [
         ("B", "http://01", "200; past its timeout"),
         ("B", "http://02", "200; the origin saw no such request at that time"),
-        ("B", "http://03", "200; due an error, for stall_tls"),
+        ("B", "http://03", "200; expected an error: stall_tls"),
         # A run that is older than the column has no expected answers.
         ("B", "http://04", "200"),
         *(("A", f"http://{line:02}", "200, 9 B; served 10") for line in range(1, 7)),

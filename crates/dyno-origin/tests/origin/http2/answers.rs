@@ -1,4 +1,4 @@
-//! Answers to ordinary requests: those of HTTP/1.1.
+//! Answers to ordinary requests are those of HTTP/1.1.
 
 use dyno_http::Method;
 use h2::client::Builder;
@@ -17,14 +17,14 @@ const HOSTS: &str = "[[host]]\nname = 'chunked.test'\nframing = 'chunked'\nconte
     [[host]]\nname = 'bad.test'\nredirect_to = \"/a\\r\\nSet-Cookie: b\"\n\
     [[host]]\nname = 'loop.test'\nfault = 'redirect_loop'\n";
 
-/// A host, what the client offers, what they agree on.
+/// A host, the protocols that the client offers, and the negotiated one.
 type Offer = (
     &'static str,
     &'static [&'static [u8]],
     Option<&'static [u8]>,
 );
 
-/// Fields that belong to a version of HTTP, or to the moment.
+/// Fields that depend on the version of HTTP, or on the time.
 const OWN: [&str; 4] = ["connection", "transfer-encoding", "date", "keep-alive"];
 
 fn common(reply: &Reply) -> Vec<(String, String)> {
@@ -114,7 +114,10 @@ fn what_cannot_be_answered_is_refused_alike() {
         assert_eq!(peer.get("http://a.test/plain").await.status, 200);
     });
     let report = stage.stop().report;
-    assert_eq!(report.requests, 2, "what is refused by its method is none");
+    assert_eq!(
+        report.requests, 2,
+        "requests refused by method are not counted"
+    );
 }
 
 #[test]

@@ -6,7 +6,7 @@ use h2::Reason;
 use super::peer::{Peer, content, is_silent, run, whole};
 use crate::stage::Stage;
 
-/// A host for each fault of an answer, named after it.
+/// Plays a web with a host for each fault of an answer, named after it.
 fn stage() -> Stage {
     let answers = Fault::ALL
         .iter()
@@ -21,10 +21,10 @@ fn stage() -> Stage {
     Stage::new(&hosts.collect::<String>())
 }
 
-/// A host, with what the end of its content is.
+/// A host, and the expected error at the end of its content.
 type Cut = (&'static str, fn(&h2::Error) -> bool);
 
-/// How the answer of a host ends before its head, with how its connection ends.
+/// Returns how the stream and the connection end, for a host that ends them before the head.
 async fn headless(stage: &Stage, host: &str) -> (h2::Error, Option<h2::Error>) {
     let mut peer = Peer::plain(stage).await;
     let url = format!("http://{host}.test/");
@@ -119,7 +119,7 @@ fn contents_that_are_cut() {
         ("stream-reset", |error| {
             error.is_reset() && error.reason() == Some(Reason::INTERNAL_ERROR)
         }),
-        // An end against the length that was promised is an error of the stream (RFC 9113, section 8.1.1).
+        // An end that contradicts the announced length is a stream error (RFC 9113, section 8.1.1).
         ("short-body", |error| {
             error.reason() == Some(Reason::PROTOCOL_ERROR)
         }),
@@ -132,7 +132,7 @@ fn contents_that_are_cut() {
             let answer = peer.ask("GET", &format!("http://{host}.test/"), &[]);
             let answer = match answer.await {
                 Ok(answer) => answer,
-                // Bytes sent before a reset may or may not be read after it.
+                // Bytes sent before a reset may be lost.
                 Err(error) if host == "reset-mid-body" => {
                     assert!(is_expected(&error), "{host}: {error}");
                     continue;

@@ -1,4 +1,4 @@
-//! Windows, bodies, many streams at once.
+//! Flow-control windows, bodies, concurrent streams.
 
 use std::future::poll_fn;
 
@@ -91,7 +91,7 @@ fn bodies_are_drained_and_awaited() {
             }
             request.body(()).unwrap()
         };
-        // More than all windows together.
+        // More content than all windows together.
         let (answer, mut body) = peer.requests.send_request(request(&[]), false).unwrap();
         for _ in 0..200 {
             body.reserve_capacity(100_000);
@@ -111,7 +111,7 @@ fn bodies_are_drained_and_awaited() {
         );
         body.send_data(Bytes::new(), true).unwrap();
         assert_eq!(answer.await.unwrap().unwrap().status(), 200);
-        // And with leave.
+        // With `Expect: 100-continue`.
         let fields = [("expect", "100-continue"), ("content-length", "5")];
         let (mut answer, mut body) = peer.requests.send_request(request(&fields), false).unwrap();
         let hints = poll_fn(|context| answer.poll_informational(context)).await;

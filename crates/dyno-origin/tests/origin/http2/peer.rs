@@ -1,4 +1,4 @@
-//! A client that speaks HTTP/2, in the clear or over TLS.
+//! A client for HTTP/2, with or without TLS.
 
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
@@ -21,11 +21,11 @@ use crate::stage::{PATIENCE, Reply, SILENCE, Stage};
 /// A connection.
 pub struct Peer {
     pub requests: SendRequest<Bytes>,
-    /// How it ended.
+    /// The result of the connection.
     pub end: JoinHandle<Result<(), h2::Error>>,
 }
 
-/// Runs a test on a thread's own runtime; it fails where it hangs.
+/// Runs a test on a thread's own runtime; fails if the test hangs.
 pub fn run(test: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -63,14 +63,14 @@ impl Peer {
         self.requests.send_request(request, true).unwrap().0
     }
 
-    /// A whole answer.
+    /// Requests a URL and returns the complete answer.
     pub async fn get(&mut self, url: &str) -> Reply {
         let response = self.ask("GET", url, &[]).await.unwrap();
         whole(response).await.unwrap().0
     }
 }
 
-/// Shakes hands with `host` in what ALPN names.
+/// Performs the TLS handshake with `host`, offering the ALPN protocols of `offered`.
 pub async fn secure(stage: &Stage, host: &str, offered: &[&[u8]]) -> TlsStream<TcpStream> {
     let mut config = rustls::ClientConfig::clone(&stage.client(rustls::ALL_VERSIONS));
     config.alpn_protocols = offered.iter().map(|name| name.to_vec()).collect();
@@ -80,7 +80,7 @@ pub async fn secure(stage: &Stage, host: &str, offered: &[&[u8]]) -> TlsStream<T
     connector.connect(name, stream).await.unwrap()
 }
 
-/// Reads a content to its end, with what came of one that has no good end.
+/// Reads a content to its end; returns the bytes, and the error if it does not end cleanly.
 pub async fn content(body: &mut RecvStream) -> (Vec<u8>, Option<h2::Error>) {
     let mut all = Vec::new();
     while let Some(piece) = body.data().await {
@@ -95,7 +95,7 @@ pub async fn content(body: &mut RecvStream) -> (Vec<u8>, Option<h2::Error>) {
     (all, None)
 }
 
-/// An answer taken apart, with its trailers.
+/// Splits a complete answer into its parts, with its trailers.
 pub async fn whole(
     response: Response<RecvStream>,
 ) -> Result<(Reply, Option<HeaderMap>), h2::Error> {
@@ -117,12 +117,12 @@ pub async fn whole(
     Ok((reply, trailers))
 }
 
-/// Whether nothing comes of a future for a while.
+/// Whether a future stays pending for a while.
 pub async fn is_silent<F: Future + Unpin>(future: &mut F) -> bool {
     tokio::time::timeout(SILENCE, future).await.is_err()
 }
 
-/// The interim answers before the answer, with their fields.
+/// The interim answers before the final one, with their fields.
 pub async fn interim(answer: &mut ResponseFuture) -> Vec<Response<()>> {
     let mut all = Vec::new();
     loop {

@@ -120,7 +120,7 @@ fn a_request_that_is_given_up_is_in_flight_no_more() {
     };
     run(async {
         let mut peer = Peer::plain(&stage).await;
-        // Stream by stream,
+        // First stream by stream,
         for (place, url) in urls.iter().enumerate() {
             let request = Request::builder().uri(*url).body(()).unwrap();
             let (answer, mut stream) = peer.requests.send_request(request, true).unwrap();
@@ -129,7 +129,7 @@ fn a_request_that_is_given_up_is_in_flight_no_more() {
             settle(place as u64 + 1, 0).await;
             drop(answer);
         }
-        // and with the connection.
+        // then with the connection.
         let kept = urls.map(|url| peer.ask("GET", url, &[]));
         settle(6, 3).await;
         peer.end.abort();
@@ -156,7 +156,7 @@ fn a_connection_that_closes_says_so_and_answers_what_it_has() {
             whole(late.await.unwrap()).await.unwrap().0.content,
             b"Hello, World!"
         );
-        // A GOAWAY without an error ends a connection well.
+        // A GOAWAY without an error ends a connection cleanly.
         peer.end.await.unwrap().unwrap();
         assert!(peer.requests.ready().await.is_err());
     });

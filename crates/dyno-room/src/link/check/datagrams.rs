@@ -15,7 +15,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::addresses::{PEER_V4, Prefix, SUBJECT_V4};
 use crate::error::{Result, Step};
 
-/// How long a reader waits before it checks the clock.
+/// How long a reader waits before it checks the clock again.
 const LOOK: Duration = Duration::from_millis(5);
 const RECEIVE_BUFFER_BYTES: usize = 8 << 20;
 /// Space for one control message with a `timespec`, rounded up.

@@ -12,7 +12,7 @@ pub(super) const HEADERS_BYTES: u64 = 28;
 pub(super) const PROBE_BYTES: usize = 24;
 
 const PROBES: u64 = 40;
-/// Lossy links get more probes, up to this number.
+/// Lossy links get more probes, up to this limit.
 const MOST_PROBES: u64 = 400;
 const FEWEST_PROBES: u64 = 8;
 const PROBE_GAP: Nanos = Nanos::from_micros(500);
@@ -23,14 +23,14 @@ const TRAIN: Nanos = Nanos::from_millis(100);
 /// Shorter trains use smaller packets.
 const FEWEST_PACKETS: u64 = 12;
 const SMALLEST_PAYLOAD: u64 = 36;
-/// How much faster than the rate a train is sent, in per cent: the rate must be the bottleneck.
+/// Excess of a train over the rate, in per cent: the rate must be the bottleneck.
 const HASTE_PERCENT: u64 = 10;
 /// The kernel splits one send into at most this many packets; some kernels into fewer.
 const MOST_AT_ONCE: u64 = 60;
 const MOST_BYTES_AT_ONCE: u64 = 60_000;
 /// Longest duration of one send at the train's rate.
 const AT_ONCE: Nanos = Nanos::from_millis(1);
-/// Above this sum the two directions are measured one after the other.
+/// Above this sum of rates, the two directions are measured one after the other.
 const BOTH_AT_ONCE_BITS_PER_S: u64 = 2_000_000_000;
 const SLACK: Nanos = Nanos::from_millis(1);
 

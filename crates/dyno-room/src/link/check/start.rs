@@ -10,9 +10,9 @@ use dyno_link::Nanos;
 use crate::cpu::CpuSet;
 use crate::link::scheduling;
 
-/// How late a probe or the rest of a train may arrive.
+/// How late a probe or the end of a train may arrive.
 pub(super) const PATIENCE: Duration = Duration::from_millis(20);
-/// From the moment when all threads are ready to the first packet; also how early a thread is woken.
+/// Time from when all threads are ready to the first packet; also how early a thread is woken.
 pub(super) const LEAD: Duration = Duration::from_millis(1);
 
 /// A common start of all threads.
@@ -65,10 +65,10 @@ impl Start {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    /// Pin the calling thread and raise its priority, because the link is to be measured and not the wait for a CPU; return the common
-    /// start time.
+    /// Pin the calling thread and raise its priority, so that the measurement does not include waits for a CPU; return
+    /// the common start time.
     pub(super) fn wait(&self, cpus: Option<&CpuSet>) -> Begun<'_> {
-        // The subject's CPUs are idle; if they are unavailable, any other will do.
+        // The subject's CPUs are idle; if they are not available, any other CPU will do.
         let _ = cpus.map(CpuSet::pin);
         scheduling::raise_priority();
         self.ready.wait();

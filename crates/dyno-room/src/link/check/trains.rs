@@ -1,4 +1,4 @@
-//! Goodput: sends datagrams slightly faster than the rate, and measures what arrives when.
+//! Goodput: sends datagrams slightly faster than the rate, and measures how many arrive in which time.
 
 #![expect(
     clippy::cast_precision_loss,
@@ -14,7 +14,7 @@ use super::plan::Train;
 use super::start::{Begun, PATIENCE, length};
 use crate::link::account::Goodput;
 
-/// The most that the kernel delivers in one read.
+/// Longest read that the kernel delivers.
 const LARGEST: usize = 65_536;
 
 /// Time of an arrival, and bytes received by then.
@@ -22,7 +22,7 @@ pub(super) type Arrival = (Nanos, u64);
 
 /// Send a train.
 pub(super) fn send(from: &Datagrams, train: Train, begun: &Begun) {
-    // A kernel without segmentation of UDP gets one packet at a time.
+    // If the kernel cannot segment UDP, it gets one packet at a time.
     let (at_once, gap) = if train.at_once > 1 && from.split_into(train.payload_bytes) {
         (train.at_once, train.gap)
     } else {

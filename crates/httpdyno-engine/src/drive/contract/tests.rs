@@ -53,7 +53,7 @@ fn answers_to_work_are_judged() {
             Err("text 2 is \\\"b\\\" instead of \"a\""),
         ),
         (None, 503, "", 2_003, Err("503 instead of 200: nothing")),
-        // Under load a server may exceed its timeout, and then must report that.
+        // Under load a server may exceed its timeout, and must then report the timeout.
         (Some(5_000), 503, "", 5_003, Ok("503 after 5.003 s")),
         (
             Some(5_000),

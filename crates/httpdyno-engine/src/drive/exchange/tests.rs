@@ -5,7 +5,7 @@ use std::thread;
 
 use super::*;
 
-/// Limits hangs only.
+/// Limit that only a hang exceeds.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Behaviour of a server after its answer.
@@ -29,7 +29,7 @@ fn server_sending(bytes: &'static [u8], then: Then) -> Server {
         }
         match then {
             Then::Closes => {}
-            // Until the client closes the connection.
+            // Waits until the client closes the connection.
             Then::Stays => drop(stream.read(&mut [0; 1])),
             Then::Drips => {
                 while stream.write_all(b"l").is_ok() {
@@ -89,7 +89,7 @@ fn an_exchange_ends_at_its_timeout_or_when_stopped() {
     for then in [Then::Stays, Then::Drips] {
         let server = server_sending(begins, then);
         let asked = server.ask(&Call::get("/"), Duration::from_millis(200), &|| false);
-        let expected = Failure::Unanswered("no whole answer within 0.2 s".to_owned());
+        let expected = Failure::Unanswered("no complete answer within 0.2 s".to_owned());
         assert_eq!(asked, Err(expected), "{then:?}");
         let server = server_sending(begins, then);
         let asked = server.ask(&Call::get("/"), PATIENCE, &|| true);

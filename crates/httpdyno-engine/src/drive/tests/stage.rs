@@ -14,7 +14,7 @@ use dyno_web::{JSON_DOCUMENT, PLAIN_DOCUMENT, WRONG_DOCUMENT};
 use serde_json::{Value, json};
 
 const WAITS_MS: [u64; 2] = [40, 80];
-/// Requests for work before two come at once.
+/// Number of requests for work before two are sent at once.
 const ALONE: usize = 1;
 
 /// Returns an unused file name.
@@ -39,7 +39,7 @@ pub enum Mistake {
     MixesTexts,
     /// Accepts malformed requests.
     AcceptsAnything,
-    /// Waits one after the other.
+    /// Performs the waits one after another.
     WaitsInTurn,
     /// Does not wait.
     NeverWaits,
@@ -55,7 +55,7 @@ pub struct Stage {
     answered: AtomicU32,
     texts: Mutex<Vec<String>>,
     came: Condvar,
-    /// How many requests are enough, and the file to create then.
+    /// Number of requests that are enough, and the file to create then.
     enough: Option<(u32, PathBuf)>,
 }
 

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-/// Patterns of a user in a URL, a header field, a parameter of a query or a form, a value in JSON; the first group is kept.
+/// Patterns of a user name in a URL, a header field, a parameter of a query or a form, a value in JSON. The first group
+/// of each pattern is kept.
 static PATTERNS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     let letter = r"[\w.\-\x{80}-\x{10FFFF}]";
     let name = format!(
@@ -20,7 +21,7 @@ static PATTERNS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
 });
 const HIDDEN: [&str; 4] = ["${1}***@", "${1}***", "${1}***", "${1}***"];
 
-/// Replaces secrets, recognised by their names, and the user and the password of a URL with `***`.
+/// Replaces the user name and password in a URL, and secrets that are recognised by their name, with `***`.
 pub fn without_credentials(text: &str) -> String {
     let mut safe = text.to_owned();
     for (pattern, hidden) in PATTERNS.iter().zip(HIDDEN) {

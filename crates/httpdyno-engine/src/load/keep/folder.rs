@@ -12,13 +12,13 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use super::manifest;
 use super::whole_file;
 
-/// The lock of the process that makes a run; the file holds its process number.
+/// The lock of the process that writes a run; the file contains its process id.
 const LOCK: &str = "lock";
-/// Age from which a hidden folder was left by a kill: it is published within milliseconds.
+/// Age from which a hidden folder counts as left by a killed process: normally it is published within milliseconds.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 const NAMES_TRIED: u32 = 1000;
 
-/// The folder of a run that this process is making.
+/// The folder of a run that this process is writing.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -27,9 +27,9 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Creates `<runs>/<name>`; where that exists, adds the first free number to the name.
+    /// Creates `<runs>/<name>`; if that exists, appends the first free number to the name.
     ///
-    /// A folder of that name has its manifest from the first moment, however this process ends.
+    /// The folder is published with its manifest, however this process ends.
     pub fn create(runs: &Path, name: &str, manifest: &str) -> io::Result<Self> {
         fs::create_dir_all(runs)?;
         sweep(runs);
@@ -40,7 +40,7 @@ impl Folder {
             Ok(Self { path, _lock: lock })
         });
         made.inspect_err(|_| {
-            // The error before this one is reported.
+            // The earlier error is reported.
             let _ = fs::remove_dir_all(&staging);
         })
     }
@@ -78,7 +78,7 @@ fn publish(staging: &Path, wanted: &Path) -> io::Result<PathBuf> {
             1 => wanted.to_owned(),
             _ => wanted.with_file_name(format!("{name}-{attempt}")),
         };
-        // An empty folder of that name is replaced: it is not a run.
+        // An empty folder of that name is not a run, and is replaced.
         match fs::rename(staging, &path) {
             Err(error)
                 if matches!(
@@ -95,7 +95,7 @@ fn publish(staging: &Path, wanted: &Path) -> io::Result<PathBuf> {
     ))
 }
 
-/// Removes hidden folders left by kills.
+/// Removes hidden folders that killed processes have left.
 fn sweep(runs: &Path) {
     // A folder that cannot be listed is not swept.
     let Ok(entries) = fs::read_dir(runs) else {

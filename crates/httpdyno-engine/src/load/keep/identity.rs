@@ -1,4 +1,4 @@
-//! The SHA-256 of this program's file; cached, as computing it takes longer than a short load.
+//! The SHA-256 of this program's file; cached, because computing it takes longer than a short load.
 
 use std::env;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ const OWN: &str = "/proc/self/exe";
 const CACHED: &str = "engine-digest";
 const PIECE: usize = 64 << 10;
 
-/// The SHA-256 of this program's file; empty where it cannot be read.
+/// The SHA-256 of this program's file; empty if the file cannot be read.
 pub fn own_digest() -> String {
     digest(Path::new(OWN), cache_folder().as_deref()).unwrap_or_default()
 }
@@ -23,7 +23,7 @@ pub fn own_digest() -> String {
 fn digest(program: &Path, cache: Option<&Path>) -> io::Result<String> {
     let file = File::open(program)?;
     let found = file.metadata()?;
-    // The time of change differs for every changed file, even where length and date were set back.
+    // The time of change differs for every changed file, even if length and modification time were restored.
     let key = format!(
         "{}:{}:{}:{}.{:09}:{}.{:09}",
         found.dev(),
@@ -71,7 +71,7 @@ fn hash(mut file: File) -> io::Result<String> {
     Ok(text)
 }
 
-/// `$XDG_CACHE_HOME/httpdyno`, or `~/.cache/httpdyno` where the variable is not set or not absolute.
+/// `$XDG_CACHE_HOME/httpdyno`, or `~/.cache/httpdyno` if the variable is not set or not absolute.
 fn cache_folder() -> Option<PathBuf> {
     let given = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = given.filter(|path| path.is_absolute()).or_else(|| {

@@ -22,7 +22,7 @@ const SYSCTLS: [&str; 11] = [
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor";
 const CLOCK_SOURCE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// The machine that a run was made on.
+/// The machine on which a run was made.
 #[derive(Debug, Serialize)]
 pub struct Machine {
     system: String,

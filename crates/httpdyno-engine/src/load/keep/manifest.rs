@@ -3,6 +3,7 @@
 use std::io;
 use std::time::SystemTime;
 
+use dyno_load::Goal;
 use serde::Serialize;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -12,13 +13,14 @@ use super::{identity, target, without_credentials};
 use crate::load::arguments::Arguments;
 use crate::load::trial::Trial;
 use crate::messages::program_name;
+use crate::usage::translation;
 
 pub const NAME: &str = "manifest.json";
 /// The version of the records, shared with the Python side.
 const RECORD_VERSION: u32 = 2;
-/// The subject of every load: one name for all, so that runs against different addresses can be compared.
+/// The subject of every load: the same name for all, so that runs against different addresses can be compared.
 const SERVER: &str = "server";
-/// Characters of a request's content that are stored.
+/// Number of characters of a request's body that are stored.
 const KEPT_OF_BODY: usize = 200;
 
 /// Whether a run has all of its trials.
@@ -86,6 +88,12 @@ struct Settings {
     rate_per_s: Option<f64>,
     rate_end_per_s: Option<f64>,
     arrivals: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warm_up_s: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stages: Option<String>,
     duration_s: Option<f64>,
     requests: Option<u64>,
     timeout_s: f64,
@@ -93,6 +101,8 @@ struct Settings {
     headers: String,
     body: Option<String>,
     checks: String,
+    data: Option<String>,
+    pick: Option<&'static str>,
     insecure: bool,
     cpus: String,
     repeat: u16,
@@ -101,8 +111,12 @@ struct Settings {
 impl Manifest {
     /// Describes a run whose first trial has ended.
     pub fn new(arguments: &Arguments, first: &Trial) -> Self {
-        let typed = std::env::args_os().skip(1);
-        let words = typed.map(|word| without_credentials(&word.to_string_lossy()));
+        let typed = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let words = match translation() {
+            Ok(Some(translated)) => translated.words,
+            _ => typed.collect(),
+        };
+        let words = words[1..].iter().map(|word| without_credentials(word));
         Self {
             experiment: "load",
             command: std::iter::once(program_name().to_owned())
@@ -195,6 +209,9 @@ fn settings(arguments: &Arguments, first: &Trial) -> Settings {
         rate_per_s: plan.rate_per_s,
         rate_end_per_s: plan.rate_end_per_s,
         arrivals: plan.arrivals,
+        until: arguments.until.map(Goal::text),
+        warm_up_s: (!arguments.warm_up.is_zero()).then_some(arguments.warm_up.as_secs_f64()),
+        stages: arguments.stages.as_ref().map(ToString::to_string),
         duration_s: plan.duration_s,
         requests: plan.requests,
         timeout_s: plan.timeout_s,
@@ -202,6 +219,11 @@ fn settings(arguments: &Arguments, first: &Trial) -> Settings {
         headers: headers.join("\n"),
         body: body.or_else(body_file),
         checks: checks.join(", "),
+        data: arguments
+            .data
+            .as_ref()
+            .map(|path| path.display().to_string()),
+        pick: first.report.data.map(|data| data.pick),
         insecure: arguments.servers.insecure,
         cpus: arguments
             .cpus

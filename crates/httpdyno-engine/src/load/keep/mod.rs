@@ -1,7 +1,7 @@
 //! Stores the trials of a load as a run: a folder with its manifest, the report of each trial, and samples on request.
 //!
-//! The folder is published once it has its manifest, marked `partial`; each trial is stored as soon as it has ended. The Python side
-//! makes records of the reports when it first reads the folder.
+//! The folder is published once it has its manifest, marked `partial`; each trial is stored as soon as it has ended.
+//! Python converts the reports into records when it first reads the folder.
 
 mod credentials;
 mod folder;
@@ -35,7 +35,7 @@ pub struct StoreError {
 }
 
 impl StoreError {
-    /// `cure` is the advice in the message.
+    /// Creates the error; `cure` is the advice in its message.
     fn new(folder: &Path, error: &io::Error, cure: &str) -> Self {
         let is_full = matches!(
             error.kind(),
@@ -61,7 +61,7 @@ impl Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// Creates the folder of runs before anything is sent, and refuses one that is not writable.
+/// Creates the folder of runs before anything is sent; refuses a folder that is not writable.
 pub fn require_folder(runs: &Path) -> Result<(), StoreError> {
     let made = std::fs::create_dir_all(runs)
         .and_then(|()| access(runs, Access::WRITE_OK | Access::EXEC_OK).map_err(io::Error::from));
@@ -130,7 +130,7 @@ impl Run {
         let number = trial.number;
         let kept = samples
             .map_or(Ok(()), |file| {
-                // Before the report: a stored report implies stored samples.
+                // Samples are written before the report, so that a stored report implies stored samples.
                 whole_file::write(
                     self.folder(),
                     &format!("samples-{number:06}.csv.gz"),

@@ -1,4 +1,4 @@
-//! Files that exist whole or not at all, even after a kill.
+//! Writes files completely or not at all, even if the process is killed.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,9 +9,9 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 
 use super::folder::random_hex;
 
-/// Writes a file and gives it its name only when it is whole, replacing an earlier one.
+/// Writes a file, and gives it its name when it is complete, replacing an earlier one.
 ///
-/// Until then it is unnamed, where the file system supports that, so that a kill leaves nothing behind.
+/// Until then the file is unnamed, if the file system supports that, so that a killed process leaves nothing behind.
 pub fn write(
     folder: &Path,
     name: &str,
@@ -43,7 +43,7 @@ fn nameless(folder: &Path) -> Option<File> {
 }
 
 fn remove(path: &Path) {
-    // The error before this one is reported.
+    // The earlier error is reported.
     let _ = fs::remove_file(path);
 }
 

@@ -15,7 +15,7 @@ use dyno_room::{CpuSet, Environment, RoomOptions, Surroundings};
 use dyno_web::{Nanos, OneOrigin};
 
 pub use link::LinkArguments;
-use link::Switch;
+pub use link::Switch;
 pub use peer::PeerArguments;
 pub use server::ServerArguments;
 

@@ -24,7 +24,7 @@ pub struct PeerArguments {
     /// Working directory of the peer
     #[arg(long, value_name = "FOLDER", requires = "peer")]
     pub peer_directory: Option<PathBuf>,
-    /// Environment variable of the peer; with --peer-port it has none of the command's
+    /// Environment variable of the peer, which with --peer-port has no variables of the command
     #[arg(long = "peer-env", value_name = "NAME=VALUE", requires = "peer", value_parser = variable)]
     pub peer_variables: Vec<(OsString, OsString)>,
     /// File for the output of the peer

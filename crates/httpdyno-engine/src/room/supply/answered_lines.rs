@@ -12,13 +12,13 @@ pub struct AnsweredLines {
 }
 
 impl AnsweredLines {
-    /// Reads a piece of output. `answered` gets each URL that may stand in a line, and returns whether it was in flight. Returns the
-    /// number of lines that answer one.
+    /// Processes a piece of output. Calls `answered` with each URL that a line may contain, which returns whether it
+    /// was in flight. Returns the number of lines that answer a URL.
     pub fn feed(&mut self, piece: &[u8], mut answered: impl FnMut(&[u8]) -> bool) -> u64 {
         let mut rows = 0;
         let mut lines = piece.split(|&byte| byte == b'\n').peekable();
         while let Some(part) = lines.next() {
-            // Of a line that is too long, only one byte more than the longest is kept.
+            // Of a line that is too long, only one byte beyond the limit is kept.
             let room = (LONGEST + 1).saturating_sub(self.rest.len());
             self.rest.extend_from_slice(&part[..part.len().min(room)]);
             if lines.peek().is_some() {
@@ -30,7 +30,8 @@ impl AnsweredLines {
     }
 }
 
-/// Whether a line is an answer: its URL ends at the fourth comma from the end, or earlier when an error's text contains commas.
+/// Whether a line is an answer: its URL ends at the fourth comma from the end, or earlier if the text of an error
+/// contains commas.
 fn is_answer(line: &[u8], mut answered: impl FnMut(&[u8]) -> bool) -> bool {
     if line.len() > LONGEST {
         return false;

@@ -1,4 +1,5 @@
-//! Feeds lines to a subject in batches: the next one when the subject has printed a line for each line of the last.
+//! Feeds lines to a subject in batches: the next batch follows when the subject has printed a line for each line of the
+//! last one.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -173,7 +174,7 @@ mod tests {
         let stage = stage(&line.repeat(1000), 1000);
         let mut input = BufReader::new(File::from(stage.subject.stdin));
         let mut output = File::from(stage.subject.stdout);
-        // Answers each line at length before reading the next, so that both pipes fill up.
+        // Answers each line with a long one before it reads the next, so that both pipes fill up.
         let mut found = String::new();
         while input.read_line(&mut found).unwrap() > 0 {
             output.write_all(found.as_bytes()).unwrap();

@@ -1,6 +1,6 @@
 //! Feeds lines to the subject's standard input on a schedule: an open loop for any streaming client.
 //!
-//! The schedule begins when the subject has read its first line, so that its start-up time does not count as lateness. The
+//! The schedule begins when the subject has read its first line, so its start-up time does not count as lateness. The
 //! subject can be ended some time after the last line was due, finished or not.
 
 use std::fs::File;
@@ -33,11 +33,11 @@ const LONGEST: Duration = Duration::from_secs(10 * 365 * 86_400);
 pub struct FeedRecord {
     /// Planned lines per second.
     pub rate_per_s: f64,
-    /// Unix time at which the first line was due: when the subject had read it.
+    /// Unix time at which the first line was due, when the subject had read it.
     pub started_at_ns: u64,
     /// Lines fed.
     pub lines: u64,
-    /// Maximum delay of a line: the subject's pipe was full, or the machine was busy.
+    /// Maximum delay of a line, because the subject's pipe was full or the machine was busy.
     pub most_late_ns: u64,
 }
 
@@ -263,7 +263,7 @@ mod tests {
         thread::sleep(Duration::from_millis(20));
         let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let mut first = [0; 2];
-        // A schedule that had begun would have written all lines by now.
+        // If the schedule had begun, all lines would have been written by now.
         assert_eq!(rustix::io::ioctl_fionread(&pipe).unwrap(), 2);
         pipe.read_exact(&mut first).unwrap();
         let mut rest = String::new();

@@ -1,4 +1,5 @@
-//! Feeds the lines of a list within a limit per host: the next line of a host when the subject has answered the last.
+//! Feeds the lines of a list with a limit per host: the next line of a host follows when the subject has answered the
+//! last one.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -26,7 +27,7 @@ pub struct HostFeedRecord {
     pub lines: u64,
     /// Lines fed that were not answered.
     pub owed: u64,
-    /// Why the other lines were not fed; absent when the subject was not the reason.
+    /// Why the other lines were not fed; absent if the subject was not the reason.
     pub withheld: Option<String>,
 }
 

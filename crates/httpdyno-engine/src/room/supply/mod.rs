@@ -53,7 +53,7 @@ pub enum SupplyRecord {
 }
 
 impl Supply {
-    /// Count of the answered lines, where they are watched.
+    /// Count of the answered lines, if they are counted.
     pub fn answered(&self) -> AnswerCount {
         match self {
             Self::Limited(feeder) => feeder.answered.clone(),

@@ -1,4 +1,4 @@
-//! The pipes to and from a subject that is fed while it answers: its output is stored and inspected here.
+//! The pipes to and from a subject that is fed while it answers: the engine stores and inspects its output.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -16,7 +16,7 @@ const OUTPUT_PIPE_BYTES: usize = 1 << 20;
 
 /// The engine's ends of the pipes.
 pub struct Pipes {
-    /// Absent when there is nothing more to feed, or the subject has closed its input.
+    /// Absent if there is nothing more to feed, or the subject has closed its input.
     to_subject: Option<File>,
     from_subject: File,
     store: File,

@@ -9,13 +9,13 @@ use dyno_fetch::HostLimits;
 
 use super::answered_lines::AnsweredLines;
 
-/// Maximum number of lines that are held back while a later line is looked for.
+/// Maximum number of lines that are held back while the scheduler looks for a later line.
 const LOOKAHEAD: usize = 100_000;
-/// Block size: half of what a pipe takes atomically. Lines in the pipe count as in flight.
+/// Block size: half of what a pipe accepts atomically. Lines in the pipe count as in flight.
 const BLOCK_BYTES: usize = 2048;
-/// Longest silence of a subject that owes answers while lines wait for them, on top of two timeouts.
+/// Longest silence, in addition to two timeouts, of a subject that owes answers for which lines wait.
 const SILENCE: Duration = Duration::from_secs(10);
-/// The same before its first line: a runtime starts slowly on a busy machine.
+/// The same before its first line, because a runtime starts slowly on a busy machine.
 const START: Duration = Duration::from_secs(60);
 
 /// The limit per host.
@@ -23,7 +23,7 @@ const START: Duration = Duration::from_secs(60);
 pub struct HostLimit {
     /// Maximum number of lines of one host in flight.
     pub per_host: NonZeroUsize,
-    /// Minimum time between two of them.
+    /// Minimum time between two lines of one host.
     pub interval: Duration,
     /// Timeout of the subject.
     pub timeout: Duration,
@@ -31,8 +31,8 @@ pub struct HostLimit {
 
 /// The lines of a list, each fed once, and those in flight.
 ///
-/// Lines are fed in order, except that a line is held back until its host is free. A fed line is in flight until it is answered,
-/// however long that takes: the subject may still have it in a buffer, and would send the request later.
+/// Lines are fed in order, except that a line is held back until its host is free. A fed line is in flight until it is
+/// answered, however long that takes: the subject may still have it in a buffer, and send the request later.
 pub struct PerHost<L> {
     lines: L,
     limits: HostLimits<Vec<u8>>,
@@ -43,12 +43,12 @@ pub struct PerHost<L> {
     handed: u64,
     in_flight: u64,
     two_timeouts: Duration,
-    /// When the subject last got or printed something.
+    /// When the subject last received or printed something.
     active: Instant,
     withheld: Option<String>,
 }
 
-/// A URL in flight, and how many times.
+/// A URL in flight, and its number of occurrences.
 struct Outstanding {
     count: u64,
     /// Absent for a line that is not a URL.
@@ -88,7 +88,7 @@ impl<L: Iterator<Item = Vec<u8>>> PerHost<L> {
         self.in_flight
     }
 
-    /// Why the subject did not get the whole list, if it did not.
+    /// Why the subject did not receive the whole list, if it did not.
     pub fn withheld(&self) -> Option<&str> {
         self.withheld.as_deref()
     }
@@ -112,11 +112,11 @@ impl<L: Iterator<Item = Vec<u8>>> PerHost<L> {
         }
         let (silent_s, owed) = ((now - self.active).as_secs(), self.in_flight);
         let (noun, hosts) = match owed {
-            1 => ("answer", "its host was"),
-            _ => ("answers", "their hosts were"),
+            1 => ("answer", "its host"),
+            _ => ("answers", "their hosts"),
         };
         self.withheld = Some(format!(
-            "printed nothing for {silent_s} s while it owed {owed} {noun}; {hosts} asked for nothing more"
+            "printed nothing for {silent_s} s while it owed {owed} {noun}; it was fed no further URLs of {hosts}"
         ));
         false
     }
@@ -184,8 +184,8 @@ impl<L: Iterator<Item = Vec<u8>>> PerHost<L> {
 
 /// The host of a URL for the purpose of a limit; none for a line that is not an http or https URL.
 ///
-/// Case, a final dot and a leading `www.` are ignored: example.org and www.example.org are one site, and mostly one machine. The
-/// port is ignored for the same reason.
+/// Case, a final dot and a leading `www.` are ignored: example.org and www.example.org are one site, and usually one
+/// machine. The port is ignored for the same reason.
 fn host_of(url: &[u8]) -> Option<String> {
     let url = String::from_utf8_lossy(url.trim_ascii()).to_ascii_lowercase();
     let (scheme, rest) = url.split_once("://")?;

@@ -1,0 +1,34 @@
+//! What looks at each request besides the tally, if the plan asks for it: samples, labels and stages.
+
+use crate::labels::LabelTally;
+use crate::plan::Plan;
+use crate::samples::Samples;
+use crate::stage_tally::StageTallies;
+
+/// Observers of the requests of one thread, in one place, so that a run without any makes a single test per request.
+#[derive(Debug, Default)]
+pub(crate) struct Observers {
+    pub(crate) samples: Option<Samples>,
+    /// Of the whole run; empty without labels.
+    pub(crate) labels: Vec<LabelTally>,
+    pub(crate) stages: Option<StageTallies>,
+}
+
+impl Observers {
+    /// `None` if the plan asks for none.
+    pub(crate) fn new(plan: &Plan, samples: Option<Samples>) -> Option<Self> {
+        let labels = plan.requests.labels().tallies();
+        let stages = stages_of(plan);
+        (samples.is_some() || !labels.is_empty() || stages.is_some()).then_some(Self {
+            samples,
+            labels,
+            stages,
+        })
+    }
+}
+
+/// The stages of a plan that reports them, without a request yet.
+fn stages_of(plan: &Plan) -> Option<StageTallies> {
+    let (rate, _) = plan.pace.as_ref().filter(|_| plan.reports_stages)?;
+    Some(StageTallies::new(rate))
+}
