@@ -4,13 +4,13 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # Targets use each other's results.
 .NOTPARALLEL:
-.PHONY: help setup build bench test test-rust test-python test-fast test-subjects measure check ratios bare fuzz endure format docs docs-subjects docs-accuracy wheel wheel-check clean
+.PHONY: help setup build bench test test-rust test-python test-fast test-subjects measure check ratios bare fuzz endure format docs docs-subjects docs-accuracy find-accuracy wheel wheel-check clean
 
 # One target folder and profile for everything (scripts/setup gives the reason).
 export CARGO_TARGET_DIR := $(CURDIR)/target
 BIN := .venv/bin
 # Python files in scripts/ without the suffix .py.
-SCRIPTS := scripts/pages scripts/count-steps scripts/take-pictures scripts/write-accuracy scripts/write-crawl-table scripts/write-example scripts/write-notices scripts/write-reference scripts/write-subjects
+SCRIPTS := scripts/pages scripts/count-steps scripts/take-pictures scripts/write-accuracy scripts/write-crawl-table scripts/write-example scripts/write-find-accuracy scripts/write-notices scripts/write-reference scripts/write-subjects
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ docs-subjects: build ## Probe every client and server and write docs/reference/s
 
 docs-accuracy: setup ## Check every installed load tool against known truths and write docs/concepts/accuracy.md (15 minutes on a quiet machine)
 	$(BIN)/python scripts/write-accuracy $(ARGS)
+
+find-accuracy: setup ## Search the highest rate of servers with a known capacity and write docs/concepts/accuracy.md (2 hours on a quiet machine; ARGS='--only queue --searches 5')
+	$(BIN)/python scripts/write-find-accuracy $(ARGS)
 
 wheel: setup ## Build the wheels of httpdyno and of its engine alone, and their sources, into dist/
 	@scripts/build-wheel

@@ -130,6 +130,7 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     start_python_itself()
+    forget_proxies()
     settings.register_profile("gate", derandomize=True, deadline=None, database=None)
     settings.register_profile("measured", deadline=None, database=None)
     settings.register_profile("fast", settings.get_profile("gate"), max_examples=25)
@@ -141,6 +142,13 @@ def pytest_configure(config: pytest.Config) -> None:
         os.sched_setaffinity(0, {cpu_of(worker, sorted(os.sched_getaffinity(0)))})
     elif config.getoption("outcome"):
         config.pluginmanager.register(OutcomeRecord(Path(config.getoption("outcome"))))
+
+
+def forget_proxies() -> None:
+    """Remove the variables of proxies: tests talk to servers of this machine, and some machines of CI have a proxy."""
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            del os.environ[name]
 
 
 def start_python_itself() -> None:

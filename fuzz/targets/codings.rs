@@ -2,16 +2,8 @@
 #![no_main]
 
 use dyno_client::Failure;
+use dyno_client::coding::{Decoding, PIECE_BYTES, Sink, TURN_BYTES};
 use libfuzzer_sys::fuzz_target;
-
-#[path = "../../crates/dyno-fetch/src/coding/mod.rs"]
-#[expect(
-    dead_code,
-    reason = "what is offered to servers is of no interest here"
-)]
-mod coding;
-
-use coding::{Decoding, PIECE_BYTES, Sink, TURN_BYTES};
 
 const MOST_BYTES: usize = 1 << 20;
 const NAMES: [&str; 8] = [

@@ -1,7 +1,7 @@
 //! Files of requests: parsed, or refused at an existing line; parsed back after writing; prepared for sending, or refused.
 #![no_main]
 
-use dyno_client::Protocol;
+use dyno_client::{Protocol, Proxies};
 use dyno_load::{
     Requests, Shape,
     jsonl::{Described, LineError, lines},
@@ -37,6 +37,7 @@ fuzz_target!(|input: (bool, &[u8])| {
         path_as_is: false,
         keepalive: true,
         protocol: Protocol::ALL[usize::from(is_http2)],
+        proxies: Proxies::default(),
         checks,
     };
     let count = described.len();

@@ -7,8 +7,6 @@ use libfuzzer_sys::fuzz_target;
 
 #[path = "../../crates/httpdyno-engine/src/lines/printed.rs"]
 mod printed;
-#[path = "../../crates/httpdyno-engine/src/lines/start_time.rs"]
-mod start_time;
 
 use printed::{Lines, Sample};
 

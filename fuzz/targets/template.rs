@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use dyno_client::Protocol;
+use dyno_client::{Protocol, Proxies};
 use dyno_load::{
     Data, Pick, Preparation, Shape, Values,
     jsonl::Described,
@@ -29,6 +29,7 @@ fuzz_target!(|input: (bool, &str)| {
         path_as_is: false,
         keepalive: true,
         protocol: Protocol::ALL[usize::from(is_http2)],
+        proxies: Proxies::default(),
         checks: Arc::default(),
     };
     let mut all = Preparation::new(&shape).with_values(Values {

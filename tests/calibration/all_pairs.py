@@ -300,7 +300,7 @@ def relabelled_alarms(
     """Share of random relabellings of one run of equals in which any pair is called different.
 
     The subjects are copies of one program, so that any of them could have brought each value of a block: their names
-    are permuted within each block. One run alone is one draw; all its relabellings are as many as are asked for.
+    are permuted within each block. One run alone is one draw; all its relabellings are as many as required.
 
     Parameters
     ----------

@@ -105,8 +105,8 @@ def test_a_check_that_cannot_fail_misses_every_wrong_document(runner: CaseRunner
 
 @pytest.mark.parametrize("build", ["no user agent", NONE], indirect=True)
 def test_a_user_agent_that_is_not_sent_is_missed(runner: CaseRunner, build: Build) -> None:
-    crawled = runner.observe(Attempt(["https://a.test/plain"], workload=replace(SETTINGS, user_agent="asked for/1.0")))
-    sent = crawled.trial.counters.user_agents == (Count("asked for/1.0", 1),)
+    crawled = runner.observe(Attempt(["https://a.test/plain"], workload=replace(SETTINGS, user_agent="required/1.0")))
+    sent = crawled.trial.counters.user_agents == (Count("required/1.0", 1),)
     assert sent is not bool(build.subject.environment["MISTAKE"])
 
 

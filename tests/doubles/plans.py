@@ -9,6 +9,6 @@ __all__ = ["following"]
 
 
 def following(plan: Plan, seen: Sequence[Trial]) -> Iterator[TrialPlan]:
-    """Return one trial after the other; ``seen`` has to grow by each of them before the next is asked for."""
+    """Return one trial after the other; ``seen`` must have each before the next is taken."""
     while (planned := plan.next(seen)) is not None:
         yield planned

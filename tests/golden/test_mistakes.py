@@ -36,8 +36,45 @@ MISTAKES = {
     "metric": ["compare", "run", "--fail-if", "rightPerSek < -5%"],
     "fail-if": ["compare", "run", "--fail-if", "right_per_s << 5"],
     "stages-of-a-load": ["load", "http://a.example/", "--stages", "0..1000/30s,1000"],
+    "warm-up-of-a-load": ["load", "http://a.example/", "--warm-up", "soon"],
+    "until-of-a-load": ["load", "http://a.example/", "--until", "p99 < 5%"],
+    "until-share": ["load", "http://a.example/", "--until", "ci(p99) < 200%"],
+    "until-percentile": ["load", "http://a.example/", "--until", "ci(p100) < 5%"],
     "fail-if-of-a-load": ["load", "http://a.example/", "--fail-if", "p99 >> 5ms"],
+    "dns-refresh": ["load", "http://a.example/", "--dns-refresh", "0s"],
+    "dns-refresh-without-a-name": [
+        *("load", "http://a.example/", "--dns-refresh", "5s"),
+        *("--resolve", "a.example:80:127.0.0.1,127.0.0.2"),
+    ],
+    "dns-refresh-of-a-unix-socket": ["load", "http://a.example/", "--dns-refresh", "5s", "--unix-socket", "@app"],
+    "resolve": ["load", "http://a.example/", "--resolve", "a.example:80:127.0.0.1,"],
+    "find-empty": ["load", "http://a.example/", "--find", ""],
+    "find-figure": ["load", "http://a.example/", "--find", "rps"],
+    "find-above": ["load", "http://a.example/", "--find", "p99 > 50ms"],
+    "find-unit": ["load", "http://a.example/", "--find", "p99 < 50"],
+    "find-mean": ["load", "http://a.example/", "--find", "mean < 50ms"],
+    "find-percentile": ["load", "http://a.example/", "--find", "p20 < 50ms"],
+    "find-errors": ["load", "http://a.example/", "--find", "errors < 100%"],
+    "find-twice": ["load", "http://a.example/", "--find", "p99 < 5ms, p99 < 6ms"],
+    "find-with-rate": ["load", "http://a.example/", "--find", "p99 < 5ms", "--rate", "100"],
+    "find-with-duration": ["load", "http://a.example/", "--find", "p99 < 5ms", "-d", "10s"],
+    "find-with-repeat": ["load", "http://a.example/", "--find", "p99 < 5ms", "--repeat", "3"],
+    "find-too-short": ["load", "http://a.example/", "--find", "p99 < 5ms", "--find-for", "1s"],
+    "find-for-alone": ["load", "http://a.example/", "--find-for", "60s"],
+    "proxy-scheme": ["load", "http://a.example/", "--proxy", "ftp://127.0.0.1:3128"],
+    "proxy-of-tls": ["load", "http://a.example/", "--proxy", "https://127.0.0.1:3128"],
+    "proxy-port": ["load", "http://a.example/", "--proxy", "http://127.0.0.1:"],
+    "proxy-user": ["load", "http://a.example/", "--proxy", "http://me:secret%2@127.0.0.1:3128"],
+    "proxy-of-fetch": ["fetch", "--proxy", "socks5://me@127.0.0.1"],
+    "proxy-and-unix-socket": ["load", "http://a.example/", "--unix-socket", "a", "--proxy", "127.0.0.1:3128"],
+    "proxy-variable": ["load", "http://a.example/"],
+    "no-proxy": ["load", "http://a.example/", "--no-proxy", "localhost:8080"],
     "unix-socket": ["load", "http://a.example/", "--unix-socket", "empty.txt"],
+    "check-kind": ["load", "http://a.example/", "--check", "contain=ok"],
+    "check-empty": ["load", "http://a.example/", "--check", "contains="],
+    "check-regex": ["load", "http://a.example/", "--check", "regex=user (\\d+"],
+    "check-header": ["load", "http://a.example/", "--check", "header=: no-store"],
+    "check-of-a-line": ["load", "--requests-file", "checked.jsonl"],
     "placeholder-of-a-load": ["load", "http://a.example/{{usr}}", "--data", "users.csv"],
     "placeholder-in-the-host": ["load", "http://{{user}}.example/", "--data", "users.csv"],
     "data-ragged": ["load", "http://a.example/{{user}}", "--data", "ragged.csv"],
@@ -46,6 +83,33 @@ MISTAKES = {
     "label-of-a-load": ["load", "--requests-file", "mixed.jsonl", "--fail-if", "hom.p99 > 5ms"],
     "label-of-no-request": ["load", "http://a.example/", "--fail-if", "cart.p99 > 5ms"],
     "weight": ["load", "--requests-file", "weightless.jsonl"],
+    "prometheus-address": ["load", "http://a.example/", "--prometheus", "9900"],
+    "prometheus-port-in-use": ["load", "http://127.0.0.1:9/", "--prometheus", "127.0.0.1:PORT"],
+    "replay-of-nothing": ["load", "http://a.example", "--replay", "empty.txt"],
+    "replay-of-another-format": ["load", "http://a.example", "--replay", "ragged.csv"],
+    "replay-of-posts": ["load", "http://a.example", "--replay", "posts.log"],
+    "replay-without-a-server": ["load", "--replay", "access.log"],
+    "replay-of-unmapped-hosts": ["load", "--replay", "timed.jsonl"],
+    "replay-without-times": ["load", "--replay", "mixed.jsonl"],
+    "replay-with-a-path": ["load", "http://a.example/app", "--replay", "access.log"],
+    "replay-with-a-rate": ["load", "http://a.example", "--replay", "access.log", "--rate", "5"],
+    "replay-with-urls": ["load", "--urls", "garbage.txt", "--replay", "access.log"],
+    "replay-without-end": ["load", "http://a.example", "--replay", "access.log", "--loop"],
+    "replay-of-speed-0": ["load", "http://a.example", "--replay", "access.log", "--speed", "0%"],
+    "replay-to-a-wrong-host": ["load", "--replay", "timed.jsonl", "--hosts", "a.example=127.0.0.1"],
+    "time-in-a-requests-file": ["load", "--requests-file", "timed.jsonl"],
+    "body-file-missing": ["load", "http://a.example/", "--body-file", "absent.json"],
+    "body-file-folder": ["load", "http://a.example/", "--body-file", "run"],
+    "body-file-unreadable": ["load", "http://a.example/", "--body-file", "empty.txt/body"],
+    "body-file-endless": ["load", "http://a.example/", "--body-file", "/dev/zero"],
+    "bodies-of-two-kinds": ["load", "http://a.example/", "--form", "a=b", "--multipart", "c=d"],
+    "body-and-form": ["load", "http://a.example/", "--body", "x", "--form", "a=b"],
+    "form-without-value": ["load", "http://a.example/", "--form", "x"],
+    "form-placeholder": ["load", "http://a.example/", "--form", "user={{usr}}", "--data", "users.csv"],
+    "multipart-without-value": ["load", "http://a.example/", "--multipart", "x"],
+    "multipart-file-missing": ["load", "http://a.example/", "--multipart", "photo=@absent.png"],
+    "multipart-type": ["load", "http://a.example/", "--multipart", "a=b;type=png"],
+    "multipart-content-type": ["load", "http://a.example/", "--multipart", "a=b", "-H", "Content-Type: text/plain"],
     "web-broken": ["try", "go-net-http", "--web", "broken.toml"],
     "web-broken-of-the-engine": ["origin", "--web", "broken.toml"],
     "web-broken-as-an-argument": ["urls", "broken.toml"],
@@ -64,6 +128,7 @@ MISTAKES = {
     "limit": ["bench", "--limit", "0"],
     "preset": ["bench", "--preset", "publishd"],
 }
+VARIABLES = {"proxy-variable": {"http_proxy": "http://me:secret@127.0.0.1:x"}}
 NOT_USAGE = {"folder-unwritable": 3, "list-of-no-urls": 3, "port-in-use": 125}
 
 
@@ -78,6 +143,11 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "ragged.csv").write_text("user,note\nanna\n", encoding="utf-8")
     (tmp_path / "mixed.jsonl").write_text('{"url": "http://a.example/", "label": "home"}\n', encoding="utf-8")
     (tmp_path / "weightless.jsonl").write_text('{"url": "http://a.example/", "weight": 0}\n', encoding="utf-8")
+    (tmp_path / "checked.jsonl").write_text('{"url": "http://a.example/", "check": ["regex=["]}\n', encoding="utf-8")
+    (tmp_path / "timed.jsonl").write_text('{"at": 1, "url": "http://a.example/"}\n', encoding="utf-8")
+    line = '::1 - - [21/Oct/2024:12:00:00 +0000] "{} / HTTP/1.1" 200 0\n'
+    (tmp_path / "access.log").write_text(line.format("GET"), encoding="utf-8")
+    (tmp_path / "posts.log").write_text(line.format("POST"), encoding="utf-8")
     (tmp_path / "run").symlink_to(HERE / "run-of-version-1")
     return tmp_path
 
@@ -90,7 +160,7 @@ def test_a_mistake_is_answered_in_one_line(name: str, folder: Path) -> None:
         ended = subprocess.run(
             [*START, *words],
             cwd=folder,
-            env={"PATH": os.environ["PATH"], "HOME": str(folder), "COLUMNS": "80"},
+            env={"PATH": os.environ["PATH"], "HOME": str(folder), "COLUMNS": "80", **VARIABLES.get(name, {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -100,7 +170,9 @@ def test_a_mistake_is_answered_in_one_line(name: str, folder: Path) -> None:
     assert (ended.returncode, ended.stdout) == (NOT_USAGE.get(name, 2), "")
     (line,) = ended.stderr.splitlines()
     assert re.fullmatch(r"httpdyno: .+?: .+([?]|[;?] .+)", line), "where: what; cure"
+    assert "secret" not in line
     typed = shlex.join(["httpdyno", *MISTAKES[name]])
+    typed = " ".join([*(f"{variable}={value}" for variable, value in VARIABLES.get(name, {}).items()), typed])
     text = f"$ {typed}\n{line.replace(port, 'PORT')}\nexit code {ended.returncode}\n"
     if os.environ.get("UPDATE_GOLDEN"):
         FILES.mkdir(exist_ok=True)

@@ -25,7 +25,7 @@ PATIENCE_S = 600
 
 @pytest.fixture(scope="module")
 def with_experiments(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy the package beside all else of the checkout, and do what the page says."""
+    """Copy the package next to the rest of the checkout, and do what the page says."""
     root = tmp_path_factory.mktemp("checkout")
     for path in ROOT.iterdir():
         if path.name not in {"python", "runs", ".git"}:

@@ -55,9 +55,9 @@ def test_the_ceiling_is_asked_for_once_and_ranked_with_nobody(here: Command, tmp
         assert "the web's ceiling is not known: " in page
     else:
         assert (row["ceiling_per_s"], row["ceiling_limit"]) == (round(known, 1), limit_of(run.records()))
-        told = f"{ceiling_words(known, limit_of(run.records()))}; the fastest trial reached "
-        assert told in ended.out
-        assert told in page
+        result = f"{ceiling_words(known, limit_of(run.records()))}; the fastest trial reached "
+        assert result in ended.out
+        assert result in page
 
 
 @pytest.mark.measured
@@ -78,11 +78,11 @@ def test_the_ceiling_is_found_once_and_ranked_with_nobody(httpdyno: Command, tmp
     assert ceiling.summary is not None
     assert {trial.ceiling_per_s for trial in run.records()} == {ceiling.summary.right_per_s}
     assert ceiling.ceiling_per_s is None, "it stands under none itself"
-    told = ceiling_words(ceiling.summary.right_per_s or 0.0, limit_of(run.records()))
-    assert f"\n{told}; the fastest trial reached " in ended.out
+    result = ceiling_words(ceiling.summary.right_per_s or 0.0, limit_of(run.records()))
+    assert f"\n{result}; the fastest trial reached " in ended.out
     page = unescape((folder / "report.html").read_text(encoding="utf-8"))
     assert "native, for the web's ceiling" in page
-    assert f"{told}; the fastest trial reached " in page
+    assert f"{result}; the fastest trial reached " in page
     (row,) = httpdyno("report", folder.name, "--format", "json").rows
     assert row["ceiling_per_s"] == round(ceiling.summary.right_per_s or 0.0, 1)
     assert row["ceiling_limit"] == limit_of(run.records())

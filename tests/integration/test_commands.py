@@ -270,9 +270,7 @@ def test_try_takes_a_pipe(environment: dict[str, str], make_subject: MakeSubject
         ),
     ],
 )
-def test_a_mistake_that_the_engine_finds_is_one_of_whoever_typed_it(
-    httpdyno: Command, typed: list[str], said: str
-) -> None:
+def test_a_mistake_that_the_engine_finds_is_a_usage_error(httpdyno: Command, typed: list[str], said: str) -> None:
     ended = httpdyno(*typed)
     assert (ended.code, ended.out) == (2, "")
     (line,) = ended.err.splitlines()

@@ -668,7 +668,7 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(here: Command, argume
         (["http://a/", "--conections", "1"], "unknown option; did you mean --connections?"),
         (
             ["http://a/", "--format", "xml"],
-            '--format: "xml" is unknown; choose from: csv, json, markdown, plain, table',
+            '--format: "xml" is unknown; choose from: csv, json, markdown, ndjson, plain, table',
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

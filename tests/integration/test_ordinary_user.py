@@ -85,8 +85,8 @@ def test_a_client_is_measured_and_nothing_is_left(home: Path, make_subject: Make
     assert counters.memory_limit_bytes == MEMORY_BYTES
     # Without control groups a message says so, and no unenforced limit is reported.
     assert (counters.memory_limit_enforced_by is None) is (counters.memory_limit_reason is not None)
-    told = [note for note in row["notes"] if note.startswith("memory was not limited to 512.0 MiB: ")]
-    assert len(told) == (counters.memory_limit_enforced_by is None)
+    result = [note for note in row["notes"] if note.startswith("memory was not limited to 512.0 MiB: ")]
+    assert len(result) == (counters.memory_limit_enforced_by is None)
     written = [folder / "report.html", folder / "samples.parquet", home / ".cache" / "httpdyno"]
     assert {path.stat().st_uid for path in written} == {NOBODY}
     wait_until(lambda: processes_of(home) == [], lambda: processes_of(home))

@@ -58,7 +58,7 @@ def test_a_process_and_a_file_are_found(look: Look, asleep: Callable[[list[str]]
     assert look().files == (str(tmp_path / "tmp" / "forgotten"),)
 
 
-def test_a_network_namespace_is_found_whoever_is_in_it(look: Look, asleep: Callable[[list[str]], int]) -> None:
+def test_a_network_namespace_of_any_process_is_found(look: Look, asleep: Callable[[list[str]], int]) -> None:
     if not shutil.which("unshare"):
         pytest.skip("needs unshare")
     asleep(["unshare", "--user", "--map-root-user", "--net", "sh", "-c", SAY_SO_AND_SLEEP])

@@ -27,7 +27,7 @@ def children() -> set[str]:
     return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text(encoding="ascii").split())
 
 
-def test_whoever_keeps_a_cpu_awake_is_bound_to_it_gives_way_and_ends() -> None:
+def test_a_process_that_keeps_a_cpu_awake_is_bound_to_it_gives_way_and_ends() -> None:
     cpu, before = max(os.sched_getaffinity(0)), children()
     with kept_awake({cpu}):
         (keeper,) = map(int, children() - before)

@@ -6,6 +6,7 @@ use std::time::Instant;
 use dyno_http::HttpVersion;
 
 use crate::failure::Failure;
+use crate::upload::Expectation;
 
 /// The head of a final answer.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +28,17 @@ pub(crate) enum Fields<'a> {
 }
 
 impl<'a> AnswerHead<'a> {
+    /// The head of an answer over HTTP/2.
+    #[must_use]
+    pub const fn of_http2(status: u16, headers: &'a http::HeaderMap) -> Self {
+        Self {
+            status,
+            version: HttpVersion::Http2,
+            content_length: None,
+            fields: Fields::Map(headers),
+        }
+    }
+
     /// Returns the value of `Content-Length`, also in an answer to HEAD.
     #[must_use]
     pub fn content_length(&self) -> Option<u64> {
@@ -98,4 +110,6 @@ pub struct Exchanged {
     pub end: Instant,
     /// Whether the connection can carry another exchange.
     pub reusable: bool,
+    /// What ended the wait before the content of the request was sent.
+    pub expectation: Expectation,
 }

@@ -1,6 +1,7 @@
 //! Failures of a request; reports and rows use their names.
 
 use std::io;
+use std::sync::LazyLock;
 
 use rustls::{AlertDescription, CertificateError};
 use thiserror::Error;
@@ -137,6 +138,9 @@ pub enum Failure {
     /// The peer violated HTTP/2.
     #[error("the peer violated HTTP/2")]
     Http2Protocol,
+    /// A file that is the body of a request got another length while requests were sent.
+    #[error("the file of the body changed its length")]
+    BodyFileChanged,
     /// The content is longer than the limit.
     #[error("the content is longer than the limit")]
     ContentTooLong,
@@ -164,6 +168,18 @@ pub enum Failure {
     /// All local ports to the server are in use, usually by connections in `TIME_WAIT`.
     #[error("no local port is free")]
     NoLocalPort,
+    /// The proxy cannot be reached, for this reason.
+    #[error("{0}")]
+    ProxyUnreachable(&'static str),
+    /// The proxy refused to open a tunnel, for this reason.
+    #[error("{0}")]
+    ProxyRefused(&'static str),
+    /// The proxy did not accept the connection, or open the tunnel, in time.
+    #[error("no connection through the proxy in time")]
+    ProxyTimeout,
+    /// The proxy closed the connection in the handshake, or violated its protocol.
+    #[error("the proxy violated its protocol")]
+    ProxyProtocol,
     /// Another error of the system.
     #[error("{0}")]
     Io(io::ErrorKind),
@@ -201,6 +217,7 @@ impl Failure {
             Self::StreamReset => "StreamReset",
             Self::GoAway => "GoAway",
             Self::Http2Protocol => "Http2Protocol",
+            Self::BodyFileChanged => "BodyFileChanged",
             Self::ContentTooLong => "ContentTooLong",
             Self::MalformedCoding => "MalformedCoding",
             Self::TooManyRedirects => "TooManyRedirects",
@@ -210,18 +227,53 @@ impl Failure {
             Self::UnsupportedScheme => "UnsupportedScheme",
             Self::TooManyOpenFiles => "TooManyOpenFiles",
             Self::NoLocalPort => "NoLocalPort",
+            Self::ProxyUnreachable(_) => "ProxyUnreachable",
+            Self::ProxyRefused(_) => "ProxyRefused",
+            Self::ProxyTimeout => "ProxyTimeout",
+            Self::ProxyProtocol => "ProxyProtocol",
             Self::Io(_) => "Io",
         }
     }
 
-    /// The word, and behind it the name of an alert: `TlsAlert: certificate_required`.
+    /// The word, and behind it the name of an alert or a proxy's reason: `TlsAlert: certificate_required`,
+    /// `ProxyRefused: 403`.
     #[must_use]
     pub fn full_name(self) -> &'static str {
-        let Self::TlsAlert(alert) = self else {
-            return self.name();
+        let alert = match self {
+            Self::TlsAlert(alert) => alert,
+            Self::ProxyUnreachable(full) | Self::ProxyRefused(full) => return full,
+            _ => return self.name(),
         };
         let known = ALERTS.iter().find(|(known, _)| *known == alert);
         known.map_or(self.name(), |(_, name)| name)
+    }
+
+    /// A failure on the way to a proxy, which is not the server's. Limits of this machine stay as they are.
+    #[must_use]
+    pub const fn of_proxy(self) -> Self {
+        Self::ProxyUnreachable(match self {
+            Self::HostNotFound => "ProxyUnreachable: HostNotFound",
+            Self::ResolverFailed => "ProxyUnreachable: ResolverFailed",
+            Self::ResolveTimeout => "ProxyUnreachable: ResolveTimeout",
+            Self::ConnectionRefused => "ProxyUnreachable: ConnectionRefused",
+            Self::ConnectTimeout => "ProxyUnreachable: ConnectTimeout",
+            Self::ConnectionReset => "ProxyUnreachable: ConnectionReset",
+            Self::NetworkUnreachable => "ProxyUnreachable: NetworkUnreachable",
+            other => return other,
+        })
+    }
+
+    /// The answer of a proxy to CONNECT with this status.
+    #[must_use]
+    pub fn refused_by_proxy(status: u16) -> Self {
+        // Names are kept for the whole run; those of all statuses are made once.
+        static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+            (0..1000)
+                .map(|status| format!("ProxyRefused: {status}"))
+                .collect()
+        });
+        let known = NAMES.get(usize::from(status));
+        Self::ProxyRefused(known.map_or("ProxyRefused", String::as_str))
     }
 
     /// Converts an error of a socket.

@@ -3,14 +3,15 @@
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
 use std::ops::Range;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
 use dyno_http::body::{Decoder, Framing};
 use dyno_http::{Limits, Method, Parse, Tolerance, response};
-use dyno_io::Input;
+use dyno_io::{Alarm, Input};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::answer::Fields;
@@ -18,6 +19,9 @@ use crate::answer::{AnswerHead, Exchanged, Receive};
 use crate::failure::Failure;
 use crate::link::Reach;
 use crate::stream::Stream;
+use crate::upload::{
+    Expectation, LONGEST_SILENCE, PIECE_BYTES, PIECES_PER_TURN, Piece, Reader, Upload,
+};
 
 /// Limit of interim answers in one exchange.
 const MAX_INTERIM: u32 = 32;
@@ -26,7 +30,7 @@ const MAX_INTERIM: u32 = 32;
 const MAX_REMEMBERED_HEAD_BYTES: usize = 1 << 10;
 
 /// Parser settings for heads of servers: lenient, because a client must read the web as it is.
-const LIMITS: Limits = Limits {
+pub(crate) const LIMITS: Limits = Limits {
     head_bytes: Input::MAX_BYTES,
     target_bytes: 16 << 10,
     // As many as fit: each field has at least four bytes.
@@ -43,6 +47,8 @@ pub struct Request {
     bytes: Vec<u8>,
     /// Parts that follow, in order; requests share their memory.
     shared: [Bytes; 2],
+    /// Content that is sent in pieces, after all of these bytes.
+    upload: Option<Arc<Upload>>,
     /// Whether the method is HEAD, whose answer never has content.
     is_head: bool,
 }
@@ -54,6 +60,7 @@ impl Request {
         Self {
             bytes,
             shared: [Bytes::new(), Bytes::new()],
+            upload: None,
             is_head,
         }
     }
@@ -69,21 +76,35 @@ impl Request {
         self
     }
 
+    /// Appends content that is sent in pieces.
+    #[must_use]
+    pub fn with_upload(mut self, upload: Arc<Upload>) -> Self {
+        self.upload = Some(upload);
+        self
+    }
+
+    /// Its content that is sent in pieces.
+    #[must_use]
+    pub const fn upload(&self) -> Option<&Arc<Upload>> {
+        self.upload.as_ref()
+    }
+
     /// Whether the method is HEAD.
     #[must_use]
     pub const fn is_head(&self) -> bool {
         self.is_head
     }
 
-    /// All of its bytes in one piece.
+    /// All of its bytes in one piece, without those that are sent in pieces.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         [&self.bytes[..], &self.shared[0], &self.shared[1]].concat()
     }
 
     /// Its memory, emptied for another request without shared parts.
-    pub fn rewrite(&mut self, is_head: bool) -> &mut Vec<u8> {
+    pub fn rewrite(&mut self, is_head: bool, upload: Option<Arc<Upload>>) -> &mut Vec<u8> {
         self.is_head = is_head;
+        self.upload = upload;
         self.shared = Default::default();
         self.bytes.clear();
         &mut self.bytes
@@ -119,6 +140,19 @@ pub struct Connection<S> {
     /// The last head: most answers of a server repeat it byte for byte.
     last: Option<ParsedHead>,
     exchange: Exchange,
+    /// Memory of the upload that it sends, or sent last.
+    uploading: Option<Box<Uploading>>,
+}
+
+/// Progress of an upload.
+#[derive(Debug, Default)]
+struct Uploading {
+    reader: Reader,
+    /// A piece of a file, and how much of it is sent.
+    buffer: Vec<u8>,
+    sent: usize,
+    /// Ends the wait of a request with `Expect: 100-continue`.
+    alarm: Option<Alarm>,
 }
 
 /// A parsed head, and the result.
@@ -146,6 +180,10 @@ impl ParsedHead {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sending {
     UnderWay,
+    /// The head is sent; the content waits for the server's consent.
+    Expecting,
+    /// The head is sent, and content in pieces follows.
+    Uploading,
     Done,
     /// Sending failed; the server may have answered nevertheless.
     Failed,
@@ -160,6 +198,9 @@ struct Exchange {
     first_byte: Option<Instant>,
     /// Whether the connection stays open after the answer; known once there is a head.
     keep_alive: Option<bool>,
+    /// Whether content in pieces follows, or has followed, the rest of the request.
+    is_uploading: bool,
+    expectation: Expectation,
     /// State of input that is not fully processed: whether more may follow, and when it arrived.
     filled: Option<(bool, Instant)>,
 }
@@ -171,6 +212,8 @@ impl Exchange {
         interim: 0,
         first_byte: None,
         keep_alive: None,
+        is_uploading: false,
+        expectation: Expectation::None,
         filled: None,
     };
 }
@@ -187,7 +230,7 @@ impl<S> Connection<S> {
     /// Whether no byte of an answer has arrived since the last request was sent.
     #[must_use]
     pub const fn is_unanswered(&self) -> bool {
-        self.exchange.first_byte.is_none()
+        self.exchange.first_byte.is_none() && self.exchange.interim == 0
     }
 }
 
@@ -202,6 +245,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             decoder: Decoder::new(Framing::None, &LIMITS),
             last: None,
             exchange: Exchange::NEW,
+            uploading: None,
         }
     }
 
@@ -241,6 +285,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     first_byte,
                     end,
                     reusable,
+                    expectation: self.exchange.expectation,
                 })
         })
     }
@@ -277,6 +322,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
         }
         loop {
+            if let Some(upload) = &request.upload {
+                self.upload(context, upload)?;
+            }
             let filled = if let Some(filled) = self.exchange.filled {
                 filled
             } else {
@@ -317,6 +365,91 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             }
         }
         Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    /// Prepares to send content in pieces, once the head is sent.
+    #[cold]
+    fn begin_upload(&mut self, upload: &Upload) -> Result<Sending, Failure> {
+        let uploading = self.uploading.get_or_insert_default();
+        uploading.reader = Reader::default();
+        uploading.buffer.clear();
+        uploading.sent = 0;
+        if !upload.expects_continue() {
+            return Ok(Sending::Uploading);
+        }
+        // A final answer ends the wait unless something else does.
+        self.exchange.expectation = Expectation::Final;
+        let failed = |error: io::Error| Failure::from_io(&error);
+        let alarm = match &mut uploading.alarm {
+            Some(alarm) => alarm,
+            none => none.insert(Alarm::new().map_err(failed)?),
+        };
+        alarm.set(LONGEST_SILENCE).map_err(failed)?;
+        Ok(Sending::Expecting)
+    }
+
+    /// Sends as much of the content as the connection takes now. As with the head, an error of the connection does not
+    /// end the exchange: the server may have answered before.
+    #[cold]
+    fn upload(&mut self, context: &mut Context<'_>, upload: &Upload) -> Result<(), Failure> {
+        if self.exchange.sending == Sending::Done && !self.exchange.is_uploading {
+            self.exchange.is_uploading = true;
+            self.exchange.sending = self.begin_upload(upload)?;
+        }
+        if self.exchange.sending == Sending::Expecting && self.exchange.keep_alive.is_none() {
+            let alarm = self.uploading.as_ref().and_then(|one| one.alarm.as_ref());
+            if alarm.is_some_and(|alarm| alarm.poll_expired(context).is_ready()) {
+                self.exchange.expectation = Expectation::Silence;
+                self.exchange.sending = Sending::Uploading;
+            }
+        }
+        if self.exchange.sending == Sending::Uploading {
+            match self.poll_upload(context, upload) {
+                Poll::Ready(Ok(())) => self.exchange.sending = Sending::Done,
+                Poll::Ready(Err(Some(failure))) => return Err(failure),
+                Poll::Ready(Err(None)) => self.exchange.sending = Sending::Failed,
+                Poll::Pending => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends content until the end, an error of the connection (`None`), or one of a file.
+    fn poll_upload(
+        &mut self,
+        context: &mut Context<'_>,
+        upload: &Upload,
+    ) -> Poll<Result<(), Option<Failure>>> {
+        let Some(uploading) = &mut self.uploading else {
+            return Poll::Ready(Ok(()));
+        };
+        for _ in 0..PIECES_PER_TURN {
+            let mut stream = Pin::new(&mut self.stream);
+            if uploading.sent < uploading.buffer.len() {
+                let rest = &uploading.buffer[uploading.sent..];
+                match ready!(stream.poll_write(context, rest)) {
+                    Ok(written @ 1..) => uploading.sent += written,
+                    _ => return Poll::Ready(Err(None)),
+                }
+                continue;
+            }
+            let (reader, buffer) = (&mut uploading.reader, &mut uploading.buffer);
+            match reader.piece(upload, buffer, PIECE_BYTES)? {
+                None => return stream.poll_flush(context).map_err(|_| None),
+                Some(Piece::Read) => {
+                    reader.advance(buffer.len());
+                    uploading.sent = 0;
+                }
+                Some(Piece::Shared(bytes, range)) => {
+                    match ready!(stream.as_mut().poll_write(context, &bytes[range])) {
+                        Ok(written @ 1..) => reader.advance(written),
+                        _ => return Poll::Ready(Err(None)),
+                    }
+                }
+            }
+        }
+        // After the events of all connections: an answer may have arrived.
+        pin!(tokio::task::yield_now()).poll(context).map(Ok)
     }
 
     /// Processes the received bytes. Returns `Some` if the answer is complete: whether the connection can carry another
@@ -410,6 +543,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.exchange.interim += 1;
             if self.exchange.interim > MAX_INTERIM {
                 return Err(Failure::InterimFlood);
+            }
+            if self.exchange.sending == Sending::Expecting && head.status == 100 {
+                self.exchange.sending = Sending::Uploading;
+                self.exchange.expectation = Expectation::Continue;
+                // That of the final answer counts.
+                self.exchange.first_byte = None;
             }
         } else {
             let method = if is_head { Method::Head } else { Method::Get };

@@ -4,20 +4,23 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
-use dyno_http::HttpVersion;
+use dyno_io::Alarm;
 use h2::client::{self, ResponseFuture, SendRequest};
 use h2::{RecvStream, SendStream};
 use tokio::task::spawn_local;
 
-use crate::answer::Fields;
 use crate::answer::{AnswerHead, Exchanged, Receive};
 use crate::failure::Failure;
 use crate::link::Reach;
 use crate::stream::Stream;
+use crate::upload::{
+    Expectation, LONGEST_SILENCE, PIECE_BYTES, PIECES_PER_TURN, Piece, Reader, Upload,
+};
 
 /// Content that a server may send before it is read: on one stream, and on all streams of a connection.
 const STREAM_WINDOW: u32 = 1 << 20;
@@ -34,6 +37,8 @@ pub struct Request {
     pub head: http::Request<()>,
     /// Content; may be empty.
     pub content: Bytes,
+    /// Content that is sent in pieces, in place of the other.
+    pub upload: Option<Arc<Upload>>,
 }
 
 /// A connection; its clones share it.
@@ -133,6 +138,10 @@ impl Connection {
         request: &Request,
         receive: &mut impl Receive,
     ) -> Result<Exchanged, Failure> {
+        if let Some(upload) = &request.upload {
+            // On the heap, so that the future of other requests stays small.
+            return Box::pin(self.exchange_upload(sent, request, upload, receive)).await;
+        }
         let is_empty = request.content.is_empty();
         let waiting = PendingRequest {
             connection: self,
@@ -166,8 +175,125 @@ impl Connection {
             first_byte,
             end,
             reusable: true,
+            expectation: Expectation::None,
         })
     }
+
+    /// Sends a request whose content is sent in pieces. Content and answer may overlap; what is not sent when the
+    /// answer ends stays unsent, and the stream is reset.
+    async fn exchange_upload(
+        &self,
+        sent: Instant,
+        request: &Request,
+        upload: &Upload,
+        receive: &mut impl Receive,
+    ) -> Result<Exchanged, Failure> {
+        let waiting = PendingRequest {
+            connection: self,
+            sent,
+        };
+        let (mut answer, mut stream) = self
+            .sender
+            .clone()
+            .send_request(request.head.clone(), false)
+            .map_err(|error| Failure::from_http2(&error))?;
+        let expectation = if upload.expects_continue() {
+            expect(&mut answer, &waiting).await?
+        } else {
+            Expectation::None
+        };
+        let whole = async {
+            let head = poll_fn(|context| poll_head(&mut answer, context, &waiting, receive));
+            let (first_byte, content) = head.await?;
+            let waited = take_content(content, receive).await?;
+            Ok((first_byte, waited))
+        };
+        let (first_byte, waited) = if expectation == Expectation::Final {
+            whole.await?
+        } else {
+            tokio::select! {
+                biased;
+                whole = whole => whole?,
+                failure = send_upload(&mut stream, upload) => {
+                    stream.send_reset(h2::Reason::CANCEL);
+                    return Err(failure);
+                }
+            }
+        };
+        let end = if waited { Instant::now() } else { first_byte };
+        waiting.is_answered(end);
+        Ok(Exchanged {
+            sent,
+            first_byte,
+            end,
+            reusable: true,
+            expectation,
+        })
+    }
+}
+
+/// Waits for the server's consent to the content, a final answer, or the end of its time.
+async fn expect(
+    answer: &mut ResponseFuture,
+    waiting: &PendingRequest<'_>,
+) -> Result<Expectation, Failure> {
+    let failed = |error: std::io::Error| Failure::from_io(&error);
+    let alarm = Alarm::new().map_err(failed)?;
+    alarm.set(LONGEST_SILENCE).map_err(failed)?;
+    poll_fn(|context| {
+        loop {
+            match answer.poll_informational(context) {
+                Poll::Ready(Some(Ok(head))) if head.status() == http::StatusCode::CONTINUE => {
+                    waiting.is_answered(Instant::now());
+                    return Poll::Ready(Ok(Expectation::Continue));
+                }
+                Poll::Ready(Some(Ok(_))) => {}
+                Poll::Ready(Some(Err(error))) => {
+                    return Poll::Ready(Err(Failure::from_http2(&error)));
+                }
+                Poll::Ready(None) => return Poll::Ready(Ok(Expectation::Final)),
+                Poll::Pending => break,
+            }
+        }
+        let expired = alarm.poll_expired(context).map_err(failed);
+        expired.map_ok(|()| Expectation::Silence)
+    })
+    .await
+}
+
+/// Sends content in pieces as the flow-control windows allow. Returns only if a file failed: all else is in the answer.
+async fn send_upload(stream: &mut SendStream<Bytes>, upload: &Upload) -> Failure {
+    let (mut reader, mut pieces) = (Reader::default(), 0_u32);
+    let mut rest = upload.length();
+    while rest > 0 {
+        stream.reserve_capacity(PIECE_BYTES);
+        // Only an increase wakes a task that polls: capacity that was left over must be used first.
+        let room = match stream.capacity() {
+            0 => poll_fn(|context| stream.poll_capacity(context)).await,
+            room => Some(Ok(room)),
+        };
+        let Some(Ok(room)) = room else { break };
+        if room == 0 {
+            continue;
+        }
+        let mut buffer = Vec::new();
+        let piece = match reader.piece(upload, &mut buffer, room.min(PIECE_BYTES)) {
+            Ok(Some(Piece::Shared(bytes, range))) => bytes.slice(range),
+            Ok(Some(Piece::Read)) => buffer.into(),
+            Ok(None) => break,
+            Err(failure) => return failure,
+        };
+        reader.advance(piece.len());
+        rest -= piece.len() as u64;
+        if stream.send_data(piece, rest == 0).is_err() {
+            break;
+        }
+        pieces += 1;
+        if pieces.is_multiple_of(PIECES_PER_TURN) {
+            tokio::task::yield_now().await;
+        }
+    }
+    std::future::pending().await
 }
 
 /// Passes the head of an answer to the receiver directly from the codec, without a copy.
@@ -183,12 +309,10 @@ fn poll_head(
     // A reset stream counts as an answer, too.
     waiting.is_answered(first_byte);
     let answer = answer.map_err(|error| Failure::from_http2(&error))?;
-    receive.head(&AnswerHead {
-        status: answer.status().as_u16(),
-        version: HttpVersion::Http2,
-        content_length: None,
-        fields: Fields::Map(answer.headers()),
-    })?;
+    receive.head(&AnswerHead::of_http2(
+        answer.status().as_u16(),
+        answer.headers(),
+    ))?;
     Poll::Ready(Ok((first_byte, answer.into_body())))
 }
 

@@ -74,6 +74,15 @@ impl Link {
     }
 }
 
+/// A connection whose way goes on behind a proxy: its round trip is at most as long as the handshake that opened the
+/// tunnel.
+pub(crate) fn with_way_on(wire: Wire, handshake: Duration) -> Wire {
+    let mut reach = wire.meter().reach;
+    let traffic = wire.meter().traffic.clone();
+    reach.round_trip = reach.round_trip.max(handshake);
+    Wire::new(wire.into_stream(), Link { reach, traffic })
+}
+
 impl Meter for Link {
     #[inline]
     fn sent(&self, bytes: usize) {

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// Rules that replace hosts, ports and addresses. The first matching rule of each kind applies; no rule changes the
-/// request.
+/// Rules that replace hosts, ports and addresses. The first matching rule of each kind applies, with the later ones for
+/// the same host and port; no rule changes the request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reroute {
     /// Rules for hosts and ports, which apply first.
@@ -46,7 +46,11 @@ impl FromStr for Resolve {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is not a HOST:PORT:ADDRESS, as a.example:443:127.0.0.1");
+        let wrong = || {
+            format!(
+                "{text:?} is not a HOST:PORT:ADDRESS, as a.example:443:127.0.0.1 or a.example:443:192.0.2.1,192.0.2.2"
+            )
+        };
         let (host, rest) = host(text).ok_or_else(wrong)?;
         let (port, addresses) = rest.split_once(':').ok_or_else(wrong)?;
         let addresses: Option<Vec<IpAddr>> = addresses
@@ -88,33 +92,56 @@ impl FromStr for ConnectTo {
 }
 
 impl Reroute {
-    /// Returns where to connect for a host and port.
+    /// Returns where to connect for a host and port: the first of [`Reroute::places`].
     #[must_use]
     pub fn place(&self, host: &str, port: u16) -> Place {
-        let mut place = Place {
-            host: normal(host),
-            port,
-            addresses: Vec::new(),
-            is_rerouted: false,
-        };
+        self.places(host, port).swap_remove(0)
+    }
+
+    /// Returns all places to connect to for a host and port, in the order of the rules: several if `connect_to` has
+    /// several rules for the same host and port; never none.
+    #[must_use]
+    pub fn places(&self, host: &str, port: u16) -> Vec<Place> {
+        let host = normal(host);
         let fits = |rule: &&ConnectTo| {
-            rule.from.0.as_ref().is_none_or(|from| *from == place.host)
+            rule.from.0.as_ref().is_none_or(|from| *from == host)
                 && rule.from.1.is_none_or(|from| from == port)
         };
-        if let Some(rule) = self.connect_to.iter().find(fits) {
-            let (host, port) = rule.to.clone();
-            place.host = host.unwrap_or(place.host);
-            place.port = port.unwrap_or(place.port);
-            place.is_rerouted = true;
+        let first = self.connect_to.iter().find(fits);
+        let same = self.connect_to.iter();
+        let same = same.filter(|rule| first.is_some_and(|first| first.from == rule.from));
+        let mut places: Vec<Place> = same
+            .map(|rule| {
+                let (to, to_port) = rule.to.clone();
+                self.addressed(to.unwrap_or(host.clone()), to_port.unwrap_or(port), true)
+            })
+            .collect();
+        if places.is_empty() {
+            places.push(self.addressed(host, port, false));
         }
-        let given = |rule: &&Resolve| rule.host == place.host && rule.port == place.port;
-        if let Some(rule) = self.resolve.iter().find(given) {
-            place.addresses.clone_from(&rule.addresses);
-            place.is_rerouted = true;
-        } else if let Ok(address) = place.host.parse() {
-            place.addresses.push(address);
+        places
+    }
+
+    /// A place with the addresses of all rules for it, each address once.
+    fn addressed(&self, host: String, port: u16, is_rerouted: bool) -> Place {
+        let mut addresses = Vec::new();
+        let given = self.resolve.iter();
+        let given = given.filter(|rule| rule.host == host && rule.port == port);
+        for address in given.flat_map(|rule| &rule.addresses) {
+            if !addresses.contains(address) {
+                addresses.push(*address);
+            }
         }
-        place
+        let is_rerouted = is_rerouted || !addresses.is_empty();
+        if addresses.is_empty() {
+            addresses.extend(host.parse::<IpAddr>());
+        }
+        Place {
+            host,
+            port,
+            addresses,
+            is_rerouted,
+        }
     }
 }
 
@@ -206,6 +233,30 @@ mod tests {
     }
 
     #[test]
+    fn rules_for_the_same_host_and_port_add_up() {
+        let mut reroute = Reroute::default();
+        for rule in [
+            "a.test:80:127.0.0.1,127.0.0.2",
+            "a.test:443:127.0.0.9",
+            "A.test:80:127.0.0.3,127.0.0.1",
+        ] {
+            reroute.resolve.push(rule.parse().unwrap());
+        }
+        let all = ["127.0.0.1", "127.0.0.2", "127.0.0.3"];
+        assert_eq!(reroute.place("a.test", 80), elsewhere("a.test", 80, &all));
+        for rule in ["b.test:80:a.test:", "::c.test:", "B.test:80:127.0.0.4:81"] {
+            reroute.connect_to.push(rule.parse().unwrap());
+        }
+        let both = [
+            elsewhere("a.test", 80, &all),
+            elsewhere("127.0.0.4", 81, &["127.0.0.4"]),
+        ];
+        assert_eq!(reroute.places("b.test", 80), both);
+        assert_eq!(reroute.place("b.test", 80), both[0]);
+        assert_eq!(reroute.places("b.test", 81), [elsewhere("c.test", 81, &[])]);
+    }
+
+    #[test]
     fn what_is_no_rule_is_refused() {
         for text in [
             "",
@@ -214,6 +265,9 @@ mod tests {
             "a.test:x:127.0.0.1",
             "a.test:80:b.test",
             ":80:::1",
+            "a.test:80:",
+            "a.test:80:127.0.0.1,",
+            "a.test:80:127.0.0.1,127.0.0.1:80",
         ] {
             assert!(text.parse::<Resolve>().is_err(), "{text}");
         }

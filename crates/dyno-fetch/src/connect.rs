@@ -1,11 +1,14 @@
 //! Opens a connection: lookup of the name, race of the addresses, TLS handshake.
 
 use std::cell::Cell;
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant;
 
 use dyno_client::resolve::Lookup;
-use dyno_client::{Failure, Place, Protocol, Stream, Wire, connect, http1, http2, is_public};
+use dyno_client::{
+    Failure, Place, Protocol, Route, Stream, Wire, connect, http1, http2, is_public,
+};
 
 use crate::listed::Origin;
 use crate::pool::Pooled;
@@ -16,6 +19,7 @@ use crate::shared::{Connection, Shared};
 pub(crate) enum Stage {
     Resolving,
     Connecting,
+    ConnectingByProxy,
     ShakingHands,
     Head,
     Content,
@@ -27,6 +31,7 @@ impl Stage {
         match self {
             Self::Resolving => Failure::ResolveTimeout,
             Self::Connecting => Failure::ConnectTimeout,
+            Self::ConnectingByProxy => Failure::ProxyTimeout,
             Self::ShakingHands => Failure::TlsTimeout,
             Self::Head => Failure::HeadTimeout,
             Self::Content => Failure::BodyTimeout,
@@ -65,7 +70,10 @@ async fn stages(
     // For a rerouted host, the host's own name decides whether it is public, not the address that the command line
     // gives.
     let public_only = public_only && !place.is_rerouted;
-    let (wire, resolved) = race(shared, &place, stage, public_only).await?;
+    let (wire, resolved) = match shared.route(origin) {
+        None => race(shared, &place, stage, Stage::Connecting, public_only).await?,
+        Some(route) => by_proxy(shared, &route, &place, stage, public_only).await?,
+    };
     let connected = Instant::now();
     shared
         .tally
@@ -94,25 +102,58 @@ async fn speak(stream: Stream, protocol: Protocol) -> Result<Connection, Failure
     })
 }
 
+/// Returns a connection through a proxy, and when the proxy's address was known. `place` is the origin's.
+async fn by_proxy(
+    shared: &Shared,
+    route: &Route,
+    place: &Place,
+    stage: &Cell<Stage>,
+    public_only: bool,
+) -> Result<(Wire, Instant), Failure> {
+    let mut address = None;
+    if route.needs_address() {
+        stage.set(Stage::Resolving);
+        let found = lookup(shared, place).first().await?;
+        if public_only && !is_public(found) {
+            return Err(Failure::PrivateRedirect);
+        }
+        address = Some(SocketAddr::new(found, place.port));
+    }
+    let tunnel = route.tunnel(address)?;
+    let proxy = shared.options.proxies.place(&route.by.proxy);
+    let by_proxy = Stage::ConnectingByProxy;
+    let connected = race(shared, &proxy, stage, by_proxy, false).await;
+    let (wire, resolved) = connected.map_err(Failure::of_proxy)?;
+    match tunnel {
+        Some(tunnel) => Ok((tunnel.open(wire).await?, resolved)),
+        None => Ok((wire, resolved)),
+    }
+}
+
+fn lookup(shared: &Shared, place: &Place) -> Lookup {
+    if place.addresses.is_empty() {
+        shared.resolver.lookup(&place.host)
+    } else {
+        Lookup::of(&place.addresses)
+    }
+}
+
 /// Returns the first successful connection, and when the first address was known.
 async fn race(
     shared: &Shared,
     place: &Place,
     stage: &Cell<Stage>,
+    connecting: Stage,
     public_only: bool,
 ) -> Result<(Wire, Instant), Failure> {
     stage.set(Stage::Resolving);
-    let lookup = if place.addresses.is_empty() {
-        shared.resolver.lookup(&place.host)
-    } else {
-        Lookup::of(&place.addresses)
-    };
+    let lookup = lookup(shared, place);
     let mut resolved = None;
     let before = |address| {
         if public_only && !is_public(address) {
             return Err(Failure::PrivateRedirect);
         }
-        stage.set(Stage::Connecting);
+        stage.set(connecting);
         resolved.get_or_insert_with(Instant::now);
         Ok(())
     };

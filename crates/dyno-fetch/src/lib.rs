@@ -2,7 +2,6 @@
 #![forbid(unsafe_code)]
 
 mod check;
-mod coding;
 mod connect;
 mod crawl;
 mod host_limits;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_client::{Protocol, Reroute, Sockets, tls};
+use dyno_client::{Protocol, Proxies, Reroute, Sockets, tls};
 
 /// Allowed versions of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,6 +85,8 @@ pub struct Options {
     pub tls: tls::Settings,
     /// Hosts that are reached at other addresses.
     pub reroute: Reroute,
+    /// Proxies on the way to hosts.
+    pub proxies: Proxies,
     /// How the sockets of connections are made.
     pub sockets: Arc<Sockets>,
     /// Name servers to use in place of the machine's.
@@ -118,6 +120,7 @@ impl Default for Options {
             cacert: None,
             tls: tls::Settings::default(),
             reroute: Reroute::default(),
+            proxies: Proxies::default(),
             sockets: Arc::default(),
             nameservers: Vec::new(),
             measure: false,

@@ -26,12 +26,13 @@ pub fn is_private_address(origin: &Origin) -> bool {
     is_public_host(&origin.host) == Some(false)
 }
 
-/// Whether a connected origin is on the public internet: judged by its URL and, unless it was rerouted, by its
-/// address.
+/// Whether a connected origin is on the public internet: judged by its URL and, unless it was rerouted or is behind a
+/// proxy (`None`), by its address.
 #[must_use]
-pub fn is_public_origin(origin: &Origin, reach: Reach, reroute: &Reroute) -> bool {
+pub fn is_public_origin(origin: &Origin, reach: Option<Reach>, reroute: &Reroute) -> bool {
     is_public_host(&origin.host).unwrap_or_else(|| {
-        reroute.place(&origin.host, origin.port).is_rerouted || is_public(reach.address)
+        reroute.place(&origin.host, origin.port).is_rerouted
+            || reach.is_none_or(|reach| is_public(reach.address))
     })
 }
 
@@ -75,10 +76,14 @@ mod tests {
                 round_trip: Duration::ZERO,
             };
             assert_eq!(
-                is_public_origin(&origin, reach, &reroute),
+                is_public_origin(&origin, Some(reach), &reroute),
                 expected,
                 "{url} {address}"
             );
+            // Behind a proxy, a name is public whatever its address is.
+            let is_named = url.contains(".test");
+            let by_proxy = is_public_origin(&origin, None, &reroute);
+            assert_eq!(by_proxy, expected || is_named, "{url}");
             assert!(!(is_private_address(&origin) && expected), "{url}");
         }
     }

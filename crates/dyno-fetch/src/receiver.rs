@@ -5,10 +5,10 @@ use std::io;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use dyno_client::coding::{Decoding, Sink, TURN_BYTES};
 use dyno_client::{AnswerHead, Failure, Reach, Receive};
 use url::Url;
 
-use crate::coding::{Decoding, Sink, TURN_BYTES};
 use crate::connect::Stage;
 use crate::redirect;
 use crate::save::Saving;

@@ -16,6 +16,8 @@ pub struct Report {
     version: u32,
     started: String,
     elapsed_s: f64,
+    /// The proxies, without credentials, each with the option or variable that names it.
+    proxy: Option<String>,
     /// Whether a signal ended the crawl.
     interrupted: bool,
     urls: u64,
@@ -108,6 +110,7 @@ impl Report {
             version: 1,
             started: Timestamp(started).to_string(),
             elapsed_s,
+            proxy: shared.options.proxies.names(),
             interrupted,
             urls: tally.done,
             urls_per_s: urls / elapsed_s.max(1e-9),

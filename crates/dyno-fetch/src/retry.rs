@@ -51,6 +51,8 @@ pub const fn verdict(failed: Failed) -> Verdict {
         | Failure::GoAway
         | Failure::TooManyOpenFiles
         | Failure::NoLocalPort
+        | Failure::ProxyUnreachable(_)
+        | Failure::ProxyProtocol
         | Failure::Io(_) => Verdict::IfAsked,
         _ => Verdict::Never,
     }

@@ -6,13 +6,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+use dyno_client::coding::PIECE_BYTES;
 use dyno_client::resolve::{Configuration, Hosts, Resolver};
-use dyno_client::{Failure, Stream, Traffic, http1, http2, tls};
+use dyno_client::{Failure, Reach, Route, Stream, Traffic, http1, http2, tls};
 
-use crate::coding::PIECE_BYTES;
 use crate::listed::Origin;
 use crate::options::Options;
 use crate::pool::{Pool, Pooled};
+use crate::public::is_public_origin;
 use crate::save::{self, Folder};
 use crate::tally::Tally;
 
@@ -68,6 +69,22 @@ impl Shared {
             broken: RefCell::new(None),
             options,
         })
+    }
+
+    /// The way to an origin; `None`: no proxy.
+    pub(crate) fn route(&self, origin: &Origin) -> Option<Route> {
+        let Options { proxies, http, .. } = &self.options;
+        if proxies.is_empty() {
+            return None;
+        }
+        let is_multiplexed = http.in_the_clear().is_multiplexed();
+        proxies.route(&origin.host, origin.port, origin.encrypted, is_multiplexed)
+    }
+
+    /// Whether a connected origin is on the public internet. Behind a proxy only its URL is known.
+    pub(crate) fn is_public(&self, origin: &Origin, reach: Reach) -> bool {
+        let reach = self.route(origin).is_none().then_some(reach);
+        is_public_origin(origin, reach, &self.options.reroute)
     }
 
     /// An idle connection to this origin that has not been closed.

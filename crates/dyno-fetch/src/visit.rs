@@ -5,14 +5,14 @@ use std::fmt::Write;
 use std::time::Instant;
 
 use bytes::Bytes;
-use dyno_client::{Exchanged, Failure, Reach, http1, http2};
+use dyno_client::coding::ACCEPTED;
+use dyno_client::{Exchanged, Expectation, Failure, Reach, http1, http2};
 use url::Url;
 
-use crate::coding::ACCEPTED;
 use crate::connect::{Stage, open};
 use crate::listed::{Origin, target};
 use crate::pool::Pooled;
-use crate::public::{is_private_address, is_public_origin};
+use crate::public::is_private_address;
 use crate::receiver::Receiver;
 use crate::retry::{Failed, Verdict, verdict};
 use crate::shared::{Connection, InUse, Shared};
@@ -38,7 +38,7 @@ pub(crate) async fn visit<'s>(
             None => open(shared, &origin, stage, public_only).await?,
         };
         let reach = reach(&link);
-        if public_only && !is_public_origin(&origin, reach, &shared.options.reroute) {
+        if public_only && !shared.is_public(&origin, reach) {
             // An idle connection that another URL of the list may use.
             if matches!(link, Pooled::Alone(_)) {
                 shared.keep(&origin, link);
@@ -134,6 +134,7 @@ async fn exchange(
             first_byte,
             end: Instant::now(),
             reusable: false,
+            expectation: Expectation::None,
         }),
         (exchanged, _) => exchanged,
     }
@@ -147,11 +148,21 @@ fn plain_request(shared: &Shared, origin: &Origin, url: &Url) -> http1::Request 
         "Connection: close\r\n"
     };
     let mut head = String::with_capacity(256);
+    let authority = origin.authority();
+    // A proxy that forwards the request needs the whole URL, and its own credentials.
+    let (mut scheme, mut host, mut login) = ("", "", None);
+    let route = shared.route(origin).filter(|route| route.tunnel.is_none());
+    if let Some(route) = &route {
+        (scheme, host) = ("http://", &authority);
+        login = route.by.proxy.authorization();
+    }
+    let [login_name, login, login_end] = login
+        .as_deref()
+        .map_or([""; 3], |login| ["Proxy-Authorization: ", login, "\r\n"]);
     write!(
         head,
-        "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: */*\r\nAccept-Encoding: {ACCEPTED}\r\n{close}\r\n",
+        "GET {scheme}{host}{} HTTP/1.1\r\nHost: {authority}\r\nUser-Agent: {}\r\nAccept: */*\r\nAccept-Encoding: {ACCEPTED}\r\n{login_name}{login}{login_end}{close}\r\n",
         target(url),
-        origin.authority(),
         options.user_agent,
     )
     .expect("a string takes all text");
@@ -175,5 +186,6 @@ fn http2_request(shared: &Shared, origin: &Origin, url: &Url) -> Result<http2::R
     Ok(http2::Request {
         head,
         content: Bytes::new(),
+        upload: None,
     })
 }

@@ -4,17 +4,16 @@ use std::cell::Cell;
 use std::time::{Duration, Instant, SystemTime};
 
 use dyno_client::Failure;
+use dyno_client::coding::TURN_BYTES;
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout_at};
 use url::Url;
 
 use crate::check::is_expected;
-use crate::coding::TURN_BYTES;
 use crate::connect::Stage;
 use crate::input::Line;
 use crate::listed::Origin;
 use crate::output::Output;
-use crate::public::is_public_origin;
 use crate::receiver::{BodySink, Receiver};
 use crate::retry::{Failed, Verdict, verdict};
 use crate::row::{Code, Row, Timestamp};
@@ -106,10 +105,9 @@ async fn redirects(
 /// Whether an answer came from a host on the public internet.
 fn is_public_answer(shared: &Shared, url: &Url, receiver: &Receiver<'_>) -> Result<bool, Failure> {
     let origin = Origin::of(url)?;
-    let reroute = &shared.options.reroute;
     Ok(receiver
         .reach
-        .is_none_or(|reach| is_public_origin(&origin, reach, reroute)))
+        .is_none_or(|reach| shared.is_public(&origin, reach)))
 }
 
 /// Checks a content; a long one on another thread, so that other tasks can run.

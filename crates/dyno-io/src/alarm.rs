@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use rustix::time::{
@@ -71,6 +72,21 @@ impl Alarm {
             let read = ready.try_io(|clock| Ok(rustix::io::read(clock.get_ref(), &mut [0; 8])?));
             if let Ok(read) = read {
                 return read.map(drop);
+            }
+        }
+    }
+
+    /// Like [`Alarm::expired`], for a task that waits for other events as well.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's error.
+    pub fn poll_expired(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            let mut ready = ready!(self.clock.poll_read_ready(context))?;
+            let read = ready.try_io(|clock| Ok(rustix::io::read(clock.get_ref(), &mut [0; 8])?));
+            if let Ok(read) = read {
+                return Poll::Ready(read.map(drop));
             }
         }
     }

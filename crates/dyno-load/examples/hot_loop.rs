@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dyno_client::{Protocol, Reroute, tls};
+use dyno_client::{Protocol, Proxies, Reroute, tls};
 use dyno_load::jsonl::Described;
 use dyno_load::{Plan, Requests, Shape, Termination, run};
 
@@ -27,6 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         path_as_is: false,
         keepalive: true,
         protocol,
+        proxies: Proxies::default(),
         checks: Arc::default(),
     };
     let described = Described {
@@ -43,10 +44,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         reconnect_after: None,
         opened_per_s: None,
         pace: None,
+        replay: None,
         reports_stages: false,
         ramp: Duration::ZERO,
         warm_up: Duration::ZERO,
         until: None,
+        objective: None,
         termination: Termination {
             requests: Some(requests),
             duration_ns: None,
@@ -54,6 +57,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         timeout: Duration::from_secs(60),
         cpus: Vec::new(),
         reroute: Reroute::default(),
+        dns_refresh: None,
         sockets: Arc::default(),
         insecure: false,
         authorities: None,

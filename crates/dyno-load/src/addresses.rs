@@ -1,5 +1,6 @@
-//! The addresses of the servers, looked up once before the run.
+//! Lookups of the addresses of the servers.
 
+use std::collections::HashSet;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -8,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use dyno_client::{Failure, Reroute};
 
-use crate::connector::ResolvedServer;
 use crate::requests::Server;
 use crate::tally::Times;
 
@@ -16,6 +16,74 @@ use crate::tally::Times;
 const AT_ONCE: usize = 32;
 /// Interval at which a waiting lookup checks whether the run was stopped.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Where the addresses of a server come from: one name or address, or several with `--connect-to`.
+#[derive(Debug, Clone)]
+pub(crate) struct Sources(Vec<Source>);
+
+#[derive(Debug, Clone)]
+enum Source {
+    Known(Vec<SocketAddr>),
+    Name(String, u16),
+}
+
+impl Sources {
+    /// The sources of a server.
+    #[must_use]
+    pub(crate) fn of(server: &Server, reroute: &Reroute) -> Self {
+        let places = reroute.places(&server.host, server.port).into_iter();
+        let source = |place: dyno_client::Place| {
+            if place.addresses.is_empty() {
+                return Source::Name(place.host, place.port);
+            }
+            let at = |address| SocketAddr::new(address, place.port);
+            Source::Known(place.addresses.iter().copied().map(at).collect())
+        };
+        Self(places.map(source).collect())
+    }
+
+    /// Whether a lookup can find other addresses later.
+    pub(crate) fn have_a_name(&self) -> bool {
+        let is_name = |source: &Source| matches!(source, Source::Name(..));
+        self.0.iter().any(is_name)
+    }
+
+    /// Asks the system's resolver, which may take long; returns the addresses of all sources, each once. A source that
+    /// fails is left out if another has addresses.
+    pub(crate) fn look_up(&self) -> Result<Vec<SocketAddr>, Failure> {
+        let mut all = Vec::new();
+        let mut failed = None;
+        for source in &self.0 {
+            let found = match source {
+                Source::Known(addresses) => Ok(addresses.clone()),
+                Source::Name(host, port) => (host.as_str(), *port)
+                    .to_socket_addrs()
+                    .map(Iterator::collect),
+            };
+            match found {
+                Ok(found) => all.extend(found),
+                Err(error) => failed = Some(failure(&error)),
+            }
+        }
+        let mut seen = HashSet::new();
+        all.retain(|address| seen.insert(*address));
+        match failed {
+            _ if !all.is_empty() => Ok(all),
+            Some(failure) => Err(failure),
+            None => Err(Failure::HostNotFound),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn name(host: &str, port: u16) -> Self {
+        Self(vec![Source::Name(host.to_owned(), port)])
+    }
+
+    #[cfg(test)]
+    pub(crate) fn known(addresses: &[SocketAddr]) -> Self {
+        Self(vec![Source::Known(addresses.to_vec())])
+    }
+}
 
 /// Looks up every server that has a name, each within the timeout, until `stop` is set; records the duration of
 /// each lookup.
@@ -25,26 +93,26 @@ pub(crate) fn resolve_servers(
     timeout: Duration,
     stop: &AtomicBool,
     times: &mut Times,
-) -> Vec<ResolvedServer> {
+) -> Vec<(Sources, Result<Vec<SocketAddr>, Failure>)> {
     let mut found = Vec::with_capacity(servers.len());
     for servers in servers.chunks(AT_ONCE) {
-        let asked: Vec<_> = servers
-            .iter()
-            .map(|server| Lookup::start(server, reroute))
+        let sources = servers.iter().map(|server| Sources::of(server, reroute));
+        let asked: Vec<_> = sources
+            .map(|sources| {
+                let lookup = Lookup::start(&sources);
+                (sources, lookup)
+            })
             .collect();
-        for (server, lookup) in servers.iter().zip(asked) {
+        for (sources, lookup) in asked {
             let addresses = lookup.finish(timeout, stop, times);
-            found.push(ResolvedServer {
-                server: server.clone(),
-                addresses,
-            });
+            found.push((sources, addresses));
         }
     }
     found
 }
 
 enum Lookup {
-    Known(Vec<SocketAddr>),
+    Known(Result<Vec<SocketAddr>, Failure>),
     Asked {
         began: Instant,
         answer: mpsc::Receiver<(Duration, Result<Vec<SocketAddr>, Failure>)>,
@@ -52,21 +120,16 @@ enum Lookup {
 }
 
 impl Lookup {
-    fn start(server: &Server, reroute: &Reroute) -> Self {
-        let place = reroute.place(&server.host, server.port);
-        if !place.addresses.is_empty() {
-            let at = |address| SocketAddr::new(address, place.port);
-            return Self::Known(place.addresses.iter().copied().map(at).collect());
+    fn start(sources: &Sources) -> Self {
+        if !sources.have_a_name() {
+            return Self::Known(sources.look_up());
         }
+        let sources = sources.clone();
         let (answered, answer) = mpsc::channel();
         let began = Instant::now();
         // The system's resolver has no timeout of ours: when our timeout is over, the caller abandons this thread.
         let asking = thread::Builder::new().spawn(move || {
-            let found = (place.host.as_str(), place.port).to_socket_addrs();
-            let found = match found {
-                Ok(addresses) => Ok(addresses.collect()),
-                Err(error) => Err(failure(&error)),
-            };
+            let found = sources.look_up();
             drop(answered.send((began.elapsed(), found)));
         });
         // If the thread could not start, this closes the channel, which ends the wait at once.
@@ -81,7 +144,7 @@ impl Lookup {
         times: &mut Times,
     ) -> Result<Vec<SocketAddr>, Failure> {
         match self {
-            Self::Known(addresses) => Ok(addresses),
+            Self::Known(addresses) => addresses,
             Self::Asked { began, answer } => {
                 let (took, found) = loop {
                     let left = timeout.saturating_sub(began.elapsed());
@@ -96,11 +159,7 @@ impl Lookup {
                     }
                 };
                 times.record(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
-                let addresses = found?;
-                if addresses.is_empty() {
-                    return Err(Failure::HostNotFound);
-                }
-                Ok(addresses)
+                found
             }
         }
     }

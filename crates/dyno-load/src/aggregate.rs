@@ -4,35 +4,15 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::address_tally::AddressTallies;
 use crate::confidence::Batches;
+use crate::find::StepCounts;
 use crate::labels::LabelTally;
+use crate::live::Live;
 use crate::report::Row;
 use crate::stage_tally::StageTallies;
 use crate::tally::Tally;
 use crate::thread::{Stretch, ThreadEnd};
-
-/// Figures of a run in progress.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Live {
-    /// Whether this is the warm-up.
-    pub is_warm_up: bool,
-    /// Seconds since the start.
-    pub elapsed_s: f64,
-    /// Requests sent so far.
-    pub sent: u64,
-    /// Complete answers so far.
-    pub requests: u64,
-    /// Failures so far.
-    pub errors: u64,
-    /// Answers per second in the last stretch.
-    pub rps: f64,
-    /// Requests in flight.
-    pub open: u64,
-    /// Median of the response times of the last stretch.
-    pub response_p50_ns: Option<u64>,
-    /// Their 99th percentile.
-    pub response_p99_ns: Option<u64>,
-}
 
 /// Sum of the stretches of all threads so far.
 #[derive(Debug)]
@@ -42,16 +22,20 @@ pub(crate) struct Aggregate {
     threads: Vec<Thread>,
     /// Stretches that not all threads have reported yet.
     pending: BTreeMap<u64, Part>,
-    second: Part,
+    /// The second that is not complete; `None` before its first stretch.
+    second: Option<Part>,
     second_number: u64,
     pub(crate) total: Tally,
     pub(crate) labels: Vec<LabelTally>,
+    pub(crate) addresses: AddressTallies,
     errors: u64,
     pub(crate) rows: Vec<Row>,
     /// Of the response times whose interval may end the run.
     pub(crate) batches: Option<Batches>,
     /// Of the threads that have ended.
     pub(crate) stages: Option<StageTallies>,
+    /// The same.
+    pub(crate) blocks: Option<StepCounts>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -70,8 +54,16 @@ struct Part {
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
     pub(crate) live: Option<Live>,
-    /// Tally of each second, with its number.
-    pub(crate) seconds: Vec<(u64, Tally)>,
+    pub(crate) seconds: Vec<EndedSecond>,
+}
+
+/// A second that is complete.
+#[derive(Debug)]
+pub(crate) struct EndedSecond {
+    pub(crate) row: Row,
+    /// Its end, since the start; the last second ends with the run.
+    pub(crate) end_s: f64,
+    pub(crate) tally: Tally,
 }
 
 impl Aggregate {
@@ -81,14 +73,16 @@ impl Aggregate {
             stretch,
             threads: vec![Thread::default(); threads],
             pending: BTreeMap::new(),
-            second: Part::default(),
+            second: None,
             second_number: 0,
             total: Tally::default(),
             labels: Vec::new(),
+            addresses: AddressTallies::default(),
             errors: 0,
             rows: Vec::new(),
             batches: None,
             stages: None,
+            blocks: None,
         }
     }
 
@@ -101,6 +95,7 @@ impl Aggregate {
         if self.labels.is_empty() {
             self.labels = std::mem::take(&mut stretch.labels);
         }
+        self.addresses.merge(&stretch.addresses);
         let thread = &mut self.threads[stretch.thread];
         thread.next = stretch.number + 1;
         thread.last = thread.last.or(stretch.last);
@@ -108,6 +103,12 @@ impl Aggregate {
             match &mut self.stages {
                 Some(all) => all.merge(&stages),
                 None => self.stages = Some(stages),
+            }
+        }
+        if let Some(blocks) = stretch.blocks.take() {
+            match &mut self.blocks {
+                Some(all) => all.merge(&blocks),
+                None => self.blocks = Some(blocks),
             }
         }
         let part = self.pending.entry(stretch.number).or_default();
@@ -124,7 +125,7 @@ impl Aggregate {
             }
         }
         if self.is_over() {
-            ended.seconds.push(self.end_second());
+            ended.seconds.extend(self.end_second());
         }
         let mut tally = stretch.tally;
         tally.clear();
@@ -143,14 +144,12 @@ impl Aggregate {
 
     fn end_stretch(&mut self, number: u64, part: &Part, ended: &mut Ended) {
         let stretches = u64::try_from(Duration::from_secs(1).as_nanos() / self.stretch.as_nanos());
-        let second_number = number / stretches.unwrap_or(1).max(1);
-        if second_number > self.second_number {
-            ended.seconds.push(self.end_second());
-            self.second_number = second_number;
-        }
+        let stretches = stretches.unwrap_or(1).max(1);
+        self.second_number = number / stretches;
         self.total.merge(&part.tally);
-        self.second.tally.merge(&part.tally);
-        self.second.open = part.open;
+        let second = self.second.get_or_insert_default();
+        second.tally.merge(&part.tally);
+        second.open = part.open;
         self.errors += part.tally.errors_total();
         let times = part.tally.response.histogram();
         if let Some(batches) = &mut self.batches {
@@ -164,19 +163,38 @@ impl Aggregate {
             sent: self.total.counts.sent,
             requests: self.total.counts.requests,
             errors: self.errors,
+            errors_by_name: self.total.errors().clone(),
+            failed_answers: self.total.failed_answers.histogram().len(),
+            wrong: self.total.checked.wrong(),
+            statuses: self.total.statuses(),
+            opened: self.total.counts.opened,
+            not_opened: self.total.counts.failed,
             rps: part.tally.counts.requests as f64 / self.stretch.as_secs_f64(),
             open: part.open,
             response_p50_ns: at(0.5),
             response_p99_ns: at(0.99),
         };
         ended.live = Some(live);
+        if (number + 1).is_multiple_of(stretches) {
+            ended.seconds.extend(self.end_second());
+        }
     }
 
-    fn end_second(&mut self) -> (u64, Tally) {
-        let second = std::mem::take(&mut self.second);
-        self.rows
-            .push(Row::new(self.second_number, &second.tally, second.open));
-        (self.second_number, second.tally)
+    #[expect(clippy::cast_precision_loss, reason = "times of less than months")]
+    fn end_second(&mut self) -> Option<EndedSecond> {
+        let second = self.second.take()?;
+        let row = Row::new(self.second_number, &second.tally, second.open);
+        self.rows.push(row);
+        let mut end_s = (self.second_number + 1) as f64;
+        if self.is_over() {
+            let run_end_ns = self.lasts().map(|last| last.end_ns).max();
+            end_s = end_s.min(run_end_ns.unwrap_or(0) as f64 / 1e9);
+        }
+        Some(EndedSecond {
+            row,
+            end_s,
+            tally: second.tally,
+        })
     }
 }
 
@@ -198,13 +216,15 @@ mod tests {
             open: 1,
             tally,
             labels: Vec::new(),
+            addresses: AddressTallies::default(),
             last: last.then_some(ThreadEnd {
-                end_ns: 0,
+                end_ns: 1_750_000_000,
                 cpu_ns: 0,
                 spun_ns: 0,
                 waited_ns: None,
             }),
             stages: None,
+            blocks: None,
         }
     }
 
@@ -231,7 +251,7 @@ mod tests {
                 ended
                     .seconds
                     .iter()
-                    .map(|(number, tally)| (*number, tally.counts.requests)),
+                    .map(|second| (second.row.at_s, second.tally.counts.requests, second.end_s)),
             );
             lives.extend(
                 ended
@@ -240,7 +260,7 @@ mod tests {
             );
         }
         assert!(aggregate.is_over());
-        assert_eq!(seconds, [(0, 27), (1, 36)]);
+        assert_eq!(seconds, [(0, 27, 1.0), (1, 36, 1.75)]);
         assert_eq!(lives, [(0.5, 9, 2), (1.5, 31, 1), (2.0, 63, 1)]);
         assert_eq!(aggregate.rows.len(), 2);
         assert_eq!(aggregate.total.counts.requests, 63);

@@ -1,4 +1,4 @@
-//! Intended times of requests: a rate over time, and constant or random arrivals. No clock, no I/O.
+//! Intended times of requests: a rate over time with constant or random arrivals, or recorded times. No clock, no I/O.
 //!
 //! Arrivals are counted in requests of a process of rate one: the k-th is at k or, with Poisson arrivals, at the sum of
 //! k exponential gaps of mean one. The integral L(t) of the rate says how many requests are due by t; the k-th request
@@ -9,6 +9,7 @@ use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use crate::exponential::{Exponential, REQUEST};
+use crate::recorded_times::{RecordedTimes, Replayed};
 
 /// Requests per second, as a function of the time since the start: stages one after the other, and one rate afterwards.
 ///
@@ -49,7 +50,7 @@ const PARTS: u128 = 2 * 1_000_000_000 * PerSecond::UNIT as u128;
 pub struct PerSecond(u64);
 
 /// Spacing of the requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Arrivals {
     /// Even spacing: each gap is the same share of the rate's integral.
     Constant,
@@ -58,6 +59,8 @@ pub enum Arrivals {
         /// Seed: the same seed gives the same arrivals on every machine.
         seed: u64,
     },
+    /// The times of a recording; the rate is its mean.
+    Recorded(Arc<RecordedTimes>),
 }
 
 /// Iterator over the intended times of requests, in nanoseconds since the start.
@@ -73,6 +76,7 @@ pub struct ArrivalProcess {
 enum Gaps {
     Equal,
     Exponential(Box<Exponential>),
+    Recorded(Replayed),
 }
 
 impl PerSecond {
@@ -118,6 +122,11 @@ impl PerSecond {
             rate if rate > Self::MAX => Err(format!("{text:?} is more than 100000000 a second")),
             rate => Ok(rate),
         }
+    }
+
+    /// A number of millionths, within what is accepted.
+    pub(crate) fn of_millionths(millionths: u128) -> Self {
+        Self(u64::try_from(millionths).unwrap_or(u64::MAX)).clamp(Self(1), Self::MAX)
     }
 
     /// As a number of requests a second.
@@ -231,6 +240,19 @@ impl Rate {
         }
     }
 
+    /// Requests per second at a time since the start.
+    #[must_use]
+    pub fn at_s(&self, time_s: f64) -> f64 {
+        let mut stages = self.spans().map(|(stage, begin_ns, end_ns)| {
+            let share = (time_s - seconds(begin_ns)) / (seconds(end_ns) - seconds(begin_ns));
+            (stage, share)
+        });
+        let current = stages.find(|(_, share)| *share < 1.0);
+        current.map_or(self.last.stage.to.get(), |(stage, share)| {
+            stage.from.get() + share.max(0.0) * (stage.to.get() - stage.from.get())
+        })
+    }
+
     /// When each stage begins and ends.
     pub(crate) fn spans(&self) -> impl Iterator<Item = (RateStage, u64, u64)> + '_ {
         let span = |leg: &Leg| (leg.stage, leg.begin_ns, leg.begin_ns + leg.stage.over_ns);
@@ -285,9 +307,10 @@ impl ArrivalProcess {
         let mut gaps = match arrivals {
             Arrivals::Constant => Gaps::Equal,
             Arrivals::Poisson { seed } => Gaps::Exponential(Box::new(Exponential::new(seed))),
+            Arrivals::Recorded(times) => Gaps::Recorded(Replayed::new(times)),
         };
         let arrival = match &mut gaps {
-            Gaps::Equal => 0,
+            Gaps::Equal | Gaps::Recorded(_) => 0,
             Gaps::Exponential(gaps) => gaps.draw(),
         };
         Self {
@@ -300,11 +323,17 @@ impl ArrivalProcess {
     /// Intended time of the next request.
     #[must_use]
     pub fn peek_ns(&self) -> u64 {
+        if let Gaps::Recorded(replayed) = &self.gaps {
+            return replayed.peek_ns();
+        }
         self.rate.reaches(self.arrival)
     }
 
     /// Intended time of the last of the next `count` requests; their mean, if arrivals are random.
     pub(crate) fn peek_last_of_ns(&self, count: u64) -> u64 {
+        if let Gaps::Recorded(replayed) = &self.gaps {
+            return replayed.peek_after_ns(count.saturating_sub(1));
+        }
         let between = u128::from(count.saturating_sub(1)) * REQUEST;
         self.rate.reaches(self.arrival.saturating_add(between))
     }
@@ -314,6 +343,10 @@ impl ArrivalProcess {
     pub(crate) fn pass(&mut self, count: u64) {
         self.arrival += match &mut self.gaps {
             Gaps::Exponential(gaps) if count == 1 => gaps.draw(),
+            Gaps::Recorded(replayed) => {
+                replayed.pass(count);
+                return;
+            }
             _ => u128::from(count) * REQUEST,
         };
     }
@@ -480,7 +513,7 @@ mod tests {
                 };
                 let stages = before.iter().copied().chain(levels_ns.iter().map(level));
                 let rate = Rate::stages(&stages.collect::<Vec<_>>());
-                ArrivalProcess::new(rate, arrivals).take(30_000).collect::<Vec<u64>>()
+                ArrivalProcess::new(rate, arrivals.clone()).take(30_000).collect::<Vec<u64>>()
             };
             prop_assert_eq!(times(&[first_ns, second_ns]), times(&[first_ns + second_ns]));
         }

@@ -1,24 +1,42 @@
-//! Checks of an answer: status, length, hash or a value of its JSON. No I/O.
+//! Checks of an answer: their texts, their order, and the counts of their results. No I/O.
 
-use std::mem::discriminant;
+use std::fmt::{self, Display};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use regex::bytes::{Regex, RegexBuilder};
 use serde::Serialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-/// Longest content that is buffered for a check of JSON; a longer one counts as wrong.
-const MAX_JSON_BYTES: usize = 64 << 20;
+use crate::preview::preview;
 
-/// A condition that an answer must meet.
+/// Largest compiled form of a regular expression.
+const MAX_REGEX_BYTES: usize = 1 << 20;
+/// Least similarity of a kind to the one that is suggested instead, 0 to 1.
+const CLOSE_KIND: f64 = 0.6;
+/// Characters that a message shows of a check's text.
+const SHOWN_CHARACTERS: usize = 60;
+
+/// A condition that an answer must meet. Content is that after decoding.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Check {
     /// The status code.
     Status(u16),
+    /// A header.
+    Header {
+        /// Its name, in any case.
+        name: String,
+        /// The value of one of its lines; `None` if any will do.
+        value: Option<String>,
+    },
     /// Bytes of content, before any decoding.
     Length(u64),
     /// The SHA-256 of the content.
     Sha256([u8; 32]),
+    /// Text in the content.
+    Contains(String),
+    /// A pattern that matches anywhere in the content.
+    Regex(Pattern),
     /// A value in JSON content.
     Json {
         /// Its place: a JSON pointer (RFC 6901).
@@ -28,6 +46,128 @@ pub enum Check {
     },
 }
 
+/// A compiled regular expression over bytes, equal to others of the same text.
+#[derive(Debug, Clone)]
+pub struct Pattern(Arc<Regex>);
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Eq for Pattern {}
+
+impl Hash for Pattern {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.as_str().hash(state);
+    }
+}
+
+impl Pattern {
+    fn compile(text: &str) -> Result<Self, String> {
+        let parsed = regex_syntax::ParserBuilder::new()
+            .utf8(false)
+            .build()
+            .parse(text);
+        if let Err(error) = parsed {
+            let (offset, reason) = match &error {
+                regex_syntax::Error::Parse(error) => {
+                    (error.span().start.offset, error.kind().to_string())
+                }
+                regex_syntax::Error::Translate(error) => {
+                    (error.span().start.offset, error.kind().to_string())
+                }
+                error => (0, error.to_string()),
+            };
+            let character = text
+                .get(..offset)
+                .map_or(0, |before| before.chars().count())
+                + 1;
+            return Err(format!("character {character}: {reason}"));
+        }
+        let built = RegexBuilder::new(text).size_limit(MAX_REGEX_BYTES).build();
+        built
+            .map(|regex| Self(Arc::new(regex)))
+            .map_err(|error| match error {
+                regex::Error::CompiledTooBig(_) => "it needs more than 1 MiB of memory".to_owned(),
+                error => error.to_string(),
+            })
+    }
+
+    pub(crate) fn is_match(&self, content: &[u8]) -> bool {
+        self.0.is_match(content)
+    }
+}
+
+/// Kinds of checks, in the order in which they are made: the first that fails counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Status,
+    Header,
+    Length,
+    Sha256,
+    Contains,
+    Regex,
+    Json,
+}
+
+impl Kind {
+    const ALL: [Self; 7] = [
+        Self::Status,
+        Self::Header,
+        Self::Length,
+        Self::Sha256,
+        Self::Contains,
+        Self::Regex,
+        Self::Json,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Header => "header",
+            Self::Length => "length",
+            Self::Sha256 => "sha256",
+            Self::Contains => "contains",
+            Self::Regex => "regex",
+            Self::Json => "json",
+        }
+    }
+
+    /// Its form, with an example of a value.
+    const fn form(self) -> &'static str {
+        match self {
+            Self::Status => "status=200",
+            Self::Header => "header='Name: value'",
+            Self::Length => "length=13",
+            Self::Sha256 => "sha256=HEX",
+            Self::Contains => "contains=TEXT",
+            Self::Regex => "regex=PATTERN",
+            Self::Json => "json=/pointer=value",
+        }
+    }
+
+    /// The kind with this name.
+    fn named(name: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        found.ok_or_else(|| {
+            let closeness = |kind: Self| strsim::normalized_damerau_levenshtein(kind.name(), name);
+            let closest = Self::ALL
+                .into_iter()
+                .max_by(|one, other| closeness(*one).total_cmp(&closeness(*other)))
+                .filter(|kind| closeness(*kind) >= CLOSE_KIND);
+            match closest {
+                Some(kind) => format!("no such check; did you mean {}?", kind.form()),
+                None => format!(
+                    "no such check; choose from: {}",
+                    Self::ALL.map(Self::form).join(", ")
+                ),
+            }
+        })
+    }
+}
+
 /// Numbers of answers by the result of their checks; the first failed check counts, in this order.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Checked {
@@ -35,59 +175,140 @@ pub struct Checked {
     pub right: u64,
     /// Unexpected status.
     pub wrong_status: u64,
+    /// No such header, or an unexpected value.
+    pub wrong_header: u64,
     /// Unexpected length.
     pub wrong_length: u64,
     /// Unexpected SHA-256.
     pub wrong_content: u64,
+    /// Text that is not in the content.
+    pub wrong_contains: u64,
+    /// A pattern that matches nothing in the content.
+    pub wrong_regex: u64,
     /// Not JSON, or an unexpected value.
     pub wrong_json: u64,
+}
+
+/// The first wrong answer by one kind of check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckExample {
+    /// The kind of the check.
+    #[serde(skip)]
+    pub(crate) kind: Kind,
+    /// The failed check.
+    pub check: String,
+    /// The answer, shortened.
+    pub got: String,
+}
+
+impl Display for CheckExample {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "wrong by {}: got {}", self.check, self.got)
+    }
 }
 
 impl Checked {
     /// Answers that failed a check.
     #[must_use]
-    pub const fn wrong(&self) -> u64 {
-        self.wrong_status + self.wrong_length + self.wrong_content + self.wrong_json
+    pub fn wrong(&self) -> u64 {
+        self.by_check().iter().map(|(_, count)| count).sum()
+    }
+
+    /// Wrong answers by the failed check, with its name in tables.
+    #[must_use]
+    pub const fn by_check(&self) -> [(&'static str, u64); 7] {
+        [
+            ("status", self.wrong_status),
+            ("header", self.wrong_header),
+            ("length", self.wrong_length),
+            ("content", self.wrong_content),
+            ("contains", self.wrong_contains),
+            ("regex", self.wrong_regex),
+            ("json", self.wrong_json),
+        ]
+    }
+
+    /// Counts an answer that failed a check of this kind.
+    pub(crate) const fn count_wrong(&mut self, kind: Kind) {
+        let count = match kind {
+            Kind::Status => &mut self.wrong_status,
+            Kind::Header => &mut self.wrong_header,
+            Kind::Length => &mut self.wrong_length,
+            Kind::Sha256 => &mut self.wrong_content,
+            Kind::Contains => &mut self.wrong_contains,
+            Kind::Regex => &mut self.wrong_regex,
+            Kind::Json => &mut self.wrong_json,
+        };
+        *count += 1;
     }
 
     /// Adds the counts of another thread.
     pub fn merge(&mut self, other: &Self) {
         self.right += other.right;
         self.wrong_status += other.wrong_status;
+        self.wrong_header += other.wrong_header;
         self.wrong_length += other.wrong_length;
         self.wrong_content += other.wrong_content;
+        self.wrong_contains += other.wrong_contains;
+        self.wrong_regex += other.wrong_regex;
         self.wrong_json += other.wrong_json;
     }
 }
 
 impl Check {
-    /// Reads `status=200`, `length=13`, `sha256=HEX` or `json=/pointer=value`.
+    /// Reads `status=200`, `header=Name: value`, `length=13`, `sha256=HEX`, `contains=TEXT`, `regex=PATTERN` or
+    /// `json=/pointer=value`.
     ///
     /// # Errors
     ///
-    /// A message with the correct form.
+    /// A message in one line, with the correct form.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let form = || {
-            format!(
-                "{text:?} is not a check: write status=200, length=13, sha256=HEX or json=/pointer=value"
-            )
-        };
-        let (kind, value) = text.split_once('=').ok_or_else(form)?;
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let kind = Kind::named(name).map_err(|reason| format!("{}: {reason}", shown(text)))?;
+        let form = |reason: &str| format!("{}: {reason}; write {}", shown(text), kind.form());
         match kind {
-            "status" => match value.parse() {
+            Kind::Status => match value.parse() {
                 Ok(status @ 100..=999) => Ok(Self::Status(status)),
-                _ => Err(form()),
+                _ => Err(form("not a status code")),
             },
-            "length" => value.parse().map(Self::Length).map_err(|_| form()),
-            "sha256" => from_hexadecimal(value)
+            Kind::Header => {
+                let (name, value) = match value.split_once(':') {
+                    Some((name, value)) => (name, Some(value.trim().to_owned())),
+                    None => (value, None),
+                };
+                let is_token =
+                    |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+                if name.is_empty() {
+                    return Err(form("the name of the header is missing"));
+                }
+                if !name.bytes().all(is_token) {
+                    return Err(form(&format!("{:?} is no name of a header", shown(name))));
+                }
+                Ok(Self::Header {
+                    name: name.to_owned(),
+                    value,
+                })
+            }
+            Kind::Length => value
+                .parse()
+                .map(Self::Length)
+                .map_err(|_| form("not a number of bytes")),
+            Kind::Sha256 => from_hexadecimal(value)
                 .map(Self::Sha256)
-                .ok_or_else(|| format!("{value:?} is not a SHA-256: it has 64 hexadecimal digits")),
-            "json" => {
-                let (pointer, value) = value.split_once('=').ok_or_else(form)?;
+                .ok_or_else(|| form("a SHA-256 has 64 hexadecimal digits")),
+            Kind::Contains | Kind::Regex if value.is_empty() => {
+                Err(form("every content has the empty text"))
+            }
+            Kind::Contains => Ok(Self::Contains(value.to_owned())),
+            Kind::Regex => Pattern::compile(value)
+                .map(Self::Regex)
+                .map_err(|reason| format!("{}: {reason}; correct the pattern", shown(text))),
+            Kind::Json => {
+                let (pointer, value) = value
+                    .split_once('=')
+                    .ok_or_else(|| form("the value is missing"))?;
                 if !pointer.is_empty() && !pointer.starts_with('/') {
-                    return Err(format!(
-                        "{pointer:?} is not a JSON pointer: it starts with /"
-                    ));
+                    return Err(form("a JSON pointer starts with /"));
                 }
                 // Text that is not JSON is taken as a string, so that users can write json=/name=anna.
                 let value =
@@ -97,9 +318,63 @@ impl Check {
                     value,
                 })
             }
-            _ => Err(form()),
         }
     }
+
+    pub(crate) const fn kind(&self) -> Kind {
+        match self {
+            Self::Status(_) => Kind::Status,
+            Self::Header { .. } => Kind::Header,
+            Self::Length(_) => Kind::Length,
+            Self::Sha256(_) => Kind::Sha256,
+            Self::Contains(_) => Kind::Contains,
+            Self::Regex(_) => Kind::Regex,
+            Self::Json { .. } => Kind::Json,
+        }
+    }
+}
+
+/// A check as a message shows it: shortened.
+impl Display for Check {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}=", self.kind().name())?;
+        match self {
+            Self::Status(status) => write!(formatter, "{status}"),
+            Self::Header { name, value: None } => formatter.write_str(&shown(name)),
+            Self::Header {
+                name,
+                value: Some(value),
+            } => formatter.write_str(&quoted(&format!("{name}: {value}"))),
+            Self::Length(length) => write!(formatter, "{length}"),
+            Self::Sha256(hash) => formatter.write_str(&hexadecimal(*hash)),
+            Self::Contains(text) => formatter.write_str(&quoted(text)),
+            Self::Regex(pattern) => formatter.write_str(&quoted(pattern.0.as_str())),
+            Self::Json { pointer, value } => {
+                write!(
+                    formatter,
+                    "{}={}",
+                    shown(pointer),
+                    shown(&value.to_string())
+                )
+            }
+        }
+    }
+}
+
+/// The start of a text, on one line.
+fn shown(text: &str) -> String {
+    preview(text.as_bytes(), SHOWN_CHARACTERS)
+}
+
+/// The start of a text, in the quotes that it does not have.
+fn quoted(text: &str) -> String {
+    let quote = if text.contains('"') { '\'' } else { '"' };
+    format!("{quote}{}{quote}", shown(text))
+}
+
+/// The start of a hash, as it is shown.
+pub(crate) fn hexadecimal([a, b, c, d, ..]: [u8; 32]) -> String {
+    format!("{:08x}...", u32::from_be_bytes([a, b, c, d]))
 }
 
 fn from_hexadecimal(text: &str) -> Option<[u8; 32]> {
@@ -113,118 +388,22 @@ fn from_hexadecimal(text: &str) -> Option<[u8; 32]> {
     Some(bytes)
 }
 
-/// The checks of one answer: its own, and the shared checks of all other kinds.
+/// The checks of one answer, in the order of their kinds: its own, and the shared checks of all other kinds.
 pub(crate) fn of_one(own: Vec<Check>, shared: &Arc<[Check]>) -> Arc<[Check]> {
-    if own.is_empty() {
+    if own.is_empty() && shared.is_sorted_by_key(Check::kind) {
         return shared.clone();
     }
-    let is_own = |check: &Check| {
-        let same = |own: &Check| discriminant(own) == discriminant(check);
-        own.iter().any(same)
-    };
-    let others: Vec<Check> = shared
-        .iter()
-        .filter(|check| !is_own(check))
-        .cloned()
-        .collect();
-    others.into_iter().chain(own).collect()
-}
-
-/// Checks the answers of one connection, one at a time, as their content arrives.
-#[derive(Debug, Clone)]
-pub(crate) struct Checker {
-    /// Checks of the current answer.
-    checks: Arc<[Check]>,
-    hashes: bool,
-    keeps: bool,
-    hash: Sha256,
-    kept: Vec<u8>,
-    overflowed: bool,
-}
-
-impl Checker {
-    pub(crate) fn new() -> Self {
-        Self {
-            checks: Arc::default(),
-            hashes: false,
-            keeps: false,
-            hash: Sha256::new(),
-            kept: Vec::new(),
-            overflowed: false,
-        }
-    }
-
-    /// Begins an answer with its checks.
-    pub(crate) fn restart(&mut self, checks: &Arc<[Check]>) {
-        if !Arc::ptr_eq(&self.checks, checks) {
-            self.checks = checks.clone();
-            let has = |kind: fn(&Check) -> bool| checks.iter().any(kind);
-            self.hashes = has(|check| matches!(check, Check::Sha256(_)));
-            self.keeps = has(|check| matches!(check, Check::Json { .. }));
-        }
-        if self.hashes {
-            self.hash.reset();
-        }
-        self.kept.clear();
-        self.overflowed = false;
-    }
-
-    /// Adds a piece of the answer's content.
-    pub(crate) fn content(&mut self, bytes: &[u8]) {
-        if self.hashes {
-            self.hash.update(bytes);
-        }
-        if self.keeps {
-            if self.kept.len() + bytes.len() > MAX_JSON_BYTES {
-                self.overflowed = true;
-            } else {
-                self.kept.extend_from_slice(bytes);
-            }
-        }
-    }
-
-    /// Ends the answer, counts it as right or wrong, and returns whether it is right; `None` for an answer without
-    /// checks.
-    pub(crate) fn end(&mut self, status: u16, length: u64, checked: &mut Checked) -> Option<bool> {
-        if self.checks.is_empty() {
-            return None;
-        }
-        let hash: Option<[u8; 32]> = self.hashes.then(|| self.hash.finalize_reset().into());
-        let json: Option<Value> = (self.keeps && !self.overflowed)
-            .then(|| serde_json::from_slice(&self.kept).ok())
-            .flatten();
-        let wrong = |check: &&Check| match check {
-            Check::Status(right) => *right != status,
-            Check::Length(right) => *right != length,
-            Check::Sha256(right) => hash.as_ref() != Some(right),
-            Check::Json { pointer, value } => {
-                json.as_ref().and_then(|json| json.pointer(pointer)) != Some(value)
-            }
-        };
-        let order = |check: &&Check| match check {
-            Check::Status(_) => 0,
-            Check::Length(_) => 1,
-            Check::Sha256(_) => 2,
-            Check::Json { .. } => 3,
-        };
-        let failed = self.checks.iter().filter(wrong).min_by_key(order);
-        let count = match failed {
-            None => &mut checked.right,
-            Some(Check::Status(_)) => &mut checked.wrong_status,
-            Some(Check::Length(_)) => &mut checked.wrong_length,
-            Some(Check::Sha256(_)) => &mut checked.wrong_content,
-            Some(Check::Json { .. }) => &mut checked.wrong_json,
-        };
-        *count += 1;
-        Some(failed.is_none())
-    }
+    let is_own = |check: &Check| own.iter().any(|own| own.kind() == check.kind());
+    let others = shared.iter().filter(|check| !is_own(check)).cloned();
+    let mut all: Vec<Check> = others.collect();
+    all.extend(own);
+    all.sort_by_key(Check::kind);
+    all.into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const HELLO: &str = "sha256=dffd6021bb2bd5b0af676290809ec3a53191dd81c7f70a4b28688a362182986f";
 
     #[test]
     fn checks_are_read() {
@@ -232,6 +411,12 @@ mod tests {
             Some(Check::Json {
                 pointer: pointer.to_owned(),
                 value,
+            })
+        };
+        let header = |name: &str, value: Option<&str>| {
+            Some(Check::Header {
+                name: name.to_owned(),
+                value: value.map(str::to_owned),
             })
         };
         let cases = [
@@ -247,6 +432,17 @@ mod tests {
             ("json==null", json("", Value::Null)),
             ("json=name=1", None),
             ("json=/name", None),
+            ("contains=a=b", Some(Check::Contains("a=b".to_owned()))),
+            ("contains= ", Some(Check::Contains(" ".to_owned()))),
+            ("contains=", None),
+            ("regex=", None),
+            ("regex=(", None),
+            ("header=A: b: c ", header("A", Some("b: c"))),
+            ("header=A", header("A", None)),
+            ("header=A:", header("A", Some(""))),
+            ("header=", None),
+            ("header=: b", None),
+            ("header=a b: c", None),
             ("colour=red", None),
             ("", None),
         ];
@@ -256,53 +452,67 @@ mod tests {
     }
 
     #[test]
-    fn the_first_thing_wrong_counts() {
-        let checks = ["length=13", "status=200", HELLO, "json=/a=1"];
-        let (of_hello, of_json) = (&checks[..3], &checks[3..]);
-        let right = Checked {
-            right: 1,
-            ..Checked::default()
-        };
-        let wrong_status = Checked {
-            wrong_status: 1,
-            ..Checked::default()
-        };
-        let wrong_length = Checked {
-            wrong_length: 1,
-            ..Checked::default()
-        };
-        let wrong_content = Checked {
-            wrong_content: 1,
-            ..Checked::default()
-        };
-        let wrong_json = Checked {
-            wrong_json: 1,
-            ..Checked::default()
-        };
-        let cases: [(_, _, &[u8], _); 7] = [
-            (of_hello, 200, b"Hello, World!", &right),
-            (of_hello, 500, b"oops", &wrong_status),
-            (of_hello, 200, b"oops", &wrong_length),
-            (of_hello, 200, b"Hello, world!", &wrong_content),
-            (of_json, 200, b"Hello", &wrong_json),
-            (of_json, 200, b"{\"a\":2}", &wrong_json),
-            (of_json, 200, b"{\"a\":1}", &right),
-        ];
-        let mut checker = Checker::new();
-        for (checks, status, content, expected) in cases {
-            let checks = parsed(checks).into();
-            // The second answer of a connection is judged like the first.
-            for answers in 1..=2 {
-                let mut counts = Checked::default();
-                checker.restart(&checks);
-                for piece in content.chunks(3) {
-                    checker.content(piece);
-                }
-                let is_right = checker.end(status, content.len() as u64, &mut counts);
-                assert_eq!(is_right, Some(counts.right == 1));
-                assert_eq!(&counts, expected, "answer {answers}: {content:?}");
-            }
+    fn a_mistake_is_named_with_its_cure() {
+        let forms = "status=200, header='Name: value', length=13, sha256=HEX, contains=TEXT, regex=PATTERN, json=/pointer=value";
+        for (text, expected) in [
+            (
+                "body=x",
+                format!("body=x: no such check; choose from: {forms}"),
+            ),
+            (
+                "contain=x",
+                "contain=x: no such check; did you mean contains=TEXT?".to_owned(),
+            ),
+            ("ok", format!("ok: no such check; choose from: {forms}")),
+            (
+                "contains",
+                "contains: every content has the empty text; write contains=TEXT".to_owned(),
+            ),
+            (
+                "status=2xx",
+                "status=2xx: not a status code; write status=200".to_owned(),
+            ),
+            (
+                "header=: x",
+                "header=: x: the name of the header is missing; write header='Name: value'"
+                    .to_owned(),
+            ),
+            (
+                "contains=",
+                "contains=: every content has the empty text; write contains=TEXT".to_owned(),
+            ),
+            (
+                "regex=\u{fc}(b",
+                "regex=\u{fc}(b: character 2: unclosed group; correct the pattern".to_owned(),
+            ),
+            (
+                "regex=\\w{5000}",
+                "regex=\\w{5000}: it needs more than 1 MiB of memory; correct the pattern"
+                    .to_owned(),
+            ),
+            (
+                "json=name=1",
+                "json=name=1: a JSON pointer starts with /; write json=/pointer=value".to_owned(),
+            ),
+        ] {
+            assert_eq!(Check::parse(text).unwrap_err(), expected);
         }
+    }
+
+    #[test]
+    fn patterns_are_equal_where_their_texts_are() {
+        let [one, same, other] = ["regex=a", "regex=a", "regex=b"].map(Check::parse);
+        assert_eq!(one, same);
+        assert_ne!(one, other);
+        let Ok(Check::Regex(pattern)) = Check::parse(r"regex=(?i)\xff.?OK\d") else {
+            panic!("it is a pattern");
+        };
+        // Without (?-u) it is a character, of two bytes in UTF-8.
+        assert!(pattern.is_match("\u{ff} ok7".as_bytes()) && !pattern.is_match(b"\xff ok7"));
+        let Ok(Check::Regex(pattern)) = Check::parse(r"regex=(?-u)\xff") else {
+            panic!("it is a pattern");
+        };
+        assert!(pattern.is_match(b"\0\xff"));
     }
 
     fn parsed(texts: &[&str]) -> Vec<Check> {
@@ -315,24 +525,15 @@ mod tests {
         let shared: Arc<[Check]> = parsed(&["status=200", "length=13"]).into();
         let cases: [(&[&str], &[&str]); 4] = [
             (&[], &["status=200", "length=13"]),
-            (&["status=404"], &["length=13", "status=404"]),
+            (&["status=404"], &["status=404", "length=13"]),
             (
                 &["json=/a=1", "json=/b=2"],
                 &["status=200", "length=13", "json=/a=1", "json=/b=2"],
             ),
-            (&["length=0", "status=204"], &["length=0", "status=204"]),
+            (&["length=0", "status=204"], &["status=204", "length=0"]),
         ];
         for (own, all) in cases {
             assert_eq!(of_one(parsed(own), &shared)[..], parsed(all)[..], "{own:?}");
         }
-    }
-
-    #[test]
-    fn an_answer_of_which_nothing_must_hold_is_not_counted() {
-        let (mut checker, mut counts) = (Checker::new(), Checked::default());
-        checker.restart(&Arc::default());
-        checker.content(b"whatever");
-        assert_eq!(checker.end(500, 8, &mut counts), None);
-        assert_eq!(counts, Checked::default());
     }
 }

@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use dyno_client::{Protocol, http1, http2};
+use dyno_client::proxy::Proxy;
+use dyno_client::{Protocol, Segment, Upload, http1, http2};
 use dyno_http::Method;
 use url::Url;
 
+use crate::body::Body;
 use crate::check::{Check, of_one};
 use crate::jsonl::Described;
 use crate::prepared::{Error, Message, Prepared, Shape};
@@ -16,6 +18,10 @@ use crate::prepared::{Error, Message, Prepared, Shape};
 /// Shortest part that is stored once for several requests, in bytes: copying a shorter part takes less memory than
 /// a reference to it.
 const SHARED_FROM: usize = 256;
+
+/// Content that a server takes before it has to read any of it (RFC 9113, 6.9.2). Longer content may depend on the answer,
+/// so that both are sent at the same time.
+const HTTP2_WINDOW: u64 = 65_535;
 
 const USER_AGENT: &str = concat!("httpdyno/", env!("CARGO_PKG_VERSION"));
 
@@ -29,14 +35,20 @@ pub(crate) struct Draft {
     headers: Vec<(String, String)>,
     host: Option<String>,
     closes: bool,
-    says_connection: bool,
-    body: Option<Bytes>,
+    /// Whether a proxy forwards the request, so that its target is the whole URL.
+    is_forwarded: bool,
+    body: Option<Body>,
+    /// Whether the content waits for the server's consent.
+    expects_continue: bool,
     checks: Vec<Check>,
 }
 
 impl Draft {
-    pub(crate) fn new(described: Described, shape: &Shape) -> Result<Self, Error> {
-        let body = described.body.or_else(|| shape.body.clone());
+    pub(crate) fn new(
+        described: Described,
+        body: Option<Body>,
+        shape: &Shape,
+    ) -> Result<Self, Error> {
         let method = described.method.or_else(|| shape.method.clone());
         let method = method.unwrap_or_else(|| match body {
             Some(_) => "POST".to_owned(),
@@ -60,29 +72,76 @@ impl Draft {
             headers: Vec::with_capacity(given.len() + 1),
             host: None,
             closes: !shape.keepalive,
-            says_connection: false,
+            is_forwarded: false,
             body,
+            expects_continue: false,
             checks: described.checks,
         };
         for (name, value) in given {
             draft.add(name, value)?;
         }
-        let has_agent = draft
-            .headers
-            .iter()
-            .any(|(name, _)| name.eq_ignore_ascii_case("user-agent"));
-        if !has_agent {
+        draft.add_content_type()?;
+        if draft.length() == 0 {
+            // Nothing to wait with (RFC 9110, 10.1.1).
+            draft
+                .headers
+                .retain(|(name, value)| !is_expectation(name, value));
+            draft.expects_continue = false;
+        }
+        if !draft.has("user-agent") {
             let agent = ("User-Agent".to_owned(), USER_AGENT.to_owned());
             draft.headers.insert(0, agent);
         }
         Ok(draft)
     }
 
+    fn has(&self, wanted: &str) -> bool {
+        let mut names = self.headers.iter().map(|(name, _)| name);
+        names.any(|name| name.eq_ignore_ascii_case(wanted))
+    }
+
+    /// Length of the content.
+    fn length(&self) -> u64 {
+        self.body.as_ref().map_or(0, Body::length)
+    }
+
+    /// Adds the media type that the content determines.
+    fn add_content_type(&mut self) -> Result<(), Error> {
+        let name = "Content-Type";
+        let Some(body) = &self.body else {
+            return Ok(());
+        };
+        if let Some(content_type) = body.content_type() {
+            if !self.has(name) {
+                self.headers
+                    .push((name.to_owned(), content_type.to_owned()));
+            } else if body.is_multipart() {
+                return Err(Error::Header {
+                    name: name.to_owned(),
+                    reason: "a multipart form sets it, with its boundary; leave it out".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the request for a proxy that forwards it, with the proxy's credentials.
+    pub(crate) fn go_through(&mut self, proxy: &Proxy) {
+        const NAME: &str = "Proxy-Authorization";
+        self.is_forwarded = true;
+        let mut headers = self.headers.iter();
+        let has_own = headers.any(|(name, _)| name.eq_ignore_ascii_case(NAME));
+        if let Some(value) = proxy.authorization().filter(|_| !has_own) {
+            self.headers.push((NAME.to_owned(), value));
+        }
+    }
+
     /// Takes a header from the caller. Headers about framing and the connection change how the request is sent, and
     /// are not merely copied.
     fn add(&mut self, name: String, value: String) -> Result<(), Error> {
         let wrong = |name: String, reason: String| Err(Error::Header { name, reason });
-        let length = self.body.as_ref().map_or(0, Bytes::len);
+        let length = self.length();
+        self.expects_continue |= is_expectation(&name, &value);
         match name.to_ascii_lowercase().as_str() {
             "host" => self.host = Some(value),
             "content-length" if value.trim().parse() == Ok(length) => {}
@@ -104,7 +163,6 @@ impl Draft {
                         .any(|found| found.eq_ignore_ascii_case(option))
                 };
                 self.closes |= has(b"close");
-                self.says_connection = true;
                 self.headers.push((name, value));
             }
             _ => self.headers.push((name, value)),
@@ -127,6 +185,7 @@ impl Draft {
         Ok(Prepared {
             server,
             is_idempotent: idempotent.contains(&self.method.as_str()),
+            expects_continue: self.expects_continue,
             closes: self.closes && !shape.protocol.is_multiplexed(),
             message,
             url: self.url,
@@ -145,10 +204,16 @@ impl Draft {
             reason: error.to_string(),
         };
         let version = dyno_http::Version::Http11;
-        let mut head = dyno_http::write::request(&mut bytes, method, &self.target(url), version)
-            .map_err(|error| Error::Url {
-                url: self.url.clone(),
-                reason: error.problem.to_string(),
+        let mut target = self.target(url);
+        if self.is_forwarded {
+            target = format!("{}://{}{target}", url.scheme(), authority(url));
+        }
+        let mut head =
+            dyno_http::write::request(&mut bytes, method, &target, version).map_err(|error| {
+                Error::Url {
+                    url: self.url.clone(),
+                    reason: error.problem.to_string(),
+                }
             })?;
         let host = self.host.clone().unwrap_or_else(|| authority(url));
         head = head
@@ -159,16 +224,17 @@ impl Draft {
                 .field(name, value.as_bytes())
                 .map_err(|error| failed(name, error))?;
         }
-        if self.closes && !self.says_connection {
+        if self.closes && !self.has("connection") {
             head = head.close();
         }
-        let body = self.body.clone();
         // A method that expects content announces an empty one (RFC 9110, 8.6).
-        if body.is_some() || matches!(method, Method::Post | Method::Put | Method::Patch) {
-            head = head.content_length(body.as_ref().map_or(0, Bytes::len) as u64);
+        if self.body.is_some() || matches!(method, Method::Post | Method::Put | Method::Patch) {
+            head = head.content_length(self.length());
         }
         head.end();
-        let body = body.unwrap_or_default();
+        let upload = self.upload(shared, false);
+        let in_memory = self.body.as_ref().filter(|_| upload.is_none());
+        let body = in_memory.and_then(Body::bytes).unwrap_or_default();
         // The request line and the host stay with each request; the rest can be shared.
         let mut ends = (1..).zip(&bytes).filter(|(_, byte)| **byte == b'\n');
         let own = ends.nth(1).map_or(bytes.len(), |(end, _)| end);
@@ -184,7 +250,27 @@ impl Draft {
         }
         bytes.shrink_to_fit();
         let request = http1::Request::new(bytes, method == Method::Head);
-        Ok(request.followed_by(fields, content))
+        let request = request.followed_by(fields, content);
+        Ok(match upload {
+            Some(upload) => request.with_upload(upload),
+            None => request,
+        })
+    }
+
+    /// The content, if it is sent in pieces: it has files, waits for the server's consent, or `is_long`.
+    fn upload(&self, shared: &mut SharedParts, is_long: bool) -> Option<Arc<Upload>> {
+        let body = self.body.as_ref()?;
+        if !body.has_files() && !self.expects_continue && !is_long {
+            return None;
+        }
+        let segments = body.segments().into_iter().map(|segment| match segment {
+            Segment::Bytes(bytes) => Segment::Bytes(shared.bytes(bytes)),
+            file @ Segment::File(_) => file,
+        });
+        Some(Arc::new(Upload::new(
+            segments.collect(),
+            self.expects_continue,
+        )))
     }
 
     fn http2(&self, url: &Url, shared: &mut SharedParts) -> Result<http2::Request, Error> {
@@ -207,15 +293,18 @@ impl Draft {
             }
         }
         if let Some(body) = &self.body {
-            head = head.header("content-length", body.len());
+            head = head.header("content-length", body.length());
         }
         let head = head.body(()).map_err(|error| Error::Url {
             url: self.url.clone(),
             reason: error.to_string(),
         })?;
+        let upload = self.upload(shared, self.length() > HTTP2_WINDOW);
+        let in_memory = self.body.as_ref().filter(|_| upload.is_none());
         Ok(http2::Request {
             head,
-            content: shared.bytes(self.body.clone().unwrap_or_default()),
+            content: shared.bytes(in_memory.and_then(Body::bytes).unwrap_or_default()),
+            upload,
         })
     }
 
@@ -246,6 +335,11 @@ fn typed_path(url: &str) -> Option<String> {
         }
     }
     Some(typed)
+}
+
+/// Whether a header announces content that waits for the server's consent.
+fn is_expectation(name: &str, value: &str) -> bool {
+    name.eq_ignore_ascii_case("expect") && value.trim().eq_ignore_ascii_case("100-continue")
 }
 
 /// Host, and the port if it is not the scheme's default.

@@ -24,7 +24,16 @@ impl Filler {
         let Some(template) = &prepared.template else {
             return &prepared.message;
         };
-        filling.write_content(template, &mut self.content);
+        let upload = match template.upload {
+            None => {
+                filling.write_content(template, &mut self.content);
+                None
+            }
+            Some(expects) => {
+                self.content.clear();
+                Some(filling.write_upload(template, expects))
+            }
+        };
         // Messages of HTTP/1.1 differ in bytes only, so that the memory is used again.
         let is_http1 = matches!(prepared.message, Message::Http1(_));
         let known = self.message.as_ref().map(|(known, _)| *known);
@@ -34,13 +43,14 @@ impl Filler {
         let (_, message) = self.message.as_mut().expect("it was made above");
         match message {
             Message::Http1(request) => {
-                let bytes = request.rewrite(template.is_head);
+                let bytes = request.rewrite(template.is_head, upload);
                 filling.write(&template.head, bytes);
                 bytes.extend_from_slice(&self.content);
             }
             Message::Http2(request) => {
                 filling.write_http2(template, request, &mut self.text);
                 request.content = Bytes::copy_from_slice(&self.content);
+                request.upload = upload;
             }
         }
         message

@@ -16,6 +16,8 @@ pub(crate) struct Http1Pool(Vec<Connection>);
 #[derive(Debug)]
 pub(crate) struct Connection {
     server: usize,
+    /// Number of the server's address.
+    pub(crate) address: usize,
     pub(crate) http1: http1::Connection<Stream>,
     /// Requests that it has carried.
     carried: u64,
@@ -46,16 +48,21 @@ impl Http1Pool {
     }
 
     /// Returns the index of a connection to `server` that can carry the next request. Checks whether the server has
-    /// closed it only if connections lie idle between requests.
+    /// closed it only if connections lie idle between requests, and whether its address has left the server's name
+    /// only after names have changed.
     #[inline]
-    pub(crate) async fn find(&mut self, server: usize, lie_idle: bool) -> Option<usize> {
+    pub(crate) async fn find(&mut self, worker: &Worker, server: usize) -> Option<usize> {
         let place = self
             .0
             .iter()
             .position(|connection| connection.server == server)?;
         let connection = &mut self.0[place];
-        if (connection.is_warm() && !lie_idle)
-            || (!connection.is_spent() && connection.http1.is_fresh().await)
+        if connection.is_warm() && !worker.inspects.get() {
+            return Some(place);
+        }
+        if !worker.has_left(server, connection.address)
+            && ((connection.is_warm() && !worker.pauses)
+                || (!connection.is_spent() && connection.http1.is_fresh().await))
         {
             return Some(place);
         }
@@ -70,13 +77,14 @@ impl Http1Pool {
         slot: &Slot,
         server: usize,
     ) -> Result<usize, Failure> {
-        let stream = worker.connect(slot, server).await?;
+        let opened = worker.connect(slot, server).await?;
         if self.0.len() == MAX_CONNECTIONS {
             self.0.remove(0);
         }
         self.0.push(Connection {
             server,
-            http1: http1::Connection::new(stream),
+            address: opened.address,
+            http1: http1::Connection::new(opened.stream),
             carried: 0,
             most_again: worker.reconnect_after - 1,
         });

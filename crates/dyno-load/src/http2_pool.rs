@@ -23,6 +23,8 @@ pub(crate) struct Http2Pool {
 #[derive(Debug)]
 pub(crate) struct SharedConnection {
     server: usize,
+    /// Number of the server's address.
+    pub(crate) address: usize,
     number: u64,
     connection: http2::Connection,
     /// Requests that it has carried, and may carry.
@@ -64,13 +66,14 @@ impl Http2Pool {
     ) -> Result<Rc<SharedConnection>, Failure> {
         slot.stage.set(Stage::Connecting);
         let _opening = self.opening.lock().await;
-        if let Some(shared) = self.find(server) {
+        if let Some(shared) = self.find(worker, server) {
             return Ok(shared);
         }
-        let stream = Box::pin(worker.connect(slot, server)).await?;
-        let connection = Box::pin(http2::Connection::new(stream)).await?;
+        let opened = Box::pin(worker.connect(slot, server)).await?;
+        let connection = Box::pin(http2::Connection::new(opened.stream)).await?;
         let shared = Rc::new(SharedConnection {
             server,
+            address: opened.address,
             number: self.next.replace(self.next.get() + 1),
             connection,
             carried: Cell::new(0),
@@ -80,14 +83,16 @@ impl Http2Pool {
         Ok(shared)
     }
 
-    /// The connection to a server, if there is one that is not lost and may carry another request.
-    pub(crate) fn find(&self, server: usize) -> Option<Rc<SharedConnection>> {
+    /// The connection to a server, if there is one that is not lost and may carry another request, and whose address is
+    /// still one of the server's.
+    pub(crate) fn find(&self, worker: &Worker, server: usize) -> Option<Rc<SharedConnection>> {
         let mut connections = self.connections.borrow_mut();
         let place = connections
             .iter()
             .position(|shared| shared.server == server)?;
         let shared = &connections[place];
-        if shared.connection.is_lost() || shared.carried.get() >= shared.limit {
+        let has_left = worker.inspects.get() && worker.has_left(server, shared.address);
+        if shared.connection.is_lost() || shared.carried.get() >= shared.limit || has_left {
             connections.remove(place);
             return None;
         }

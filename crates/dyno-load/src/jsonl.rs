@@ -1,5 +1,6 @@
 //! Requests from lines of JSON.
 
+use std::collections::HashMap;
 use std::io::BufRead;
 
 use bytes::Bytes;
@@ -42,7 +43,8 @@ pub struct LineError {
 }
 
 /// The keys of [`Line`].
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
+    "at",
     "url",
     "method",
     "headers",
@@ -58,6 +60,7 @@ const MAX_LABEL: usize = 100;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
+    at: Option<serde_json::Value>,
     url: String,
     method: Option<String>,
     #[serde(default)]
@@ -108,12 +111,39 @@ impl<'de> Deserialize<'de> for Headers {
     }
 }
 
+/// Checks with a regular expression by their text: each is compiled once, however many lines have it.
+pub(crate) type Compiled = HashMap<String, Check>;
+
+fn check(text: &str, compiled: &mut Compiled) -> Result<Check, String> {
+    if let Some(check) = compiled.get(text) {
+        return Ok(check.clone());
+    }
+    let check = Check::parse(text)?;
+    if matches!(check, Check::Regex(_)) {
+        compiled.insert(text.to_owned(), check.clone());
+    }
+    Ok(check)
+}
+
 /// Parses one line.
+fn line(text: &str, compiled: &mut Compiled) -> Result<Described, String> {
+    match timed_line(text, compiled)? {
+        (None, described) => Ok(described),
+        (Some(_), _) => {
+            Err("at: only --replay FILE sends requests at their times; leave it out".to_owned())
+        }
+    }
+}
+
+/// Parses one line, which may have a time: its value of `at`.
 ///
 /// # Errors
 ///
 /// The reason why the line does not describe a request.
-pub fn line(text: &str) -> Result<Described, String> {
+pub(crate) fn timed_line(
+    text: &str,
+    compiled: &mut Compiled,
+) -> Result<(Option<serde_json::Value>, Described), String> {
     // serde would also accept an array of the values in the order of the fields.
     if !text.trim_start().starts_with('{') {
         return Err("expected an object: {\"url\": ...}".to_owned());
@@ -162,8 +192,8 @@ pub fn line(text: &str) -> Result<Described, String> {
             "weight: {weight} is not positive; write a number above 0"
         ));
     }
-    let checks = line.check.iter().map(|text| Check::parse(text));
-    Ok(Described {
+    let checks = line.check.iter().map(|text| check(text, compiled));
+    let described = Described {
         url: line.url,
         method: line.method,
         headers: line.headers.0,
@@ -174,7 +204,8 @@ pub fn line(text: &str) -> Result<Described, String> {
         checks: checks
             .collect::<Result<_, _>>()
             .map_err(|reason| format!("check: {reason}"))?,
-    })
+    };
+    Ok((line.at, described))
 }
 
 /// Returns the message of the JSON parser with the column, without its own count of lines.
@@ -204,16 +235,17 @@ pub(crate) fn on_one_line(text: &str) -> String {
 ///
 /// An item is an error if its line does not describe a request or cannot be read.
 pub fn lines(reader: impl BufRead) -> impl Iterator<Item = Result<(u64, Described), LineError>> {
+    let mut compiled = Compiled::new();
     (1..)
         .zip(reader.split(b'\n'))
-        .filter_map(|(number, bytes)| {
+        .filter_map(move |(number, bytes)| {
             let read = bytes.map_err(|error| error.to_string()).and_then(|bytes| {
                 let Some(entry) = list::entry(&bytes, number) else {
                     return Ok(None);
                 };
                 let text = std::str::from_utf8(entry)
                     .map_err(|error| format!("byte {} is not UTF-8", error.valid_up_to() + 1))?;
-                line(text).map(Some)
+                line(text, &mut compiled).map(Some)
             });
             let failed = |reason| LineError {
                 line: number,
@@ -293,7 +325,7 @@ mod tests {
             ),
             (
                 b"{\"url\": \"\", \"heavy!\": 2}",
-                "line 1: column 20: unknown field `heavy!`, expected one of `url`, `method`, `headers`, `body`, `body_base64`, `check`, `label`, `weight`",
+                "line 1: column 20: unknown field `heavy!`, expected one of `at`, `url`, `method`, `headers`, `body`, `body_base64`, `check`, `label`, `weight`",
             ),
             (
                 b"{\"url\": \"\", \"headers\": \"a: b\"}",
@@ -313,7 +345,7 @@ mod tests {
             ),
             (
                 b"{\"a\\nb\\u001b[2J\": 1}",
-                "line 1: column 16: unknown field `a\\nb\\u{1b}[2J`, expected one of `url`, `method`, `headers`, `body`, `body_base64`, `check`, `label`, `weight`",
+                "line 1: column 16: unknown field `a\\nb\\u{1b}[2J`, expected one of `at`, `url`, `method`, `headers`, `body`, `body_base64`, `check`, `label`, `weight`",
             ),
             (
                 b"{\"url\": \"\", \"check\": \"status=200\"}",
@@ -321,7 +353,7 @@ mod tests {
             ),
             (
                 b"{\"url\": \"\", \"check\": [\"colour=red\"]}",
-                "line 1: check: \"colour=red\" is not a check: write status=200, length=13, sha256=HEX or json=/pointer=value",
+                "line 1: check: colour=red: no such check; choose from: status=200, header='Name: value', length=13, sha256=HEX, contains=TEXT, regex=PATTERN, json=/pointer=value",
             ),
             (b"\xff", "line 1: byte 1 is not UTF-8"),
         ];
@@ -350,7 +382,7 @@ mod tests {
             let value = serde_json::json!({
                 "url": url, "method": method, "headers": headers, "body": body,
             });
-            let described = line(&value.to_string()).unwrap();
+            let described = line(&value.to_string(), &mut Compiled::new()).unwrap();
             prop_assert_eq!(described, Described {
                 url, method, headers, body: body.map(Bytes::from), ..Described::default()
             });

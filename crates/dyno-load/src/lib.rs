@@ -7,10 +7,14 @@
 //! measurements in stretches that add up, so memory does not grow with the number of requests.
 #![forbid(unsafe_code)]
 
+mod address_tally;
 mod addresses;
 mod aggregate;
 mod arrival_process;
+mod body;
+mod by_proxy;
 mod check;
+mod checker;
 mod confidence;
 mod connector;
 mod data;
@@ -18,27 +22,36 @@ mod draft;
 mod error;
 mod exponential;
 mod filler;
+pub mod find;
 mod hdr_log;
 mod http1_pool;
 mod http2_pool;
 pub mod jsonl;
 mod judgement;
 mod labels;
+mod live;
 mod marks;
+mod names;
 mod observers;
 mod outcome;
 mod plan;
 mod prepared;
+mod preview;
 mod record;
+mod recorded_times;
+mod recording;
+pub mod replay;
 mod report;
 mod request_loop;
 mod requests;
+mod rotation;
 mod run;
 mod samples;
 mod schedule;
 mod slot;
 mod stage_tally;
 mod stages;
+pub mod start_time;
 mod summing_up;
 mod sums;
 mod tally;
@@ -51,22 +64,25 @@ mod validity;
 mod wake_queue;
 mod worker;
 
-pub use aggregate::Live;
 pub use arrival_process::{ArrivalProcess, Arrivals, PerSecond, Rate, RateStage};
-pub use check::{Check, Checked};
+pub use body::{Body, Field, Section};
+pub use check::{Check, CheckExample, Checked};
 pub use confidence::Goal;
 pub use data::Data;
 pub use error::Error;
 pub use judgement::{Finding, Judgement, Verdict};
 pub use labels::Labels;
+pub use live::{Buckets, Event, Live, Second, Watch};
 pub use plan::Plan;
 pub use prepared::{Error as RequestError, Message, Prepared, Shape};
+pub use recorded_times::RecordedTimes;
 pub use report::{
-    Censored, ConnectionsRecord, DataRecord, LabelRecord, Phases, PlanRecord, Report, Row,
-    StageRecord, Summary, ThreadRecord, UntilRecord, WarmUpRecord, WireRecord,
+    AddressRecord, Censored, ChecksRecord, ConnectionsRecord, DataRecord, ExpectRecord, FindRecord,
+    FindStepRecord, FoundRecord, LabelRecord, Phases, PlanRecord, Report, Row, StageRecord,
+    Summary, ThreadRecord, UntilRecord, WarmUpRecord, WireRecord,
 };
 pub use requests::{Preparation, Requests, Server};
-pub use run::{Watch, run};
+pub use run::run;
 pub use stages::Stages;
 pub use template::{Pick, Values};
 pub use termination::Termination;

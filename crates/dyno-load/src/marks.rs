@@ -1,7 +1,11 @@
 //! Preparation of requests with placeholders: marks in their place, at which the prepared message is taken apart. No I/O.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
+use dyno_client::{Segment, Upload};
+
+use crate::body::{Body, Section};
 use crate::data::Data;
 use crate::jsonl::Described;
 use crate::prepared::{Error, Message, Prepared, Shape};
@@ -20,22 +24,18 @@ pub(crate) struct Marks {
 impl Marks {
     /// Replaces the placeholders of a request, and of what all requests share; `None` where there are no double braces.
     ///
-    /// `shared_text` is the content that requests share, if it may have placeholders.
+    /// `body` is the content of the request.
     pub(crate) fn replace(
         described: &Described,
+        body: Option<&Body>,
         shape: &Shape,
-        shared_text: Option<&str>,
         data: Option<&Data>,
-    ) -> Result<Option<(Described, Self)>, Error> {
+    ) -> Result<Option<(Described, Option<Body>, Self)>, Error> {
         let own = &described.headers;
         let is_own = |name: &str| own.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
         let shared = shape.headers.iter().filter(|(name, _)| !is_own(name));
         let headers = || shared.clone().chain(own);
-        let body = match &described.body {
-            Some(own) => text_with_braces(own).filter(|_| !described.is_base64),
-            None => shared_text,
-        };
-        if body.is_none()
+        if !body.is_some_and(Body::has_braces)
             && !described.url.contains(OPEN)
             && !headers().any(|(_, value)| value.contains(OPEN))
         {
@@ -43,11 +43,18 @@ impl Marks {
         }
         check_hosts(&described.url)?;
         let texts = || {
-            let values = headers().map(|(_, value)| value.as_str());
-            values.chain(body).chain([described.url.as_str()])
+            let values = headers().map(|(_, value)| value.as_bytes());
+            let sections = body.into_iter().flat_map(Body::sections);
+            let contents = sections.filter_map(|section| match section {
+                Section::Text(text) => Some(text.as_bytes()),
+                Section::Bytes(bytes) => Some(&bytes[..]),
+                Section::File(_) => None,
+            });
+            values.chain(contents).chain([described.url.as_bytes()])
         };
         let salts = (0_u64..).map(|number| format!("placeholder{number}of"));
-        let mut salts = salts.filter(|salt| !texts().any(|text| text.contains(salt)));
+        let is_within = |salt: &str| texts().any(|text| position(text, salt.as_bytes()).is_some());
+        let mut salts = salts.filter(|salt| !is_within(salt));
         let mut marks = Self {
             salt: salts.next().expect("a text of finite length lacks one"),
             values: Vec::new(),
@@ -65,9 +72,10 @@ impl Marks {
             marks.check_header(name, first)?;
         }
         marks.in_head = marks.values.len();
-        if let Some(body) = body {
+        let mut marked_body = body.cloned();
+        if let Some(body) = body.filter(|body| body.has_braces()) {
             let first = marks.values.len();
-            marked.body = Some(marks.mark(body, "body", columns, Part::Value)?.into());
+            marked_body = Some(marks.mark_body(body, columns)?);
             let is_length =
                 |(name, _): &&(String, String)| name.eq_ignore_ascii_case("content-length");
             let length = marked.headers.iter().find(is_length);
@@ -79,7 +87,20 @@ impl Marks {
                 });
             }
         }
-        Ok(Some((marked, marks)))
+        Ok(Some((marked, marked_body, marks)))
+    }
+
+    fn mark_body(&mut self, body: &Body, columns: Option<&[String]>) -> Result<Body, Error> {
+        let part = if body.is_form() {
+            Part::Encoded
+        } else {
+            Part::Value
+        };
+        let sections = body.sections().iter().map(|section| match section {
+            Section::Text(text) => Ok(Section::Text(self.mark(text, "body", columns, part)?)),
+            other => Ok(other.clone()),
+        });
+        Ok(body.with_sections(sections.collect::<Result<_, Error>>()?))
     }
 
     fn mark(
@@ -149,11 +170,13 @@ impl Marks {
             Message::Http1(request) => {
                 let whole = request.to_bytes();
                 let end = position(&whole, b"\r\n\r\n").map_or(whole.len(), |end| end + 4);
+                let upload = request.upload().map(Arc::as_ref);
                 let template = Template {
                     is_head: request.is_head(),
                     head: self.head_parts(&whole[..end]),
                     fields: Vec::new(),
-                    content: self.parts(&whole[end..]),
+                    content: self.content_parts(&whole[end..], upload),
+                    upload: upload.map(Upload::expects_continue),
                 };
                 *request = dyno_client::http1::Request::new(Vec::new(), request.is_head());
                 template
@@ -174,11 +197,24 @@ impl Marks {
                     is_head: false,
                     head: self.parts(target.map_or("/", |target| target.as_str()).as_bytes()),
                     fields: fields.collect(),
-                    content: self.parts(&request.content),
+                    content: self.content_parts(&request.content, request.upload.as_deref()),
+                    upload: request.upload.as_deref().map(Upload::expects_continue),
                 }
             }
         };
         prepared.template = Some(Box::new(template));
+    }
+
+    /// Parts of a content: bytes, and what is sent in pieces.
+    fn content_parts(&self, bytes: &[u8], upload: Option<&Upload>) -> Vec<Part> {
+        let mut parts = self.parts(bytes);
+        for segment in upload.into_iter().flat_map(Upload::segments) {
+            match segment {
+                Segment::Bytes(bytes) => parts.extend(self.parts(bytes)),
+                Segment::File(file) => parts.push(Part::File(file.clone())),
+            }
+        }
+        parts
     }
 
     /// Parts of a head of HTTP/1.1, whose `Content-Length` is that of each content.
@@ -216,9 +252,19 @@ impl Marks {
     }
 }
 
-/// Content that may have placeholders; bytes that are not text are content as it is.
-pub(crate) fn text_with_braces(body: &[u8]) -> Option<&str> {
-    position(body, OPEN.as_bytes()).and_then(|_| std::str::from_utf8(body).ok())
+/// Escapes the double braces of a request whose text has no placeholders.
+pub(crate) fn escape(described: &mut Described) {
+    let escape = |text: &mut String| {
+        if text.contains(OPEN) {
+            *text = text.replace(OPEN, &OPEN.repeat(2));
+        }
+    };
+    escape(&mut described.url);
+    described
+        .headers
+        .iter_mut()
+        .for_each(|(_, value)| escape(value));
+    described.is_base64 = true;
 }
 
 fn position(bytes: &[u8], of: &[u8]) -> Option<usize> {
@@ -231,6 +277,11 @@ fn authority_end(url: &str) -> usize {
     url[start..]
         .find(['/', '?', '#', '\\'])
         .map_or(url.len(), |end| start + end)
+}
+
+/// Path, query and fragment of the text of a URL.
+pub(crate) fn after_authority(url: &str) -> &str {
+    &url[authority_end(url)..]
 }
 
 /// Refuses placeholders before the path.

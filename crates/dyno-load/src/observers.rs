@@ -1,5 +1,7 @@
-//! What looks at each request besides the tally, if the plan asks for it: samples, labels and stages.
+//! Observers of each request besides the tally, if the plan needs them: samples, labels, stages, a replay, the blocks of a
+//! search.
 
+use crate::find::StepCounts;
 use crate::labels::LabelTally;
 use crate::plan::Plan;
 use crate::samples::Samples;
@@ -12,6 +14,7 @@ pub(crate) struct Observers {
     /// Of the whole run; empty without labels.
     pub(crate) labels: Vec<LabelTally>,
     pub(crate) stages: Option<StageTallies>,
+    pub(crate) blocks: Option<StepCounts>,
 }
 
 impl Observers {
@@ -19,10 +22,17 @@ impl Observers {
     pub(crate) fn new(plan: &Plan, samples: Option<Samples>) -> Option<Self> {
         let labels = plan.requests.labels().tallies();
         let stages = stages_of(plan);
-        (samples.is_some() || !labels.is_empty() || stages.is_some()).then_some(Self {
+        let blocks = plan.objective.as_ref().map(StepCounts::new);
+        let is_needed = samples.is_some()
+            || !labels.is_empty()
+            || stages.is_some()
+            || blocks.is_some()
+            || plan.replay.is_some();
+        is_needed.then_some(Self {
             samples,
             labels,
             stages,
+            blocks,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use dyno_client::{AnswerHead, Exchanged, Failure, Receive};
 use dyno_http::HttpVersion;
 
-use crate::check::Checker;
+use crate::checker::Checker;
 use crate::slot::{Slot, Stage};
 use crate::worker::Moment;
 
@@ -33,6 +33,8 @@ pub(crate) struct Progress {
     pub(crate) was_open: bool,
     /// Whether its connection carried another request before.
     pub(crate) reused: bool,
+    /// Number of its server's address, once it is sent.
+    pub(crate) address: usize,
     /// Whether it failed so soon, and without a byte of an answer, that the server may not have seen the request.
     pub(crate) crossed: bool,
     pub(crate) answer: Answer,
@@ -86,6 +88,9 @@ impl Receive for AnswerReceiver<'_> {
         self.slot.stage.set(Stage::Content);
         self.answer.status = head.status;
         self.answer.version = head.version;
+        if let Some(checker) = &mut self.checker {
+            checker.head(head);
+        }
         Ok(())
     }
 

@@ -9,6 +9,8 @@ use dyno_client::{Protocol, Reroute, Sockets, tls};
 
 use crate::arrival_process::{Arrivals, PerSecond, Rate};
 use crate::confidence::Goal;
+use crate::find::Objective;
+use crate::recording::Recording;
 use crate::requests::Requests;
 use crate::termination::Termination;
 
@@ -33,6 +35,8 @@ pub struct Plan {
     pub opened_per_s: Option<PerSecond>,
     /// The schedule of the open loop; `None`: a closed loop.
     pub pace: Option<(Rate, Arrivals)>,
+    /// The recording whose requests are sent; `None`: none.
+    pub replay: Option<Arc<Recording>>,
     /// Whether each stage of the rate is reported.
     pub reports_stages: bool,
     /// Time over which the connections of a closed loop start, one after another; zero: all at once.
@@ -41,6 +45,8 @@ pub struct Plan {
     pub warm_up: Duration,
     /// The interval that ends the run when it is narrow enough.
     pub until: Option<Goal>,
+    /// The objective whose limits are counted per block of 50 ms, for a search.
+    pub objective: Option<Objective>,
     /// When the run ends.
     pub termination: Termination,
     /// Timeout of a request, over all stages.
@@ -49,6 +55,8 @@ pub struct Plan {
     pub cpus: Vec<usize>,
     /// Hosts and ports to connect to in place of others.
     pub reroute: Reroute,
+    /// Interval at which names are looked up again; none: only after connections failed.
+    pub dns_refresh: Option<Duration>,
     /// How the sockets of connections are made.
     pub sockets: Arc<Sockets>,
     /// Whether certificates are accepted unchecked.
@@ -81,7 +89,8 @@ impl Plan {
         }
         let pace = self.pace.as_ref().map(|(rate, arrivals)| {
             let arrivals = match *arrivals {
-                Arrivals::Constant => Arrivals::Constant,
+                // A recording begins after it; until then, its mean rate.
+                Arrivals::Constant | Arrivals::Recorded(_) => Arrivals::Constant,
                 // Those that are measured are others.
                 Arrivals::Poisson { seed } => Arrivals::Poisson {
                     seed: seed.wrapping_add(1),
@@ -94,6 +103,7 @@ impl Plan {
             pace,
             reports_stages: false,
             until: None,
+            objective: None,
             termination: Termination {
                 requests: None,
                 duration_ns: Some(u64::try_from(self.warm_up.as_nanos()).unwrap_or(u64::MAX)),

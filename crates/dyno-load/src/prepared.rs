@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
-use dyno_client::{Protocol, http1, http2};
+use dyno_client::{Protocol, Proxies, http1, http2};
 use thiserror::Error;
 
+use crate::body::Body;
 use crate::check::Check;
 use crate::template::Template;
 
@@ -17,13 +17,15 @@ pub struct Shape {
     /// Headers, in order; a request's own header of the same name replaces one.
     pub headers: Vec<(String, String)>,
     /// The body of requests without one of their own.
-    pub body: Option<Bytes>,
+    pub body: Option<Body>,
     /// Whether paths are sent as they were typed, with `..` and `.`.
     pub path_as_is: bool,
     /// Whether connections are kept after a request.
     pub keepalive: bool,
     /// Protocol of the requests.
     pub protocol: Protocol,
+    /// Proxies on the way to servers.
+    pub proxies: Proxies,
     /// Checks of each answer; a request's own check of the same kind replaces one.
     pub checks: Arc<[Check]>,
 }
@@ -43,6 +45,8 @@ pub struct Prepared {
     pub message: Message,
     /// Checks of its answer.
     pub checks: Arc<[Check]>,
+    /// Whether its content waits for the server's consent (`Expect: 100-continue`).
+    pub(crate) expects_continue: bool,
     /// The place of its label.
     pub(crate) label: usize,
     /// How its message is written where it has placeholders.
@@ -56,6 +60,16 @@ pub enum Message {
     Http1(http1::Request),
     /// HTTP/2
     Http2(Box<http2::Request>),
+}
+
+impl Message {
+    /// Whether the method is HEAD.
+    pub(crate) fn is_head(&self) -> bool {
+        match self {
+            Self::Http1(request) => request.is_head(),
+            Self::Http2(request) => *request.head.method() == http::Method::HEAD,
+        }
+    }
 }
 
 /// What is wrong with a request, and how to correct it.

@@ -4,9 +4,11 @@ use std::cell::RefCell;
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use crate::check::Checker;
-use crate::observers::Observers;
+use dyno_client::Expectation;
+
+use crate::checker::Checker;
 use crate::outcome::Outcome;
+use crate::recording::LATE_NS;
 use crate::samples::Sample;
 use crate::slot::{Slot, Stage};
 use crate::tally::Tally;
@@ -52,9 +54,17 @@ impl Worker {
                 let answer = outcome.progress.answer;
                 tally.answer(answer.status, answer.version);
                 tally.counts.content_bytes += answer.content_bytes;
+                if exchanged.expectation != Expectation::None {
+                    tally.expectation(exchanged.expectation);
+                }
                 let response_ns = ended.ns - intended.ns.min(ended.ns);
                 let passed = checker.and_then(|checker| {
-                    checker.end(answer.status, answer.content_bytes, &mut tally.checked)
+                    checker.end(
+                        answer.status,
+                        answer.content_bytes,
+                        &mut tally.checked,
+                        &mut tally.wrong_examples,
+                    )
                 });
                 let is_good = passed.unwrap_or_else(|| answer.is_success());
                 if !is_good {
@@ -71,19 +81,41 @@ impl Worker {
             }
             Err(failure) => {
                 tally.error(*failure);
+                let sent = outcome.progress.sent;
+                let address = sent.map(|_| outcome.progress.address);
+                self.addresses.borrow_mut().error(address);
                 false
             }
         };
-        if let Some(observers) = &self.observers {
-            self.observe(&mut observers.borrow_mut(), outcome, ended.ns, is_good);
+        if self.observes.get() {
+            if self.observers.is_some() {
+                tally.counts.late += u64::from(self.is_late(outcome));
+            }
+            self.observe(outcome, ended.ns, is_good);
         }
         Some(ended)
     }
 
-    /// Records a request as a sample, under its label, and in its stage.
+    /// Whether a request was sent noticeably after its moment, for any reason.
     #[cold]
-    fn observe(&self, observers: &mut Observers, outcome: &Outcome, ended_ns: u64, is_good: bool) {
+    fn is_late(&self, outcome: &Outcome) -> bool {
+        let sent_ns = outcome.progress.sent.map(|sent| self.ns(sent));
+        sent_ns.is_some_and(|sent_ns| sent_ns.saturating_sub(outcome.intended.ns) > LATE_NS)
+    }
+
+    /// Records a request under its address and its label, in its stage, and as a sample.
+    #[cold]
+    fn observe(&self, outcome: &Outcome, ended_ns: u64, is_good: bool) {
         let response_ns = ended_ns.saturating_sub(outcome.intended.ns);
+        let address = outcome.progress.address;
+        if outcome.result.is_ok() && !self.connector.is_main(address) {
+            let mut addresses = self.addresses.borrow_mut();
+            addresses.answer(address, is_good, response_ns);
+        }
+        let Some(observers) = &self.observers else {
+            return;
+        };
+        let observers = &mut *observers.borrow_mut();
         let label = self.plan.requests.at(outcome.place).label;
         if let Some(tally) = observers.labels.get_mut(label) {
             match &outcome.result {
@@ -98,6 +130,12 @@ impl Worker {
                 stage.response.record(response_ns);
             } else {
                 stage.errors += 1;
+            }
+        }
+        if let Some(blocks) = &mut observers.blocks {
+            blocks.add(outcome.intended.ns, response_ns, !is_good, 1);
+            if let (true, Some(sent)) = (is_good, outcome.progress.sent) {
+                blocks.note_service(ended_ns.saturating_sub(self.ns(sent)));
             }
         }
         if let Some(samples) = &mut observers.samples {
@@ -146,11 +184,14 @@ impl Worker {
         let mut tally = self.tally.borrow_mut();
         let observers = self.observers.as_ref().map(RefCell::take);
         let mut observers = observers.unwrap_or_default();
-        let mut late = |slot: &Slot, age_ns, is_sent| {
+        let mut late = |slot: &Slot, age_ns, is_sent: bool| {
             if let Some(stages) = &mut observers.stages {
                 let stage = stages.at(slot.intended_ns.get());
                 stage.ages.record(age_ns);
                 stage.sent += u64::from(is_sent);
+            }
+            if let Some(blocks) = &mut observers.blocks {
+                blocks.add(slot.intended_ns.get(), age_ns, !is_sent, 1);
             }
         };
         for slot in &self.slots {
@@ -159,7 +200,11 @@ impl Worker {
                 continue;
             };
             match slot.stage.get() {
-                stage @ (Stage::Connecting | Stage::Handshaking | Stage::Head | Stage::Content) => {
+                stage @ (Stage::Connecting
+                | Stage::ConnectingByProxy
+                | Stage::Handshaking
+                | Stage::Head
+                | Stage::Content) => {
                     tally.censored.record(age_ns);
                     late(slot, age_ns, matches!(stage, Stage::Head | Stage::Content));
                 }
@@ -183,7 +228,9 @@ impl Worker {
         Last {
             end,
             labels: observers.labels,
+            addresses: self.addresses.take(),
             stages: observers.stages,
+            blocks: observers.blocks,
         }
     }
 }

@@ -8,8 +8,10 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializer};
 use serde::Serialize;
 
-use crate::check::Checked;
+use crate::check::{CheckExample, Checked};
+use crate::find::{self, StepCounts};
 use crate::judgement::Judgement;
+use crate::recording::ReplayRecord;
 use crate::tally::{Tally, Times};
 
 /// Version of the report's format.
@@ -58,10 +60,14 @@ pub struct Report {
     pub failed_answers: u64,
     /// Requests sent again, because the server closed their connection before it could have seen them.
     pub resent: u64,
+    /// Answers to requests with `Expect: 100-continue`; `None` without any such request.
+    pub expect_continue: Option<ExpectRecord>,
     /// Answers by the result of `--check`; `None` without a check.
-    pub checks: Option<Checked>,
+    pub checks: Option<ChecksRecord>,
     /// Requests by label; `None` where all have the same and none gave its own.
     pub labels: Option<Vec<LabelRecord>>,
+    /// Connections and requests by the address of the server; `None` with a Unix socket.
+    pub addresses: Option<Vec<AddressRecord>>,
     /// Requests that had not ended when the run did.
     pub censored: Censored,
     /// Requests that were due and never sent.
@@ -85,6 +91,8 @@ pub struct Report {
     pub send_lag: Option<Summary>,
     /// Times of the phases of a request.
     pub phases: Phases,
+    /// The recording that was replayed; `None` without one.
+    pub replay: Option<ReplayRecord>,
     /// The interval that was to end the run; `None` without one.
     pub until: Option<UntilRecord>,
     /// The warm-up, which is in nothing else; `None` without one.
@@ -93,6 +101,79 @@ pub struct Report {
     pub stages: Option<Vec<StageRecord>>,
     /// One row for each second.
     pub series: Vec<Row>,
+    /// The result of a search, whose step nearest to it this is; `None` without `--find`.
+    #[serde(flatten)]
+    pub found: Option<FoundRecord>,
+    /// Counts per block of 50 ms, for a search.
+    #[serde(skip)]
+    pub blocks: Option<StepCounts>,
+}
+
+/// The highest rate that meets an objective, in requests per second.
+#[derive(Debug, Clone, Serialize)]
+pub struct FoundRecord {
+    /// The estimate; of a search that the generator limited, the highest rate that was held.
+    pub found_per_s: Option<f64>,
+    /// The lower end of its 95 % interval.
+    pub found_low_per_s: Option<f64>,
+    /// The upper end; `None` if the server was not pushed to its limit.
+    pub found_high_per_s: Option<f64>,
+    /// The search.
+    pub find: FindRecord,
+}
+
+/// A search.
+#[derive(Debug, Clone, Serialize)]
+pub struct FindRecord {
+    /// The objective in its canonical form.
+    pub objective: String,
+    /// How the search ended.
+    pub verdict: find::Verdict,
+    /// The limit that is missed first above the rate: `p99`, `errors`.
+    pub first_broken: Option<String>,
+    /// Time of the search.
+    pub duration_s: f64,
+    /// The steps in their order.
+    pub steps: Vec<FindStepRecord>,
+}
+
+/// A step of a search.
+#[derive(Debug, Clone, Serialize)]
+pub struct FindStepRecord {
+    /// The rate of its schedule.
+    pub rate_per_s: f64,
+    /// Good answers per second.
+    pub achieved_per_s: f64,
+    /// Time whose requests were counted.
+    pub duration_s: f64,
+    /// Requests that were counted.
+    pub requests: u64,
+    /// Requests beyond each limit of the objective, in its order.
+    pub over: Vec<u64>,
+    /// Median response time of good answers.
+    pub p50_ns: Option<u64>,
+    /// Their 99th percentile.
+    pub p99_ns: Option<u64>,
+    /// Requests that failed.
+    pub errors: u64,
+    /// 99th percentile of the send lag.
+    pub send_lag_p99_ns: Option<u64>,
+    /// CPUs that the server used, if it runs on this machine.
+    pub server_cpu: Option<f64>,
+    /// Connections.
+    pub connections: usize,
+    /// Why the generator limited the step; `None` if it did not.
+    pub limited_by: Option<String>,
+}
+
+/// Answers by the result of `--check`.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ChecksRecord {
+    /// Their numbers.
+    #[serde(flatten)]
+    pub counts: Checked,
+    /// The first wrong answer of each kind of check.
+    pub examples: Vec<CheckExample>,
 }
 
 /// The plan of the run.
@@ -110,6 +191,10 @@ pub struct PlanRecord {
     pub keepalive: bool,
     /// The Unix socket that they go to.
     pub unix_socket: Option<String>,
+    /// Interval at which names are looked up again.
+    pub dns_refresh_s: Option<f64>,
+    /// The proxies that they go through, without credentials, each with the option or variable that names it.
+    pub proxy: Option<String>,
     /// Requests after which a connection is replaced.
     pub reconnect_after: Option<NonZeroU64>,
     /// Connections opened a second, before the run.
@@ -136,6 +221,17 @@ pub struct PlanRecord {
     pub cpus: Vec<usize>,
 }
 
+/// Answered requests with `Expect: 100-continue`, by what ended the wait before the body.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct ExpectRecord {
+    /// Status 100.
+    pub continued: u64,
+    /// A final answer; the body was not sent.
+    pub answered: u64,
+    /// Nothing for a second; the body was sent.
+    pub silent: u64,
+}
+
 /// Requests of one label.
 #[derive(Debug, Clone, Serialize)]
 pub struct LabelRecord {
@@ -155,6 +251,29 @@ pub struct LabelRecord {
     pub failed_answers: u64,
     /// Response times of good answers that ended; `None` without any.
     pub response_time: Option<Summary>,
+}
+
+/// Connections to one address, and their requests.
+#[derive(Debug, Clone, Serialize)]
+pub struct AddressRecord {
+    /// The address with its port.
+    pub address: String,
+    /// Addresses that are counted together here; `None` for a single one.
+    pub grouped: Option<u64>,
+    /// Opened connections.
+    pub opened: u64,
+    /// Failed attempts to connect.
+    pub failed: u64,
+    /// Answers that came whole, whatever their status.
+    pub requests: u64,
+    /// Those that are not good.
+    pub failed_answers: u64,
+    /// Requests that were sent and had no answer.
+    pub errors: u64,
+    /// Median response time of good answers; `None` without any, or beyond 100 addresses.
+    pub response_p50_ns: Option<u64>,
+    /// See above.
+    pub response_p99_ns: Option<u64>,
 }
 
 /// Data of placeholders.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use dyno_client::{Exchanged, Failure};
 
-use crate::check::Checker;
+use crate::checker::Checker;
 use crate::filler::Filler;
 use crate::http1_pool::Http1Pool;
 use crate::http2_pool::Http2Pool;
@@ -84,6 +84,7 @@ impl RequestLoop {
         if let Some(start_ns) = worker.start_ns(self.number) {
             free = worker.wait_until(self.number, start_ns).await;
         }
+        worker.look_closer();
         let has_placeholders = worker.plan.requests.have_placeholders();
         let mut filler = has_placeholders.then(Box::<Filler>::default);
         while let Some(claim) = worker.claim(free) {
@@ -105,6 +106,11 @@ impl RequestLoop {
                 // the sends follow one another: the server wakes once for all of them, and no answer waits behind the
                 // sends of others.
                 yield_without_io_poll().await;
+                free = worker.moment(Instant::now());
+            } else if !worker.is_open_loop
+                && self.checker.as_ref().is_some_and(Checker::reads_content)
+            {
+                // The time of checking the answer is not that of the next request.
                 free = worker.moment(Instant::now());
             }
         }
@@ -215,12 +221,12 @@ impl RequestLoop {
         progress: &mut Progress,
     ) -> Result<Exchanged, Failure> {
         if let Some(checker) = &mut self.checker {
-            checker.restart(&prepared.checks);
+            checker.restart(&prepared.checks, message.is_head());
         }
         match message {
             Message::Http1(request) => {
                 let server = prepared.server;
-                let kept = self.http1_pool.find(server, self.worker.pauses).await;
+                let kept = self.http1_pool.find(&self.worker, server).await;
                 progress.was_open = kept.is_some();
                 let place = if let Some(place) = kept {
                     place
@@ -230,7 +236,9 @@ impl RequestLoop {
                     progress.opened_now();
                     place
                 };
-                progress.reused = self.http1_pool.at(place).carries_again();
+                let connection = self.http1_pool.at(place);
+                progress.reused = connection.carries_again();
+                progress.address = connection.address;
                 let sent = self.begin(slot, ready, progress);
                 let mut receiver = AnswerReceiver {
                     slot,
@@ -252,7 +260,7 @@ impl RequestLoop {
             Message::Http2(request) => {
                 let http2_pool = self.http2_pool.clone();
                 let server = prepared.server;
-                let kept = http2_pool.find(server);
+                let kept = http2_pool.find(&self.worker, server);
                 progress.was_open = kept.is_some();
                 let connection = if let Some(kept) = kept {
                     kept
@@ -262,6 +270,7 @@ impl RequestLoop {
                     opened
                 };
                 progress.reused = connection.carries_again();
+                progress.address = connection.address;
                 // A request that waited for its connection, or is sent again, leaves later than its loop became
                 // free.
                 let at_once = progress.was_open && progress.sent.is_none();
@@ -274,7 +283,7 @@ impl RequestLoop {
                 let exchanged = connection.exchange_from(sent, request, &mut receiver).await;
                 if let Err(failure) = exchanged {
                     progress.crossed = connection.reach().may_have_crossed(sent.elapsed());
-                    if failure != Failure::StreamReset {
+                    if !matches!(failure, Failure::StreamReset | Failure::BodyFileChanged) {
                         http2_pool.discard(&connection);
                     }
                 }

@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use dyno_client::Route;
 use url::{Host, Url};
 
+use crate::body::{Body, Section};
 use crate::draft::{Draft, SharedParts};
 use crate::filler::Filler;
 use crate::jsonl::Described;
@@ -24,10 +26,20 @@ pub struct Server {
     pub is_tls: bool,
 }
 
+impl Server {
+    fn route(&self, shape: &Shape) -> Option<Route> {
+        let is_multiplexed = shape.protocol.is_multiplexed();
+        let proxies = &shape.proxies;
+        proxies.route(&self.host, self.port, self.is_tls, is_multiplexed)
+    }
+}
+
 /// All requests of a run, sent in turn, again and again.
 #[derive(Debug, Clone)]
 pub struct Requests {
     servers: Vec<Server>,
+    /// The way to each server, where it is through a proxy.
+    routes: Vec<Option<Route>>,
     all: Vec<Prepared>,
     values: Arc<Values>,
     uses_data: bool,
@@ -42,13 +54,12 @@ pub struct Requests {
 pub struct Preparation<'s> {
     shape: &'s Shape,
     servers: Vec<Server>,
+    routes: Vec<Option<Route>>,
     places: HashMap<Server, usize>,
     all: Vec<Prepared>,
     shared: SharedParts,
     values: Values,
     uses_data: bool,
-    /// The content that requests share, if it may have placeholders.
-    shared_text: Option<&'s str>,
     /// Columns whose values may stand in a header, or in a URL.
     checked: HashSet<(usize, bool)>,
     naming: Naming,
@@ -62,12 +73,12 @@ impl<'s> Preparation<'s> {
         Self {
             shape,
             servers: Vec::new(),
+            routes: Vec::new(),
             places: HashMap::new(),
             all: Vec::new(),
             shared: SharedParts::default(),
             values: Values::default(),
             uses_data: false,
-            shared_text: shape.body.as_deref().and_then(marks::text_with_braces),
             checked: HashSet::new(),
             naming: Naming::default(),
             weights: Vec::new(),
@@ -98,11 +109,47 @@ impl<'s> Preparation<'s> {
         Ok(())
     }
 
-    fn add_unnamed(&mut self, described: Described) -> Result<(), Error> {
+    /// Prepares a recorded request, and returns its place. Its text has no placeholders; `name` is its label, unless it
+    /// has one of its own.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it cannot be sent.
+    pub(crate) fn add_recorded(
+        &mut self,
+        mut described: Described,
+        name: &str,
+    ) -> Result<u32, Error> {
+        marks::escape(&mut described);
+        let label = described.label.take();
+        self.add_unnamed(described)?;
+        let place = self.all.len() - 1;
+        self.all[place].label = self
+            .naming
+            .place(label.as_deref().unwrap_or(name), label.is_some());
+        Ok(u32::try_from(place).expect("a replay has a limit of different requests"))
+    }
+
+    /// Returns all prepared requests, which are sent in this order of places.
+    ///
+    /// # Errors
+    ///
+    /// If there are no requests.
+    pub(crate) fn finish_in_order(self, order: Box<[u32]>) -> Result<Requests, Error> {
+        let requests = self.finish()?;
+        Ok(Requests { order, ..requests })
+    }
+
+    fn add_unnamed(&mut self, mut described: Described) -> Result<(), Error> {
         let data = self.values.data.as_deref();
-        let Some((marked, marks)) = Marks::replace(&described, self.shape, self.shared_text, data)?
-        else {
-            return self.prepare(described);
+        let body = match described.body.take() {
+            Some(bytes) if described.is_base64 => Some(Body::new(vec![Section::Bytes(bytes)])),
+            Some(text) => Some(text.into()),
+            None => self.shape.body.clone(),
+        };
+        let replaced = Marks::replace(&described, body.as_ref(), self.shape, data)?;
+        let Some((marked, marked_body, marks)) = replaced else {
+            return self.prepare(described, body);
         };
         for (column, is_in_url) in marks.restricted() {
             if let (Some(data), true) = (data, self.checked.insert((column, is_in_url))) {
@@ -115,13 +162,14 @@ impl<'s> Preparation<'s> {
             }
         }
         self.uses_data |= marks.uses_data();
-        self.prepare(marked).map_err(|error| match error {
-            Error::Url { reason, .. } => Error::Url {
-                url: described.url.clone(),
-                reason,
-            },
-            error => error,
-        })?;
+        self.prepare(marked, marked_body)
+            .map_err(|error| match error {
+                Error::Url { reason, .. } => Error::Url {
+                    url: described.url.clone(),
+                    reason,
+                },
+                error => error,
+            })?;
         if let Some(prepared) = self.all.last_mut() {
             prepared.url = described.url;
             marks.make_template(prepared);
@@ -129,16 +177,23 @@ impl<'s> Preparation<'s> {
         Ok(())
     }
 
-    fn prepare(&mut self, described: Described) -> Result<(), Error> {
+    fn prepare(&mut self, described: Described, body: Option<Body>) -> Result<(), Error> {
         let url = parse(&described.url)?;
         let server = server(&url).ok_or(Error::None)?;
-        let servers = &mut self.servers;
+        let (servers, routes, shape) = (&mut self.servers, &mut self.routes, self.shape);
         let place = *self.places.entry(server).or_insert_with_key(|server| {
             servers.push(server.clone());
+            routes.push(server.route(shape));
             servers.len() - 1
         });
-        let draft = Draft::new(described, self.shape)?;
-        let prepared = draft.prepare(&url, place, self.shape, &mut self.shared)?;
+        let mut draft = Draft::new(described, body, shape)?;
+        if let Some(route) = routes[place]
+            .as_ref()
+            .filter(|route| route.tunnel.is_none())
+        {
+            draft.go_through(&route.by.proxy);
+        }
+        let prepared = draft.prepare(&url, place, shape, &mut self.shared)?;
         self.all.push(prepared);
         Ok(())
     }
@@ -155,6 +210,7 @@ impl<'s> Preparation<'s> {
         Ok(Requests {
             has_placeholders: self.all.iter().any(|request| request.template.is_some()),
             servers: self.servers,
+            routes: self.routes,
             all: self.all,
             values: Arc::new(self.values),
             uses_data: self.uses_data,
@@ -187,6 +243,12 @@ impl Requests {
         &self.servers
     }
 
+    /// The way to each server; `None`: no proxy.
+    #[must_use]
+    pub fn routes(&self) -> &[Option<Route>] {
+        &self.routes
+    }
+
     /// Number of requests.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -203,6 +265,12 @@ impl Requests {
     #[must_use]
     pub fn are_checked(&self) -> bool {
         self.all.iter().any(|request| !request.checks.is_empty())
+    }
+
+    /// Whether any content waits for the server's consent.
+    #[must_use]
+    pub fn expect_continue(&self) -> bool {
+        self.all.iter().any(|request| request.expects_continue)
     }
 
     /// Whether the message of any is written for each sending.
@@ -233,6 +301,22 @@ impl Requests {
     /// Requests until the first comes again.
     pub(crate) fn cycle(&self) -> u64 {
         self.order.len().max(self.all.len()) as u64
+    }
+
+    /// Method and URL of the request with this number in the run, counted from 0; the URL with its placeholders.
+    #[must_use]
+    pub fn preview(&self, index: u64) -> (String, &str) {
+        let place = self.place(index);
+        let mut filler = Filler::default();
+        let method = match self.fill(&mut filler, place, index) {
+            Message::Http1(request) => {
+                let bytes = request.to_bytes();
+                let method = bytes.split(|byte| *byte == b' ').next();
+                String::from_utf8_lossy(method.unwrap_or_default()).into_owned()
+            }
+            Message::Http2(request) => request.head.method().to_string(),
+        };
+        (method, &self.at(place).url)
     }
 
     /// The labels.
@@ -323,7 +407,7 @@ fn server(url: &Url) -> Option<Server> {
 mod tests {
     use std::ptr;
 
-    use dyno_client::Protocol;
+    use dyno_client::{Protocol, Proxies, Reroute};
     use proptest::prelude::*;
 
     use super::*;
@@ -349,6 +433,7 @@ mod tests {
                 path_as_is: false,
                 keepalive: true,
                 protocol,
+                proxies: Proxies::default(),
                 checks: Arc::default(),
             };
             let all = Requests::new(lines.clone(), &shape).unwrap();
@@ -388,6 +473,7 @@ mod tests {
             path_as_is: false,
             keepalive: true,
             protocol,
+            proxies: Proxies::default(),
             checks: Arc::default(),
         }
     }
@@ -474,6 +560,41 @@ mod tests {
             "http://a.test:81/b%C3%B6b/..%2f?p=x%2C%22y%22&q=1\nuser-agent: {agent}\nx-user: b\u{f6}b2\ncontent-length: 7\nx,\"y\"{{{{"
         );
         assert_eq!(filled(&requests, 0..2)[1], second);
+    }
+
+    #[test]
+    fn a_request_that_a_proxy_forwards_has_the_whole_url_and_the_credentials() {
+        let forwarded = "http://a.test:81";
+        let login = "Proxy-Authorization: Basic bWU6cGxhbnRlZA==\r\n";
+        for (proxy, url_of_server, is_forwarded) in [
+            ("http://me:planted@p.test", "http://a.test:81", true),
+            ("http://me:planted@p.test", "https://a.test:81", false),
+            ("socks5h://me:planted@p.test", "http://a.test:81", false),
+            ("", "http://a.test:81", false),
+        ] {
+            let proxies = Proxies::choose(Some(proxy), None, Reroute::default(), |_| None);
+            let shape = Shape {
+                proxies: proxies.unwrap(),
+                ..shape(Protocol::Http1)
+            };
+            let urls = ["/b?c", "/{{seq}}"].map(|path| url(&format!("{url_of_server}{path}")));
+            let requests = prepared(urls.to_vec(), &shape).unwrap();
+            let (start, login) = if is_forwarded {
+                (forwarded, login)
+            } else {
+                ("", "")
+            };
+            let agent = concat!("httpdyno/", env!("CARGO_PKG_VERSION"));
+            let expected = ["/b?c", "/2"].map(|path| {
+                format!(
+                    "GET {start}{path} HTTP/1.1\r\nHost: a.test:81\r\nUser-Agent: {agent}\r\n{login}\r\n"
+                )
+            });
+            assert_eq!(filled(&requests, 0..2), expected, "{proxy} {url_of_server}");
+            let names = requests.proxies();
+            assert_eq!(names.is_some(), !proxy.is_empty());
+            assert!(!names.unwrap_or_default().contains("planted"));
+        }
     }
 
     #[test]

@@ -9,17 +9,21 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use dyno_client::{Traffic, tls};
+use dyno_client::{Reroute, Traffic, tls};
 
 use crate::addresses;
-use crate::aggregate::{Aggregate, Live};
+use crate::aggregate::Aggregate;
 use crate::arrival_process::ArrivalProcess;
+use crate::by_proxy;
 use crate::confidence::Batches;
-use crate::connector::{Connector, ResolvedServer};
+use crate::connector::{Connector, Through};
 use crate::error::Error;
 use crate::hdr_log;
+use crate::live::{Event, Second, Watch};
+use crate::names::Names;
 use crate::plan::Plan;
 use crate::report::Report;
+use crate::requests::Server;
 use crate::samples;
 use crate::schedule::Schedule;
 use crate::summing_up::report;
@@ -29,12 +33,9 @@ use crate::thread::{self as load_thread, Parts, Stretch};
 use crate::usage::Cpu;
 use crate::worker::Common;
 
-/// Length of a stretch when the run has an observer.
+/// Length of a stretch when an observer shows each.
 const WATCHED: Duration = Duration::from_millis(200);
 const UNWATCHED: Duration = Duration::from_secs(1);
-
-/// Observer of a running load.
-pub type Watch<'w> = &'w mut dyn FnMut(&Live);
 
 /// Runs the plan until it ends, or `stop` is set.
 ///
@@ -55,13 +56,11 @@ pub fn run(
         ..plan
     });
     let mut dns = Times::default();
-    let servers = addresses::resolve_servers(
-        plan.requests.servers(),
-        &plan.reroute,
-        plan.timeout,
-        stop,
-        &mut dns,
-    );
+    let lookup = |servers: &[Server], reroute: &Reroute| {
+        addresses::resolve_servers(servers, reroute, plan.timeout, stop, &mut dns)
+    };
+    let (found, ways) = by_proxy::resolve_servers(&plan.requests, &plan.reroute, lookup);
+    let (names, keeper) = Names::start(found, plan.dns_refresh);
     let client = client(&plan)?;
     let writer = match &plan.samples {
         Some(path) => {
@@ -76,7 +75,8 @@ pub fn run(
     let mut log = HdrLog::create(&plan, SystemTime::now() + plan.warm_up)?;
 
     let thread_count = plan.cpus.len().clamp(1, plan.connections);
-    let stretch = if watch.is_some() || plan.until.is_some() {
+    let is_shown = watch.as_ref().is_some_and(|watch| watch.is_frequent);
+    let stretch = if is_shown || plan.until.is_some() {
         WATCHED
     } else {
         UNWATCHED
@@ -86,7 +86,7 @@ pub fn run(
             schedule: Schedule::new(
                 plan.pace
                     .as_ref()
-                    .map(|(rate, arrivals)| ArrivalProcess::new(rate.clone(), *arrivals)),
+                    .map(|(rate, arrivals)| ArrivalProcess::new(rate.clone(), arrivals.clone())),
                 plan.termination,
             ),
             plan,
@@ -112,7 +112,8 @@ pub fn run(
     let mut threads = Threads::spawn(
         &common,
         thread_count,
-        &servers,
+        &ways,
+        &names,
         client.as_ref(),
         &sender,
         |_| writer.as_ref().map(|(_, writer)| writer.sender()),
@@ -131,6 +132,8 @@ pub fn run(
     )?;
     let cpu = Cpu::now().since_s(&sums.before.cpu);
     let traffic = threads.join()?;
+    drop(keeper);
+    sums.measured.total.dns.merge(&names.lookups());
     if let Some((path, writer)) = writer {
         writer
             .finish()
@@ -146,6 +149,7 @@ pub fn run(
         interrupted,
         cpu,
         &traffic,
+        &names,
     ))
 }
 
@@ -179,7 +183,8 @@ impl Threads {
     fn spawn(
         common: &Arc<Common>,
         count: usize,
-        servers: &[ResolvedServer],
+        ways: &[(Server, Option<Through>)],
+        names: &Arc<Names>,
         client: Option<&tls::Client>,
         stretches: &Sender<Stretch>,
         samples: impl Fn(usize) -> Option<mpsc::SyncSender<Vec<samples::Sample>>>,
@@ -204,7 +209,9 @@ impl Threads {
                 first_connection: own(index),
                 common: common.clone(),
                 connector: Connector::new(
-                    servers.to_vec(),
+                    ways,
+                    names.clone(),
+                    own(index),
                     client.cloned(),
                     plan.protocol,
                     plan.sockets.clone(),
@@ -267,8 +274,18 @@ fn listen(
         if is_warm_up && aggregate.is_over() {
             sums.before = Before::now(&threads.traffic);
         }
-        if let (Some(watch), Some(live)) = (watch.as_mut(), ended.live) {
-            watch(&live);
+        if let Some(watch) = watch {
+            if let Some(live) = &ended.live {
+                (watch.observer)(Event::Stretch(live));
+            }
+            for second in &ended.seconds {
+                (watch.observer)(Event::Second(Second {
+                    is_warm_up,
+                    row: second.row,
+                    end_s: second.end_s,
+                    tally: &second.tally,
+                }));
+            }
         }
         if is_warm_up {
             continue;
@@ -276,8 +293,8 @@ fn listen(
         if sums.measured.batches.as_ref().is_some_and(Batches::is_met) {
             common.reached.store(true, Ordering::Relaxed);
         }
-        for (number, tally) in &ended.seconds {
-            log.second(*number, tally)?;
+        for second in &ended.seconds {
+            log.second(second.row.at_s, &second.tally)?;
         }
         if !ended.seconds.is_empty() && sums.measured.total.reaches_no_server() {
             common.stop.store(true, Ordering::Relaxed);

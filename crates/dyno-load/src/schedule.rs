@@ -179,7 +179,7 @@ mod tests {
                 requests,
                 duration_ns: Some(minute_ns),
             };
-            let schedule = Schedule::new(Some(process(100_000_000, arrivals)), termination);
+            let schedule = Schedule::new(Some(process(100_000_000, arrivals.clone())), termination);
             let (mut steps, mut counted, mut before_ns) = (0, 0, 0);
             for (intended_ns, together) in schedule.unclaimed_before(2 * minute_ns) {
                 assert!(before_ns <= intended_ns && intended_ns < minute_ns);
@@ -203,7 +203,7 @@ mod tests {
         ) {
             let termination = Termination { requests: Some(requests), duration_ns: None };
             let arrivals = seed.map_or(Arrivals::Constant, |seed| Arrivals::Poisson { seed });
-            let alone = claims(&Schedule::new(Some(process(per_s, arrivals)), termination));
+            let alone = claims(&Schedule::new(Some(process(per_s, arrivals.clone())), termination));
             let shared = Arc::new(Schedule::new(Some(process(per_s, arrivals)), termination));
             let threads: Vec<_> = (0..threads)
                 .map(|_| {

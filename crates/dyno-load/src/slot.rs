@@ -18,6 +18,8 @@ pub(crate) enum Stage {
     Resting,
     /// Has a request and connects for it.
     Connecting,
+    /// Has a request and connects to a proxy, or through it.
+    ConnectingByProxy,
     /// In the TLS handshake.
     Handshaking,
     /// Has sent the request; the head of the answer has not arrived.
@@ -121,6 +123,7 @@ impl Slot {
 
     fn timeout(&self) -> Failure {
         match self.stage.get() {
+            Stage::ConnectingByProxy => Failure::ProxyTimeout,
             Stage::Handshaking => Failure::TlsTimeout,
             Stage::Head => Failure::HeadTimeout,
             Stage::Content => Failure::BodyTimeout,

@@ -1,4 +1,4 @@
-//! What became of the requests of each stage. A request belongs to the stage that it was meant for.
+//! Tallies of the requests of each stage. A request belongs to the stage in which it was due.
 
 use crate::arrival_process::{Rate, RateStage};
 use crate::report::{StageRecord, Summary};

@@ -11,10 +11,13 @@ use time::format_description::well_known::Rfc3339;
 use crate::aggregate::Aggregate;
 use crate::arrival_process::{Arrivals, PerSecond};
 use crate::confidence::Batches;
+use crate::find::{Objective, StepCounts};
+use crate::names::Names;
 use crate::plan::Plan;
+use crate::recording::ReplayRecord;
 use crate::report::{
-    Censored, ConnectionsRecord, DataRecord, Phases, PlanRecord, Report, Summary, ThreadRecord,
-    VERSION, WarmUpRecord, WireRecord,
+    AddressRecord, Censored, ChecksRecord, ConnectionsRecord, DataRecord, ExpectRecord, Phases,
+    PlanRecord, Report, Summary, ThreadRecord, VERSION, WarmUpRecord, WireRecord,
 };
 use crate::sums::Sums;
 use crate::tally::{Tally, Times};
@@ -25,6 +28,7 @@ use crate::validity;
 use crate::worker::Common;
 
 #[expect(clippy::cast_precision_loss, reason = "shown as seconds and rates")]
+#[expect(clippy::too_many_arguments, reason = "what a run consists of")]
 pub(crate) fn report(
     plan: &Plan,
     common: &Common,
@@ -33,6 +37,7 @@ pub(crate) fn report(
     interrupted: bool,
     cpu: (f64, f64, f64),
     traffic: &[Arc<Traffic>],
+    names: &Names,
 ) -> Report {
     let aggregate = &sums.measured;
     let total = &aggregate.total;
@@ -42,11 +47,15 @@ pub(crate) fn report(
     let data = data_record(plan, common);
     let mut unsent = total.unsent.clone();
     let mut stages = aggregate.stages.clone();
+    let mut blocks = aggregate.blocks.clone();
     for (intended_ns, together) in common.schedule.unclaimed_before(end_ns) {
         unsent.record_many(end_ns - intended_ns, together);
         if let Some(stages) = &mut stages {
             let stage = stages.at(intended_ns);
             stage.ages.record_many(end_ns - intended_ns, together);
+        }
+        if let Some(blocks) = &mut blocks {
+            blocks.add(intended_ns, end_ns - intended_ns, true, together);
         }
     }
     let counts = total.counts;
@@ -78,23 +87,21 @@ pub(crate) fn report(
         errors_total: total.errors_total(),
         failed_answers,
         resent: counts.resent,
-        checks: plan.requests.are_checked().then_some(total.checked),
+        expect_continue: plan.requests.expect_continue().then_some(ExpectRecord {
+            continued: counts.continued,
+            answered: counts.answered_at_once,
+            silent: counts.silent,
+        }),
+        checks: plan.requests.are_checked().then(|| checks_record(total)),
         labels: plan.requests.labels().records(&aggregate.labels),
+        addresses: plan
+            .sockets
+            .unix_socket()
+            .is_none()
+            .then(|| address_records(aggregate, names)),
         censored: censored(&total.censored),
         unsent: unsent.histogram().len(),
-        wire: WireRecord {
-            sent_bytes: traffic
-                .iter()
-                .map(|traffic| traffic.sent_bytes())
-                .sum::<u64>()
-                - sums.before.sent_bytes,
-            received_bytes: traffic
-                .iter()
-                .map(|traffic| traffic.received_bytes())
-                .sum::<u64>()
-                - sums.before.received_bytes,
-            content_bytes: counts.content_bytes,
-        },
+        wire: wire_record(sums, traffic),
         connections: ConnectionsRecord {
             opened: counts.opened,
             failed: counts.failed,
@@ -108,13 +115,11 @@ pub(crate) fn report(
         response_time_all: all_answers(total, &unsent),
         service_time: Summary::new(&total.service),
         send_lag: plan.pace.as_ref().map(|_| Summary::new(&total.send_lag)),
-        phases: Phases {
-            dns: Summary::of_some(&total.dns),
-            connect: Summary::of_some(&total.connect),
-            tls: Summary::of_some(&total.tls),
-            first_byte: Summary::of_some(&total.first_byte),
-            content: Summary::of_some(&total.content),
-        },
+        phases: phases(total),
+        replay: plan
+            .replay
+            .as_ref()
+            .map(|recording| ReplayRecord::new(recording, counts.late, counts.sent)),
         until: aggregate.batches.as_ref().map(Batches::record),
         warm_up: sums
             .warm_up
@@ -122,11 +127,47 @@ pub(crate) fn report(
             .map(|warm_up| warm_up_record(plan, &warm_up.total)),
         stages: stages.map(|stages| stages.records(end_ns)),
         series: aggregate.rows.clone(),
+        found: None,
+        blocks: blocks.map(|blocks| settled(blocks, plan, end_ns)),
     };
     if !interrupted && report.requests > 0 {
         report.validity = Some(validity::judge(&report));
     }
     report
+}
+
+fn wire_record(sums: &Sums, traffic: &[Arc<Traffic>]) -> WireRecord {
+    let sent_bytes: u64 = traffic.iter().map(|traffic| traffic.sent_bytes()).sum();
+    let received_bytes: u64 = traffic.iter().map(|traffic| traffic.received_bytes()).sum();
+    WireRecord {
+        sent_bytes: sent_bytes - sums.before.sent_bytes,
+        received_bytes: received_bytes - sums.before.received_bytes,
+        content_bytes: sums.measured.total.counts.content_bytes,
+    }
+}
+
+fn phases(total: &Tally) -> Phases {
+    Phases {
+        dns: Summary::of_some(&total.dns),
+        connect: Summary::of_some(&total.connect),
+        tls: Summary::of_some(&total.tls),
+        first_byte: Summary::of_some(&total.first_byte),
+        content: Summary::of_some(&total.content),
+    }
+}
+
+fn address_records(aggregate: &Aggregate, names: &Names) -> Vec<AddressRecord> {
+    let mut addresses = aggregate.addresses.clone();
+    addresses.complete(names.main(), &aggregate.total);
+    let (texts, grouped) = names.texts();
+    addresses.records(&texts, grouped)
+}
+
+/// The blocks whose requests have all ended, or waited longer than a limit.
+fn settled(mut blocks: StepCounts, plan: &Plan, end_ns: u64) -> StepCounts {
+    let settling_ns = plan.objective.as_ref().map_or(0, Objective::settling_ns);
+    blocks.truncate(end_ns.saturating_sub(settling_ns));
+    blocks
 }
 
 fn warm_up_record(plan: &Plan, total: &Tally) -> WarmUpRecord {
@@ -147,6 +188,15 @@ fn warm_up_record(plan: &Plan, total: &Tally) -> WarmUpRecord {
         duration_s: plan.warm_up.as_secs_f64(),
         requests: total.counts.requests + total.errors_total() + total.censored.histogram().len(),
         failures,
+    }
+}
+
+fn checks_record(total: &Tally) -> ChecksRecord {
+    let mut examples = total.wrong_examples.clone();
+    examples.sort_by_key(|example| example.kind);
+    ChecksRecord {
+        counts: total.checked,
+        examples,
     }
 }
 
@@ -213,7 +263,7 @@ fn all_answers(total: &Tally, unsent: &Times) -> Option<Summary> {
 #[expect(clippy::cast_precision_loss, reason = "shown as seconds")]
 fn plan_record(plan: &Plan) -> PlanRecord {
     let rates = plan.pace.as_ref().map(|(rate, _)| rate.ends());
-    let arrivals = plan.pace.as_ref().map(|(_, arrivals)| *arrivals);
+    let arrivals = plan.pace.as_ref().map(|(_, arrivals)| arrivals);
     PlanRecord {
         urls: plan.requests.len(),
         connections: plan.connections,
@@ -221,6 +271,8 @@ fn plan_record(plan: &Plan) -> PlanRecord {
         http: plan.protocol.version().number(),
         keepalive: plan.keepalive,
         unix_socket: plan.sockets.unix_socket().map(ToString::to_string),
+        dns_refresh_s: plan.dns_refresh.map(|every| every.as_secs_f64()),
+        proxy: plan.requests.proxies(),
         reconnect_after: plan.reconnect_after,
         opened_per_s: plan.opened_per_s.map(PerSecond::get),
         tls_resumption_percent: plan.tls.resumed_percent,
@@ -229,9 +281,10 @@ fn plan_record(plan: &Plan) -> PlanRecord {
         arrivals: arrivals.map(|arrivals| match arrivals {
             Arrivals::Constant => "constant",
             Arrivals::Poisson { .. } => "poisson",
+            Arrivals::Recorded(_) => "recorded",
         }),
         seed: match arrivals {
-            Some(Arrivals::Poisson { seed }) => Some(seed),
+            Some(Arrivals::Poisson { seed }) => Some(*seed),
             _ => plan
                 .requests
                 .use_seed()

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use dyno_client::Failure;
+use dyno_client::{Expectation, Failure};
 use dyno_http::{HttpVersion, PerVersion};
 use hdrhistogram::Histogram;
 
-use crate::check::Checked;
+use crate::check::{CheckExample, Checked};
 
 /// Histogram of times in nanoseconds with three significant digits.
 #[derive(Debug, Clone)]
@@ -40,6 +40,15 @@ impl Times {
             self.0.add(&other.0).expect("it grows as it needs");
             give_way();
         }
+    }
+
+    /// These times without those of its parts, which have the same precision.
+    pub(crate) fn without<'t>(&self, parts: impl Iterator<Item = &'t Self>) -> Self {
+        let mut rest = self.clone();
+        for part in parts {
+            rest.0.subtract(&part.0).expect("it contains its parts");
+        }
+        rest
     }
 
     fn clear(&mut self) {
@@ -77,6 +86,12 @@ pub(crate) struct Counts {
     pub(crate) reused: u64,
     /// Requests sent again, because the server closed their connection before it could have seen them.
     pub(crate) resent: u64,
+    /// Requests of a replay that were sent noticeably after their moment.
+    pub(crate) late: u64,
+    /// Of requests with `Expect: 100-continue`: status 100 came, a final answer, or nothing for a second.
+    pub(crate) continued: u64,
+    pub(crate) answered_at_once: u64,
+    pub(crate) silent: u64,
 }
 
 impl Counts {
@@ -90,6 +105,10 @@ impl Counts {
         self.tls_resumed += other.tls_resumed;
         self.reused += other.reused;
         self.resent += other.resent;
+        self.late += other.late;
+        self.continued += other.continued;
+        self.answered_at_once += other.answered_at_once;
+        self.silent += other.silent;
     }
 }
 
@@ -102,6 +121,8 @@ pub(crate) struct Tally {
     versions: PerVersion<u64>,
     errors: BTreeMap<&'static str, u64>,
     pub(crate) checked: Checked,
+    /// The first wrong answer of each kind of check.
+    pub(crate) wrong_examples: Vec<CheckExample>,
     /// Answers that arrived in one piece to requests that were sent on time: their response time, service time and time
     /// to first byte are equal, and recorded once. [`Tally::unfold`] adds them to all three.
     pub(crate) at_once: Times,
@@ -139,6 +160,17 @@ impl Tally {
         self.versions[version] += 1;
     }
 
+    /// Counts what ended the wait of an answered request with `Expect: 100-continue`.
+    #[cold]
+    pub(crate) fn expectation(&mut self, expectation: Expectation) {
+        match expectation {
+            Expectation::None => {}
+            Expectation::Continue => self.counts.continued += 1,
+            Expectation::Final => self.counts.answered_at_once += 1,
+            Expectation::Silence => self.counts.silent += 1,
+        }
+    }
+
     #[cold]
     pub(crate) fn error(&mut self, failure: Failure) {
         *self.errors.entry(failure.full_name()).or_default() += 1;
@@ -167,6 +199,15 @@ impl Tally {
             *self.errors.entry(name).or_default() += count;
         }
         self.checked.merge(&other.checked);
+        for example in &other.wrong_examples {
+            if self
+                .wrong_examples
+                .iter()
+                .all(|own| own.kind != example.kind)
+            {
+                self.wrong_examples.push(example.clone());
+            }
+        }
         for (own, other) in self.times_mut().into_iter().zip(other.times()) {
             own.merge(other);
         }
@@ -179,6 +220,7 @@ impl Tally {
         self.versions = PerVersion::default();
         self.errors.clear();
         self.checked = Checked::default();
+        self.wrong_examples.clear();
         self.at_once.clear();
         for times in self.times_mut() {
             times.clear();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use dyno_client::http2;
+use dyno_client::{ContentFile, Segment, Upload, http2};
 
 use crate::data::{Data, GENERATED};
 use crate::jsonl::on_one_line;
@@ -217,6 +217,8 @@ pub(crate) enum Part {
     Encoded(Value),
     /// Of the content, in bytes.
     Length,
+    /// A file, in a content.
+    File(Arc<ContentFile>),
 }
 
 /// A message with placeholders.
@@ -228,6 +230,8 @@ pub(crate) struct Template {
     /// HTTP/2: fields by their place.
     pub(crate) fields: Vec<(usize, Vec<Part>)>,
     pub(crate) content: Vec<Part>,
+    /// Whether the content is sent in pieces, and then whether after the server's consent.
+    pub(crate) upload: Option<bool>,
 }
 
 impl Template {
@@ -251,7 +255,7 @@ pub(crate) struct Filling<'v> {
     row: usize,
     /// Values drawn so far.
     drawn: u64,
-    length: usize,
+    length: u64,
 }
 
 impl<'v> Filling<'v> {
@@ -270,7 +274,25 @@ impl<'v> Filling<'v> {
     pub(crate) fn write_content(&mut self, template: &Template, out: &mut Vec<u8>) {
         out.clear();
         self.write(&template.content, out);
-        self.length = out.len();
+        self.length = out.len() as u64;
+    }
+
+    /// Writes a content that is sent in pieces.
+    #[cold]
+    pub(crate) fn write_upload(&mut self, template: &Template, expects: bool) -> Arc<Upload> {
+        let mut segments = Vec::new();
+        let mut files = template.content.iter().filter_map(|part| match part {
+            Part::File(file) => Some(file),
+            _ => None,
+        });
+        for parts in template.content.split(|part| matches!(part, Part::File(_))) {
+            let mut bytes = Vec::new();
+            self.write(parts, &mut bytes);
+            segments.push(Segment::Bytes(bytes.into()));
+            segments.extend(files.next().cloned().map(Segment::File));
+        }
+        self.length = segments.iter().map(Segment::length).sum();
+        Arc::new(Upload::new(segments, expects))
     }
 
     pub(crate) fn write(&mut self, parts: &[Part], out: &mut Vec<u8>) {
@@ -278,6 +300,8 @@ impl<'v> Filling<'v> {
             match part {
                 Part::Text(text) => out.extend_from_slice(text),
                 Part::Length => push(out, self.length),
+                // Its place in the content is between the segments.
+                Part::File(_) => {}
                 Part::Value(value) => self.write_value(*value, out, false),
                 Part::Encoded(value) => self.write_value(*value, out, true),
             }
@@ -380,6 +404,30 @@ fn encode(value: &[u8], out: &mut Vec<u8>) {
             out.extend([b'%', high, low]);
         }
     }
+}
+
+/// Percent-encodes a text, but for its placeholders.
+pub(crate) fn encode_text(text: &str, out: &mut String) {
+    let encoded = |text: &str, out: &mut String| {
+        let mut bytes = Vec::with_capacity(text.len());
+        encode(text.as_bytes(), &mut bytes);
+        out.extend(bytes.into_iter().map(char::from));
+    };
+    let mut rest = text;
+    while let Some(start) = rest.find(OPEN) {
+        encoded(&rest[..start], out);
+        rest = &rest[start..];
+        if let Some(after) = rest.strip_prefix(ESCAPED) {
+            encoded(OPEN, out);
+            rest = after;
+            continue;
+        }
+        // One that is not closed stays, and is named when the text is taken apart.
+        let end = rest.find(CLOSE).map_or(rest.len(), |end| end + CLOSE.len());
+        out.push_str(&rest[..end]);
+        rest = &rest[end..];
+    }
+    encoded(rest, out);
 }
 
 #[cfg(test)]

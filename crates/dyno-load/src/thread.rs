@@ -11,7 +11,9 @@ use dyno_io::{Alarm, thread_cpu_time, thread_waited_ns};
 use tokio::runtime::LocalOptions;
 use tokio::task::spawn_local;
 
+use crate::address_tally::AddressTallies;
 use crate::connector::Connector;
+use crate::find::StepCounts;
 use crate::http2_pool::Http2Pool;
 use crate::labels::LabelTally;
 use crate::request_loop::RequestLoop;
@@ -51,10 +53,14 @@ pub(crate) struct Stretch {
     pub(crate) tally: Tally,
     /// Of the whole run, in the last stretch only.
     pub(crate) labels: Vec<LabelTally>,
+    /// Of the whole run, in the last stretch only.
+    pub(crate) addresses: AddressTallies,
     /// Results of the thread; in its last stretch only.
     pub(crate) last: Option<ThreadEnd>,
     /// Of the whole run, in the last stretch only; `None` without stages.
     pub(crate) stages: Option<StageTallies>,
+    /// Of the whole run, in the last stretch only; `None` without an objective.
+    pub(crate) blocks: Option<StepCounts>,
 }
 
 /// What a thread reports in its last stretch only.
@@ -62,7 +68,9 @@ pub(crate) struct Stretch {
 pub(crate) struct Last {
     pub(crate) end: ThreadEnd,
     pub(crate) labels: Vec<LabelTally>,
+    pub(crate) addresses: AddressTallies,
     pub(crate) stages: Option<StageTallies>,
+    pub(crate) blocks: Option<StepCounts>,
 }
 
 /// Results of a thread when it ends.
@@ -117,7 +125,7 @@ async fn serve(parts: Parts) -> io::Result<()> {
     let common = parts.common;
     let worker = Rc::new(Worker::new(
         common.clone(),
-        parts.connector,
+        Rc::new(parts.connector),
         parts.connections,
         parts.first_connection,
         parts.samples,
@@ -257,9 +265,15 @@ struct Reporter {
 
 impl Reporter {
     fn report(&mut self, tally: Tally, open: u64, last: Option<Last>) {
-        let (end, labels, stages) = match last {
-            None => (None, Vec::new(), None),
-            Some(last) => (Some(last.end), last.labels, last.stages),
+        let (end, labels, addresses, stages, blocks) = match last {
+            None => (None, Vec::new(), AddressTallies::default(), None, None),
+            Some(last) => (
+                Some(last.end),
+                last.labels,
+                last.addresses,
+                last.stages,
+                last.blocks,
+            ),
         };
         let stretch = Stretch {
             thread: self.thread,
@@ -268,8 +282,10 @@ impl Reporter {
             open,
             tally,
             labels,
+            addresses,
             last: end,
             stages,
+            blocks,
         };
         self.number += 1;
         // The receiver is gone if the run was abandoned.

@@ -8,10 +8,11 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
-use dyno_client::{Failure, Stream};
+use dyno_client::Failure;
 use tokio::sync::Notify;
 
-use crate::connector::Connector;
+use crate::address_tally::AddressTallies;
+use crate::connector::{Connector, Opened};
 use crate::observers::Observers;
 use crate::plan::Plan;
 use crate::samples::{Sample, Samples};
@@ -50,20 +51,26 @@ pub(crate) struct Moment {
 /// State that the request loops of a thread share.
 pub(crate) struct Worker {
     pub(crate) plan: Arc<Plan>,
-    connector: Connector,
+    pub(crate) connector: Rc<Connector>,
     pub(crate) slots: Vec<Slot>,
     pub(crate) tally: RefCell<Tally>,
     pub(crate) is_open_loop: bool,
     /// Whether connections lie idle between requests.
     pub(crate) pauses: bool,
+    /// Whether a kept connection is looked at before its next request: it lay idle, or its address may have left the
+    /// server's name.
+    pub(crate) inspects: Cell<bool>,
     /// Whether requests are sent in batches: each on its own connection, as answers arrive.
     pub(crate) batches: bool,
     pub(crate) common: Arc<Common>,
     /// State of the warm-up: a run of its own before this one, by the same request loops over the same connections.
     pub(crate) warm_up: Option<Rc<Self>>,
     pub(crate) queue: WakeQueue,
-    /// What looks at each request; `None` if nothing does.
+    /// What the plan has look at each request; `None` if nothing does.
     pub(crate) observers: Option<RefCell<Observers>>,
+    pub(crate) addresses: RefCell<AddressTallies>,
+    /// Whether each request is looked at: by observers, or because connections go to several addresses.
+    pub(crate) observes: Cell<bool>,
     /// Start of the run; before it begins, start of the thread.
     start: Cell<Instant>,
     has_begun: Cell<bool>,
@@ -90,7 +97,7 @@ pub(crate) struct Worker {
 impl Worker {
     pub(crate) fn new(
         common: Arc<Common>,
-        connector: Connector,
+        connector: Rc<Connector>,
         connections: usize,
         first_connection: usize,
         samples: Option<SyncSender<Vec<Sample>>>,
@@ -113,16 +120,20 @@ impl Worker {
         };
         let request_loops = connections * plan.streams;
         let is_open_loop = common.schedule.is_open_loop();
+        let pauses = is_open_loop || plan.requests.servers().len() > 1;
         Self {
             connector,
             warm_up,
             slots: (0..request_loops).map(|_| Slot::default()).collect(),
             tally: RefCell::default(),
             is_open_loop,
-            pauses: is_open_loop || plan.requests.servers().len() > 1,
+            pauses,
+            inspects: Cell::new(pauses),
             batches: !is_open_loop && !plan.protocol.is_multiplexed() && request_loops > 1,
             queue: WakeQueue::default(),
+            observes: Cell::new(observers.is_some()),
             observers: observers.map(RefCell::new),
+            addresses: RefCell::default(),
             start: Cell::new(Instant::now()),
             has_begun: Cell::new(false),
             preparing: Cell::new(request_loops),
@@ -142,8 +153,32 @@ impl Worker {
     }
 
     /// Connects for a request loop and counts the outcome.
-    pub(crate) async fn connect(&self, slot: &Slot, server: usize) -> Result<Stream, Failure> {
-        self.connector.open(&self.tally, slot, server).await
+    pub(crate) async fn connect(&self, slot: &Slot, server: usize) -> Result<Opened, Failure> {
+        let opening = self
+            .connector
+            .open(&self.tally, &self.addresses, slot, server);
+        let opened = opening.await?;
+        if !opened.is_main {
+            self.observes.set(true);
+        }
+        Ok(opened)
+    }
+
+    /// Looks at each request from now on if connections, also those of the warm-up, go to several addresses, and at
+    /// each kept connection if addresses may have left.
+    pub(crate) fn look_closer(&self) {
+        if self.connector.has_several() {
+            self.observes.set(true);
+        }
+        if self.plan.dns_refresh.is_some() && self.connector.has_adopted() {
+            self.inspects.set(true);
+        }
+    }
+
+    /// Whether connections to this address end, because it has left the server's name.
+    #[cold]
+    pub(crate) fn has_left(&self, server: usize, address: usize) -> bool {
+        self.plan.dns_refresh.is_some() && !self.connector.holds(server, address)
     }
 
     /// Whether a request loop is needed: if there are fewer requests than loops, each sends one.
@@ -228,6 +263,7 @@ impl Worker {
             warm_up.begin(start);
             // A connection that could not be opened ahead is one of the warm-up.
             self.tally.borrow_mut().counts.failed = 0;
+            self.addresses.borrow_mut().forget_failed();
         }
         let warm_up = self
             .warm_up
@@ -247,8 +283,10 @@ impl Worker {
         now_ns >= self.end_ns.get()
     }
 
-    /// Ends waits and requests whose deadline has passed.
+    /// Ends waits and requests whose deadline has passed, and adopts new addresses.
     pub(crate) fn sweep(&self, now_ns: u64) {
+        self.connector.sweep();
+        self.look_closer();
         for slot in &self.slots {
             slot.sweep(now_ns);
         }

@@ -17,7 +17,7 @@ use dyno_io::Alarm;
 /// The timer of one thread.
 #[derive(Debug)]
 pub(crate) struct Timer {
-    alarm: Alarm,
+    alarm: Option<Alarm>,
     waiting: RefCell<BTreeMap<(Instant, u64), Waker>>,
     next: Cell<u64>,
 }
@@ -25,22 +25,33 @@ pub(crate) struct Timer {
 impl Timer {
     /// Creates a timer for the current thread's runtime; it fires only while [`Timer::run`] is polled.
     pub(crate) fn new() -> io::Result<Rc<Self>> {
-        Ok(Rc::new(Self {
-            alarm: Alarm::new()?,
-            waiting: RefCell::default(),
-            next: Cell::new(0),
-        }))
+        Ok(Rc::new(Self::with(Some(Alarm::new()?))))
     }
 
-    /// Wakes the tasks that are due, until the runtime ends.
-    pub(crate) async fn run(&self) -> io::Result<()> {
-        loop {
-            self.alarm.expired().await?;
-            self.wake()?;
+    /// Creates a timer for a thread that never sleeps; it fires only when [`Timer::wake`] is called.
+    pub(crate) fn without_alarm() -> Rc<Self> {
+        Rc::new(Self::with(None))
+    }
+
+    fn with(alarm: Option<Alarm>) -> Self {
+        Self {
+            alarm,
+            waiting: RefCell::default(),
+            next: Cell::new(0),
         }
     }
 
-    fn wake(&self) -> io::Result<()> {
+    /// Wakes the tasks that are due, at each alarm, until the runtime ends.
+    pub(crate) async fn run(&self) -> io::Result<()> {
+        while let Some(alarm) = &self.alarm {
+            alarm.expired().await?;
+            self.wake()?;
+        }
+        Ok(())
+    }
+
+    /// Wakes the tasks that are due.
+    pub(crate) fn wake(&self) -> io::Result<()> {
         let mut waiting = self.waiting.borrow_mut();
         let now = Instant::now();
         while let Some(first) = waiting.first_entry() {
@@ -53,8 +64,9 @@ impl Timer {
     }
 
     fn set(&self, moment: Instant) -> io::Result<()> {
-        self.alarm
-            .set(moment.saturating_duration_since(Instant::now()))
+        self.alarm.as_ref().map_or(Ok(()), |alarm| {
+            alarm.set(moment.saturating_duration_since(Instant::now()))
+        })
     }
 
     /// Waits until `moment`; returns at once if it has passed.

@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::num::NonZeroU32;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,9 @@ struct Serving {
 
 impl Serving {
     fn start(behaviour: Behaviour) -> Self {
-        let calibrator = Calibrator::listen("127.0.0.1:0".parse().unwrap(), behaviour).unwrap();
+        let calibrator = Calibrator::listen("127.0.0.1:0".parse().unwrap(), behaviour)
+            .unwrap()
+            .keep_requests(true);
         let address = calibrator.address();
         let (stop, stopped) = oneshot::channel();
         let thread =
@@ -66,6 +69,15 @@ fn receive(stream: &mut TcpStream) -> String {
 
 fn constant(time: Duration) -> Law {
     Law::Constant(time)
+}
+
+fn queue(law: Law, workers: u32, most_waiting: Option<u32>) -> Behaviour {
+    Behaviour::Queue {
+        law,
+        seed: 1,
+        workers: NonZeroU32::new(workers).unwrap(),
+        most_waiting,
+    }
 }
 
 /// Sends four requests during a stall of this length, which begins 50 ms after a request that is answered at once.
@@ -120,8 +132,8 @@ fn nothing_is_answered_in_a_stall_and_all_that_waited_at_its_end() {
 }
 
 #[test]
-fn a_server_of_a_rate_makes_those_wait_that_come_at_once() {
-    let serving = Serving::start(Behaviour::Rate { per_s: 100.0 });
+fn a_queue_makes_simultaneous_requests_wait() {
+    let serving = Serving::start(queue(constant(10 * MILLISECOND), 1, None));
     let mut streams: Vec<_> = (0..10).map(|_| serving.connect()).collect();
     let begun = Instant::now();
     for stream in &mut streams {
@@ -142,6 +154,89 @@ fn a_server_of_a_rate_makes_those_wait_that_come_at_once() {
         "{}",
         record.service.min_ns
     );
+}
+
+#[test]
+fn the_record_follows_lindleys_recursion_request_by_request() {
+    let serving = Serving::start(queue(
+        Law::Exponential {
+            mean: Duration::from_micros(300),
+        },
+        1,
+        None,
+    ));
+    let mut streams: Vec<_> = (0..8).map(|_| serving.connect()).collect();
+    for _ in 0..50 {
+        for stream in &mut streams {
+            stream
+                .write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+                .unwrap();
+        }
+        for stream in &mut streams {
+            receive(stream);
+        }
+    }
+    let record = serving.stop();
+    let mut free_ns = 0;
+    for request in &record.requests_kept {
+        free_ns = free_ns.max(request.arrived_ns) + request.service_ns;
+        assert_eq!(request.due_ns, free_ns);
+        assert!(request.sent_ns.unwrap() >= request.due_ns);
+    }
+    assert_eq!((record.requests_kept.len(), record.answers), (400, 400));
+    assert_eq!((record.drawn.count, record.gaps.count), (400, 399));
+}
+
+#[test]
+fn a_limiter_and_a_full_queue_refuse_at_once() {
+    // The bucket's only token is back after a second, and no test sends this many requests in one.
+    let limiter = Serving::start(Behaviour::Limiter {
+        per_s: NonZeroU32::MIN,
+        burst: NonZeroU32::MIN,
+        time: Duration::ZERO,
+    });
+    let mut stream = limiter.connect();
+    for _ in 0..20 {
+        ask(&mut stream);
+    }
+    let record = limiter.stop();
+    assert!(record.refused >= 1);
+    assert_eq!(record.requests_kept[0].status, 200);
+    // Exactly the tokens of the time that passed, however long that was.
+    let mut level_ns = 1_000_000_000;
+    let mut before_ns = 0;
+    for request in &record.requests_kept {
+        level_ns = (level_ns + request.arrived_ns - before_ns).min(1_000_000_000);
+        before_ns = request.arrived_ns;
+        let good = level_ns == 1_000_000_000;
+        level_ns = if good { 0 } else { level_ns };
+        assert_eq!(request.status, if good { 200 } else { 429 });
+        assert!(good || request.due_ns == request.arrived_ns);
+    }
+
+    let full = Serving::start(queue(constant(3_600_000 * MILLISECOND), 2, Some(1)));
+    let mut streams: Vec<_> = (0..4).map(|_| full.connect()).collect();
+    for stream in &mut streams {
+        stream
+            .write_all(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+            .unwrap();
+        stream.set_nonblocking(true).unwrap();
+    }
+    let patience = Instant::now();
+    let refused = loop {
+        assert!(patience.elapsed() < PATIENCE);
+        let mut answer = [0; 1024];
+        // The requests may arrive in any order; the last one is refused.
+        let read = streams
+            .iter_mut()
+            .find_map(|stream| stream.read(&mut answer).ok());
+        if let Some(length) = read {
+            break String::from_utf8(answer[..length].to_vec()).unwrap();
+        }
+        thread::sleep(MILLISECOND);
+    };
+    assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
+    assert_eq!(full.stop().refused, 1);
 }
 
 #[test]

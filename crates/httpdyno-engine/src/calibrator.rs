@@ -1,12 +1,15 @@
 //! `calibrator`: a server with known service times.
 
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, Subcommand};
-use dyno_origin::calibrator::{Behaviour, Calibrator, Law, Record};
+use dyno_origin::calibrator::{Behaviour, Calibrator, Kept, Law};
 use dyno_room::CpuSet;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
@@ -28,6 +31,9 @@ pub struct Arguments {
     /// Write the record of the requests here (JSON)
     #[arg(long, value_name = "FILE", global = true)]
     report: Option<PathBuf>,
+    /// Write each request here (CSV, times in ns): arrival, service time, when its answer was due and sent, status
+    #[arg(long, value_name = "FILE", global = true)]
+    trace: Option<PathBuf>,
     /// Also end at the end of standard input
     #[arg(long, global = true)]
     until_eof: bool,
@@ -59,6 +65,46 @@ enum Chosen {
         #[arg(long, value_name = "N")]
         per_second: f64,
     },
+    /// Serve some requests at a time, in the order of their arrival; with Poisson arrivals: M/M/1, M/D/1, M/M/k, ...
+    Queue {
+        #[command(flatten)]
+        times: Times,
+        /// Requests served at a time
+        #[arg(long, value_name = "K", value_parser = positive, default_value = "1")]
+        workers: NonZeroU32,
+        /// Requests that wait at most; further ones get 503 at once [default: no limit]
+        #[arg(long, value_name = "N")]
+        queue: Option<u32>,
+        /// Seed of the service times
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
+    /// Answer at most a number of requests per second (token bucket), the others with 429 at once
+    Limiter {
+        /// Tokens per second; each request takes one
+        #[arg(long, value_name = "N", value_parser = positive)]
+        per_second: NonZeroU32,
+        /// Tokens that the bucket holds, and holds at first
+        #[arg(long, value_name = "B", value_parser = positive, default_value = "1")]
+        burst: NonZeroU32,
+        /// Service time of a request that has a token
+        #[arg(long, value_name = "TIME", value_parser = standard_duration, default_value = "1ms")]
+        constant: Duration,
+    },
+    /// Serve one request at a time, slower from an overload until the queue is empty
+    Degrade {
+        #[command(flatten)]
+        times: Times,
+        /// A request that finds more requests than this makes the server slow
+        #[arg(long, value_name = "L")]
+        above: u32,
+        /// Factor of the service times of requests that arrive while it is slow
+        #[arg(long, value_name = "F")]
+        factor: f64,
+        /// Seed of the service times
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -88,6 +134,11 @@ impl Times {
             .or_else(|| self.bimodal.clone())
             .context("a distribution is missing: give --constant, --exponential, --log-normal or --bimodal")
     }
+}
+
+fn positive(text: &str) -> Result<NonZeroU32, String> {
+    text.parse()
+        .map_err(|_| format!("{text:?} is not a whole number from 1 to {}", u32::MAX))
 }
 
 fn log_normal(text: &str) -> Result<Law, String> {
@@ -152,7 +203,49 @@ impl Chosen {
                     (0.001..=1e6).contains(per_second),
                     "--per-second: {per_second} is out of range; write 0.001 to 1000000"
                 );
-                Behaviour::Rate { per_s: *per_second }
+                Behaviour::Queue {
+                    law: Law::Constant(Duration::from_secs_f64(1.0 / per_second)),
+                    seed: 0,
+                    workers: NonZeroU32::MIN,
+                    most_waiting: None,
+                }
+            }
+            Self::Queue {
+                times,
+                workers,
+                queue,
+                seed,
+            } => Behaviour::Queue {
+                law: times.law()?,
+                seed: *seed,
+                workers: *workers,
+                most_waiting: *queue,
+            },
+            Self::Limiter {
+                per_second,
+                burst,
+                constant,
+            } => Behaviour::Limiter {
+                per_s: *per_second,
+                burst: *burst,
+                time: *constant,
+            },
+            Self::Degrade {
+                times,
+                above,
+                factor,
+                seed,
+            } => {
+                ensure!(
+                    (1.0..=1e3).contains(factor),
+                    "--factor: {factor} is out of range; write 1 to 1000"
+                );
+                Behaviour::Degrade {
+                    law: times.law()?,
+                    seed: *seed,
+                    above: *above,
+                    factor: *factor,
+                }
             }
         })
     }
@@ -165,20 +258,38 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         cpus.pin()?;
     }
     let address = SocketAddr::new(arguments.address, arguments.port);
-    let calibrator = Calibrator::listen(address, arguments.behaviour.behaviour()?)?;
+    let calibrator = Calibrator::listen(address, arguments.behaviour.behaviour()?)?
+        .keep_requests(arguments.trace.is_some());
     println!("http://{}/", calibrator.address());
     let record = calibrator.serve(stop_requested(arguments.until_eof))?;
-    match &arguments.report {
-        Some(path) => write(path, &record),
-        None => Ok(0),
+    if let Some(path) = &arguments.report {
+        let report = json!({ "version": 1, "calibrator": record });
+        std::fs::write(path, format!("{report}\n"))
+            .with_context(|| format!("--report {}", path.display()))?;
     }
+    if let Some(path) = &arguments.trace {
+        write_trace(path, &record.requests_kept)
+            .with_context(|| format!("--trace {}", path.display()))?;
+    }
+    Ok(0)
 }
 
-fn write(path: &Path, record: &Record) -> Result<u8> {
-    let report = json!({ "version": 1, "calibrator": record });
-    std::fs::write(path, format!("{report}\n"))
-        .with_context(|| format!("--report {}", path.display()))?;
-    Ok(0)
+fn write_trace(path: &Path, requests: &[Kept]) -> std::io::Result<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    writeln!(out, "arrived_ns,service_ns,due_ns,sent_ns,status")?;
+    for request in requests {
+        let sent_ns = request.sent_ns.map(|sent_ns| sent_ns.to_string());
+        writeln!(
+            out,
+            "{},{},{},{},{}",
+            request.arrived_ns,
+            request.service_ns,
+            request.due_ns,
+            sent_ns.unwrap_or_default(),
+            request.status
+        )?;
+    }
+    out.flush()
 }
 
 async fn stop_requested(until_eof: bool) {

@@ -2,7 +2,6 @@
 
 mod printed;
 mod row;
-mod start_time;
 
 use std::io::{BufReader, BufWriter, Write};
 

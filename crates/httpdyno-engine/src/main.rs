@@ -24,6 +24,7 @@ mod room;
 mod servers;
 mod stop;
 mod table;
+mod terminal;
 mod urls;
 mod usage;
 mod web_identity;

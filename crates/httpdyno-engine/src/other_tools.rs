@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// The options of `load` that a command line of another tool means.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ enum Meaning {
     Field(&'static str),
     /// User and password.
     Basic,
+    /// User and password of the proxy.
+    ProxyUser,
     /// The file with the body, and the method.
     BodyFile(&'static str),
     /// A method without a value.
@@ -118,7 +121,7 @@ const HEY: &[Row] = &[
     (&["-a"], Meaning::Basic),
     (&["-host"], Meaning::Field("Host")),
     (&["-h2"], Meaning::Flag("--http2")),
-    (&["-x"], Meaning::Refused("load has no proxies")),
+    (&["-x"], Meaning::Value("--proxy")),
     (&["-disable-compression"], Meaning::Same),
     (&["-disable-keepalive"], Meaning::Flag("--no-keepalive")),
     (&["-disable-redirects"], Meaning::Same),
@@ -137,6 +140,7 @@ const OHA: &[Row] = &[
     (&["-A"], Meaning::Field("Accept")),
     (&["-d"], Meaning::Value("--body")),
     (&["-D"], Meaning::Value("--body-file")),
+    (&["-F", "--form"], Meaning::Value("--multipart")),
     (&["-T"], Meaning::Field("Content-Type")),
     (&["-a"], Meaning::Basic),
     (&["--host"], Meaning::Field("Host")),
@@ -154,7 +158,7 @@ const OHA: &[Row] = &[
         &["--urls-from-file"],
         Meaning::Refused("write --urls FILE instead of --as oha"),
     ),
-    (&["-x"], Meaning::Refused("load has no proxies")),
+    (&["-x", "--proxy"], Meaning::Value("--proxy")),
     (
         &["--burst-delay", "--burst-rate"],
         Meaning::Refused("load sends no bursts; --rate sends evenly, --arrivals poisson at random"),
@@ -191,7 +195,8 @@ const AB: &[Row] = &[
     (&["-m"], Meaning::Value("--method")),
     (&["-i"], Meaning::Method("HEAD")),
     (&["-k"], Meaning::Flag("--keepalive")),
-    (&["-X", "-P"], Meaning::Refused("load has no proxies")),
+    (&["-X"], Meaning::Value("--proxy")),
+    (&["-P"], Meaning::ProxyUser),
     (&["-g", "-e"], SAMPLES),
     (
         &["-b", "-v", "-x", "-y", "-z"],
@@ -298,6 +303,7 @@ struct Meant {
     options: Vec<(&'static str, Option<String>)>,
     urls: Vec<String>,
     rate_of_each: Option<String>,
+    proxy_user: Option<String>,
     is_duration_alone: bool,
     notes: Vec<String>,
 }
@@ -361,6 +367,7 @@ impl Meant {
                 self.options
                     .push(("--header", Some(format!("Authorization: Basic {encoded}"))));
             }
+            Meaning::ProxyUser => self.proxy_user = Some(value),
             Meaning::BodyFile(method) => {
                 self.options.push(("--method", Some(method.to_owned())));
                 self.options.push(("--body-file", Some(value)));
@@ -405,6 +412,9 @@ impl Meant {
         if tool.closes && !self.has("--keepalive") {
             self.options.push(("--no-keepalive", None));
         }
+        if let Some(pair) = self.proxy_user.take() {
+            self.add_proxy_user(&pair);
+        }
         if let Some(rate) = self.rate_of_each.take() {
             self.add_rate(&rate);
         }
@@ -421,6 +431,21 @@ impl Meant {
             words.extend(value);
         }
         (words, self.notes)
+    }
+
+    /// Adds user and password to the proxy; without one they are a field of the header.
+    fn add_proxy_user(&mut self, pair: &str) {
+        let mut options = self.options.iter_mut();
+        let proxy = options.find(|(option, _)| *option == "--proxy");
+        let Some((_, Some(proxy))) = proxy else {
+            let field = format!("Proxy-Authorization: Basic {}", STANDARD.encode(pair));
+            self.options.push(("--header", Some(field)));
+            return;
+        };
+        let (user, password) = pair.split_once(':').unwrap_or((pair, ""));
+        let [user, password] =
+            [user, password].map(|text| utf8_percent_encode(text, NON_ALPHANUMERIC));
+        *proxy = format!("http://{user}:{password}@{proxy}");
     }
 
     /// Sets the rate of all connections.
@@ -517,12 +542,32 @@ mod tests {
                 "httpdyno load https://a/ --requests 2000 --rate 100 --streams 4 --http2 --insecure --connections 50",
             ),
             (
+                "httpdyno load --as oha -- -n 5 -F a=b --form 'f=@x.png;type=image/png' http://a/",
+                "httpdyno load http://a/ --requests 5 --multipart 'a=b' --multipart 'f=@x.png;type=image/png' --connections 50",
+            ),
+            (
                 "httpdyno load --as ab -- -kr -n 100 -c10 -p body -T text/plain -A me:planted http://a/",
                 "httpdyno load http://a/ --keepalive --requests 100 --connections 10 --method POST --body-file body --header 'Content-Type: text/plain' --header 'Authorization: Basic bWU6cGxhbnRlZA==' --timeout 30s",
             ),
             (
                 "httpdyno load --as ab -- -t 5 http://a/",
                 "httpdyno load http://a/ --duration 5s --requests 50000 --connections 1 --timeout 30s --no-keepalive",
+            ),
+            (
+                "httpdyno load --as hey -- -x http://p:1 http://a/",
+                "httpdyno load http://a/ --proxy http://p:1 --connections 50 --requests 200 --timeout 20s",
+            ),
+            (
+                "httpdyno load --as oha -- -x http://p:1 -p 2 http://a/",
+                "httpdyno load http://a/ --proxy http://p:1 --streams 2 --connections 50 --requests 200",
+            ),
+            (
+                "httpdyno load --as ab -- -k -P me:pl@nted -X p:1 http://a/",
+                "httpdyno load http://a/ --keepalive --proxy 'http://me:pl%40nted@p:1' --connections 1 --requests 1 --timeout 30s",
+            ),
+            (
+                "httpdyno load --as ab -- -k -P me:planted http://a/",
+                "httpdyno load http://a/ --keepalive --connections 1 --requests 1 --timeout 30s --header 'Proxy-Authorization: Basic bWU6cGxhbnRlZA=='",
             ),
         ] {
             assert_eq!(words(typed), expected, "{typed}");

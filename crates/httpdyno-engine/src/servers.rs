@@ -5,7 +5,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use dyno_client::{ConnectTo, Identity, Reroute, Resolve, Sockets, UnixSocket, tls};
+use dyno_client::{ConnectTo, Identity, Proxies, Reroute, Resolve, Sockets, UnixSocket, tls};
 use rustix::fs::{Access, access};
 
 use crate::messages::system_message;
@@ -47,15 +47,28 @@ pub struct Servers {
     /// Share of the TLS handshakes that may resume a session: on, off or N%
     #[arg(long, value_name = "SHARE", default_value = "on", value_parser = resumed_percent)]
     tls_resumption: u8,
-    /// Address of a host, instead of DNS; may be repeated
-    #[arg(long, value_name = "HOST:PORT:ADDRESS")]
+    /// Addresses of a host, instead of DNS; may be repeated
+    #[arg(long, value_name = "HOST:PORT:ADDRESS[,ADDRESS...]")]
     resolve: Vec<Resolve>,
     /// Connect to another host than the URL names; may be repeated
     #[arg(long, value_name = "HOST1:PORT1:HOST2:PORT2")]
     connect_to: Vec<ConnectTo>,
     /// Connect to this Unix socket, whatever host the URL names; @NAME is an abstract one
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "connect_to", "local_address"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "connect_to", "local_address", "proxy"])]
     unix_socket: Option<String>,
+    #[arg(
+        help = "Proxy: http://, socks5:// or socks5h:// (which looks up names), with user:password@ before its host if needed; '' is none [environment: http_proxy, https_proxy, all_proxy]",
+        long,
+        value_name = "URL"
+    )]
+    proxy: Option<String>,
+    #[arg(
+        help = "Hosts without a proxy, separated by commas: names, which include their subdomains, addresses, networks such as 10.0.0.0/8; * is all [environment: no_proxy]",
+        long,
+        value_name = "LIST",
+        alias = "noproxy"
+    )]
+    no_proxy: Option<String>,
     /// Source address of connections; several, separated by commas, are used in turn
     #[arg(long, value_name = "ADDRESS", value_delimiter = ',', value_parser = address)]
     local_address: Vec<IpAddr>,
@@ -90,6 +103,11 @@ impl From<TlsVersion> for tls::Version {
 }
 
 impl Servers {
+    /// Whether all connections go to a Unix socket.
+    pub const fn is_unix(&self) -> bool {
+        self.unix_socket.is_some()
+    }
+
     /// What handshakes offer; the error is the line to print.
     pub fn tls(&self) -> Result<tls::Settings, String> {
         let versions = self.tls_min.into()..=self.tls_max.into();
@@ -144,6 +162,31 @@ impl Servers {
         Reroute {
             connect_to,
             resolve: self.resolve.clone(),
+        }
+    }
+
+    /// The proxies on the way to servers; the error is the line to print.
+    pub fn proxies(&self) -> Result<Proxies, String> {
+        if self.unix_socket.is_some() {
+            // The socket is on this machine: variables of the environment are about others.
+            return Ok(Proxies::default());
+        }
+        let (option, without) = (self.proxy.as_deref(), self.no_proxy.as_deref());
+        Proxies::choose(option, without, self.reroute(), |name| {
+            std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+        })
+    }
+
+    /// The line about the proxies in use, and about a `--proxy` that no host uses.
+    pub fn proxy_line(&self, used: Option<String>) -> Option<String> {
+        let is_typed = self.proxy.as_ref().is_some_and(|text| !text.is_empty());
+        match used {
+            Some(names) => Some(format!("proxy: {names}")),
+            None if is_typed => Some(
+                "proxy: not used, because no_proxy or --no-proxy has all hosts; --no-proxy '' has none"
+                    .to_owned(),
+            ),
+            None => None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! A stop flag set by SIGINT, SIGTERM and SIGHUP, for verbs that write results before they end.
 
+use std::io;
 use std::process::exit;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -7,6 +8,8 @@ use std::thread;
 
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::terminal;
 
 /// The first signal received; 0: none.
 static FIRST_SIGNAL: AtomicU8 = AtomicU8::new(0);
@@ -24,13 +27,6 @@ pub fn stop_at_signals() -> Result<Arc<AtomicBool>> {
         .enable_io()
         .build()
         .context("starting")?;
-    let ignored = ignored_signals();
-    let listen = |number: u8| {
-        let is_ignored = ignored & (1 << (number - 1)) != 0;
-        (!is_ignored)
-            .then(|| signal(SignalKind::from_raw(number.into())))
-            .transpose()
-    };
     let (mut terminate, mut interrupt, mut hangup) = {
         let _context = runtime.enter();
         (listen(TERMINATE)?, listen(INTERRUPT)?, listen(HANGUP)?)
@@ -50,7 +46,9 @@ pub fn stop_at_signals() -> Result<Arc<AtomicBool>> {
             };
             FIRST_SIGNAL.store(wait(), Ordering::Relaxed);
             flag.store(true, Ordering::Relaxed);
-            exit(128 + i32::from(wait()));
+            let second = wait();
+            terminal::restore();
+            exit(128 + i32::from(second));
         })
         .context("starting a thread")?;
     Ok(stop)
@@ -64,7 +62,16 @@ pub fn received_signal() -> Option<u8> {
     }
 }
 
-async fn next(signal: &mut Option<Signal>) {
+/// Listens for a signal from now on, in the runtime of the caller; `None` if this process ignores it.
+pub fn listen(number: u8) -> io::Result<Option<Signal>> {
+    let is_ignored = ignored_signals() & (1 << (number - 1)) != 0;
+    (!is_ignored)
+        .then(|| signal(SignalKind::from_raw(number.into())))
+        .transpose()
+}
+
+/// Waits for a signal; forever for one that is ignored.
+pub async fn next(signal: &mut Option<Signal>) {
     match signal {
         Some(signal) => {
             signal.recv().await;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+use dyno_client::proxy::without_user_info;
 
 use crate::messages::{USAGE, is_public_command, print_message};
 use crate::other_tools::{self, Translation};
@@ -40,7 +41,16 @@ fn command_line() -> Result<Vec<OsString>, String> {
     let Some(translation) = translation()? else {
         return Ok(std::env::args_os().collect());
     };
-    if let Ok(words) = shlex::try_join(translation.words[1..].iter().map(String::as_str)) {
+    let mut words = translation.words[1..].to_vec();
+    for place in 1..words.len() {
+        if words[place - 1] == "--proxy" {
+            words[place] = without_user_info(&words[place]);
+        }
+    }
+    let is_quiet = |word: &String| matches!(&**word, "-q" | "--quiet");
+    if !translation.words.iter().any(is_quiet)
+        && let Ok(words) = shlex::try_join(words.iter().map(String::as_str))
+    {
         print_message(format_args!("the same as: httpdyno {words}"));
     }
     translation.notes.iter().for_each(print_message);
@@ -184,7 +194,7 @@ mod tests {
     #[test]
     fn every_mistake_is_one_line_that_names_the_option() {
         let room = "room: name the command: httpdyno room -- curl https://example.org/";
-        let cases: [(&[&str], &str); 18] = [
+        let cases: [(&[&str], &str); 19] = [
             (&["room"], room),
             (&["room", "--web", "plain"], room),
             (
@@ -245,6 +255,10 @@ mod tests {
                     "http://a/",
                 ],
                 "--unix-socket: conflicts with --resolve",
+            ),
+            (
+                &["load", "--unix-socket", "a", "--proxy", "a:1", "http://a/"],
+                "--unix-socket: conflicts with --proxy",
             ),
             (
                 &["fetch", "--unix-socket", "a", "--local-address", "::1"],

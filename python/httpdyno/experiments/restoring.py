@@ -1,5 +1,6 @@
 """Rebuild experiments from the manifests of their runs."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -65,7 +66,7 @@ def restored(
             raise InvalidValue(f"{place}: {first['msg']}") from error
 
 
-class OfOneWeb:
+class OfOneWeb(ABC):
     """An experiment with one web, whose settings are its fields."""
 
     __slots__ = ()
@@ -79,9 +80,9 @@ class OfOneWeb:
     repeat: int | None
     quick: bool
 
+    @abstractmethod
     def conditions(self) -> Sequence[Condition]:
         """Return the points of its grid."""
-        raise NotImplementedError
 
     @staticmethod
     def able_to(subject: Subject, condition: Condition) -> bool:

@@ -232,7 +232,7 @@ def _user_agent(seen: Observation) -> str:
     if counters.user_agents == (Count(USER_AGENT, counters.requests or 0),):
         return ""
     sent = ", ".join(repr(count.name) for count in counters.user_agents or ()) or "none"
-    return f"asked for {USER_AGENT!r}, the origin saw {sent}"
+    return f"User-Agent must be {USER_AGENT!r}; the origin received {sent}"
 
 
 def _no_urls(seen: Observation) -> str:

@@ -102,6 +102,30 @@ class Labels(FigureRecord):
 
 
 @dataclass(frozen=True, slots=True)
+class AddressCount:
+    """Connections of a load to one address of its servers, and their requests."""
+
+    address: Annotated[str, Recorded("address of a server, with its port")]
+    grouped: Annotated[int | None, Recorded("addresses that are counted together here; null for a single one")]
+    opened: Annotated[int, Recorded("opened connections")]
+    failed: Annotated[int, Recorded("failed attempts to connect")]
+    requests: Annotated[int, Recorded("answers that came whole, whatever their status")]
+    failed_answers: Annotated[int, Recorded("answers that are not good")]
+    errors: Annotated[int, Recorded("requests that were sent and had no answer")]
+    response_p50_ns: int | None = measured("median response time of good answers")
+    response_p99_ns: int | None = measured("99th percentile")
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses(FigureRecord):
+    """Connections and requests of one trial by the address of the server."""
+
+    prefix: ClassVar[str] = ""
+
+    addresses: Annotated[tuple[AddressCount, ...], Recorded("connections and requests by address of the servers")] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Count:
     """How often something was counted, with its name."""
 

@@ -6,7 +6,19 @@ from typing import Final
 import polars as pl
 
 from httpdyno.experiments.registry import definition_of, experiment_names, figure_columns
-from httpdyno.model import FORMER_NAMES, CaseResult, Column, ColumnKind, Field, LabelCount, Sample, Table, Trial, schema
+from httpdyno.model import (
+    FORMER_NAMES,
+    AddressCount,
+    CaseResult,
+    Column,
+    ColumnKind,
+    Field,
+    LabelCount,
+    Sample,
+    Table,
+    Trial,
+    schema,
+)
 from httpdyno.store import Run
 from httpdyno.store.query import RUN_COLUMNS, SETTING, TRIAL_OF_CASE, ComputedFigures, runs_frame
 from httpdyno.store.reader import polars_types
@@ -61,6 +73,7 @@ def columns_table(runs: Mapping[str, Run]) -> Table:
         "samples": (_RUN, *_of_records(schema(Sample))),
         "cases": (_RUN, *_of_records([*of_case, *schema(CaseResult)])),
         "labels": (_RUN, *_of_records([*of_case, *schema(LabelCount)])),
+        "addresses": (_RUN, *_of_records([*of_case, *schema(AddressCount)])),
     }
     columns = tuple(map(Column, ("table", "column", "type", "unit", "meaning")))
     return Table(columns, tuple((table, *row) for table, rows in tables.items() for row in rows))

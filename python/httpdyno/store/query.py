@@ -1,4 +1,4 @@
-"""SQL over runs on disk: their trials, ceilings, samples, cases and labels, read as far as a query needs them."""
+"""SQL over runs on disk: trials, ceilings, samples, cases, labels and addresses, read as far as a query needs them."""
 
 import re
 import shlex
@@ -15,7 +15,7 @@ from typing import Any, Final
 import polars as pl
 
 from httpdyno.errors import InvalidValue, UnknownName, UnreadableRun, suggestion
-from httpdyno.model import CaseResult, Cases, LabelCount, Labels, Sample, Trial, flatten
+from httpdyno.model import AddressCount, Addresses, CaseResult, Cases, LabelCount, Labels, Sample, Trial, flatten
 from httpdyno.store.manifest import CURE, Machine
 from httpdyno.store.reader import Run, open_run, polars_schema
 
@@ -140,9 +140,9 @@ class ComputedFigures:
     """Computes a named figure for trials of an experiment: ``values(experiment, trials, name)``."""
 
 
-TABLES: Final = ("runs", "trials", "ceilings", "samples", "cases", "labels")
+TABLES: Final = ("runs", "trials", "ceilings", "samples", "cases", "labels", "addresses")
 TRIAL_OF_CASE: Final = ("trial", "experiment", "subject", "version")
-"""Columns of a trial that each of its cases and labels has."""
+"""Columns of a trial that each of its cases, labels and addresses has."""
 CASE_COLUMNS: Final = {
     "run": _TEXT,
     **{name: polars_schema(Trial)[name] for name in TRIAL_OF_CASE},
@@ -155,6 +155,12 @@ LABEL_COLUMNS: Final = {
     **polars_schema(LabelCount),
 }
 """The columns of ``labels``: a row for each label of the requests of a load."""
+ADDRESS_COLUMNS: Final = {
+    "run": _TEXT,
+    **{name: polars_schema(Trial)[name] for name in TRIAL_OF_CASE},
+    **polars_schema(AddressCount),
+}
+"""The columns of ``addresses``: a row for each address of the servers of a load."""
 _READING: Final = frozenset({"select", "with", "from", "values", "show", "explain"})
 _FIRST_WORD: Final = re.compile(r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/|\()*(?P<word>\w*)", re.DOTALL)
 _NO_COLUMN: Final = re.compile(r'unable to find column "(?P<name>.*?)"; valid columns: \[(?P<known>.*?)\]')
@@ -222,6 +228,7 @@ def ask(
         "samples": lambda: _concatenate({name: run.samples() for name, run in runs.items()}, polars_schema(Sample)),
         "cases": lambda: _cases(runs),
         "labels": lambda: _labels(runs),
+        "addresses": lambda: _addresses(runs),
     }
     with _refusals(runs, known):
         # Each table has a frame, so that SHOW TABLES and the message about an unknown table list them all.
@@ -256,6 +263,18 @@ def _labels(runs: Mapping[str, Run]) -> pl.LazyFrame:
         for label in of.labels
     ]
     return pl.LazyFrame(rows, schema=LABEL_COLUMNS)
+
+
+def _addresses(runs: Mapping[str, Run]) -> pl.LazyFrame:
+    rows = [
+        {"run": name, **{column: getattr(trial, column) for column in TRIAL_OF_CASE}, **flatten(address)}
+        for name, run in runs.items()
+        if "addresses" in run.trials.columns
+        for trial in run.records()
+        if (of := trial.get(Addresses))
+        for address in of.addresses
+    ]
+    return pl.LazyFrame(rows, schema=ADDRESS_COLUMNS)
 
 
 def _trials(

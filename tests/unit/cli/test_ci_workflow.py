@@ -163,9 +163,9 @@ def test_the_last_step_decides(workflow: dict[Any, Any], runner: Path, factor: f
     assert said in done.stdout
     assert (runner / "summary.md").read_text(encoding="utf-8") == done.stdout
     assert done.stdout.startswith("**")
-    told = done.stderr.splitlines()
-    assert len(told) == code, done.stderr
-    assert all(line.startswith(f"httpdyno: head is {said} than base: cpu_per_right_ms +") for line in told)
+    result = done.stderr.splitlines()
+    assert len(result) == code, done.stderr
+    assert all(line.startswith(f"httpdyno: head is {said} than base: cpu_per_right_ms +") for line in result)
 
 
 def test_the_gate_for_an_earlier_run_works_as_it_is_written(runner: Path) -> None:

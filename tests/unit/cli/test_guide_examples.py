@@ -39,6 +39,7 @@ PAGES = (
         "fetch.md",
         "load.md",
         "load-data.md",
+        "load-replay.md",
         "real-network.md",
         "servers.md",
     ),

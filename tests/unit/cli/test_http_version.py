@@ -81,8 +81,8 @@ def test_a_run_goes_on_with_the_version_that_it_was_begun_with(
     assert httpdyno("bench", *given, "--http-version", "2", "--repeat", "3").code == 3
     monkeypatch.delenv("FAKE_ENGINE_ROOMS")
     (folder,) = (tmp_path / "runs").iterdir()
-    beside = httpdyno("bench", "--resume", folder.name, "--http-version", "1.1")
-    assert (beside.code, "--http-version cannot change when a run is resumed" in beside.err) == (2, True)
+    result = httpdyno("bench", "--resume", folder.name, "--http-version", "1.1")
+    assert (result.code, "--http-version cannot change when a run is resumed" in result.err) == (2, True)
 
     ended = httpdyno("bench", "--resume", folder.name)
 

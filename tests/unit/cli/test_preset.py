@@ -50,8 +50,8 @@ def test_a_preset_prints_the_table_of_the_seed_and_then_the_published_one(httpdy
     )
     assert lines[3].split()[:6] == ["Rust", "reqwest", "-", "-", "-", "-"]
     assert "Rust reqwest: unavailable: httpdyno has no such subject" in lines
-    beside = [line for line in lines if line.split()[:3] == ["language", "method", "figures"]]
-    assert len(beside) == 1
+    printed = [line for line in lines if line.split()[:3] == ["language", "method", "figures"]]
+    assert len(printed) == 1
     assert any(line.split()[:3] == ["Go", "net/http", "ratio"] for line in lines)
 
 
@@ -103,11 +103,11 @@ def test_a_report_of_the_run_finds_the_published_table_again(httpdyno: Command, 
     table = compare_preset_run(with_preset, definition_of("bench"))
     assert table is not None
     assert {"measured", "published", "ratio"} == set(table.values("figures"))
-    told = [note.text for note in table.notes]
-    assert told[0] == "a first look (--quick): each subject ran once; differences may be chance"
-    assert any(line.startswith("machine: published: EC2 c7g.medium") for line in told)
-    assert any(line.startswith("web: published: the live internet") and "top-sites, seed" in line for line in told)
-    assert any(line.startswith("web top-sites: fitted to these figures") for line in told)
+    result = [note.text for note in table.notes]
+    assert result[0] == "a first look (--quick): each subject ran once; differences may be chance"
+    assert any(line.startswith("machine: published: EC2 c7g.medium") for line in result)
+    assert any(line.startswith("web: published: the live internet") and "top-sites, seed" in line for line in result)
+    assert any(line.startswith("web top-sites: fitted to these figures") for line in result)
 
 
 @pytest.mark.usefixtures("_only_two")

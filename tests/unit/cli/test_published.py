@@ -34,9 +34,9 @@ def test_a_table_is_printed_as_it_was_published(httpdyno: Command) -> None:
     assert lines[0] == f"subject,{SEED_COLUMNS}"
     assert lines[1] == "rust-reqwest,Rust,reqwest,150,10000,49149,680,5018,162,0.8,256487,7980,1,971,21,1027"
     assert len(lines) == 11
-    told = httpdyno("published", "crawl").out
-    assert "source: Comparing concurrent HTTP requests in different languages" in told
-    assert "machine: EC2 c7g.medium" in told
+    result = httpdyno("published", "crawl").out
+    assert "source: Comparing concurrent HTTP requests in different languages" in result
+    assert "machine: EC2 c7g.medium" in result
 
 
 @pytest.mark.usefixtures("_one_client")
@@ -52,9 +52,9 @@ def test_a_run_is_compared_with_a_table(httpdyno: Command) -> None:
     assert go["okReqsPct_ratio"] == 1.25
     assert go["verdict"] == "VALID"
     assert rows["rust-reqwest"]["verdict"] == "not measured"
-    told = httpdyno("published", "crawl", "--compare", "latest").out
-    assert "concurrency: published 125, measured 1" in told
-    assert "totalUrls: published 10000, measured 4; ratios of time, 2xx," in told
+    result = httpdyno("published", "crawl", "--compare", "latest").out
+    assert "concurrency: published 125, measured 1" in result
+    assert "totalUrls: published 10000, measured 4; ratios of time, 2xx," in result
 
 
 def test_a_comparison_with_a_table_ranks_clients_as_their_run_does(httpdyno: Command, tmp_path: Path) -> None:

@@ -110,9 +110,9 @@ def test_several_clients_are_searched_in_turns_each_up_to_its_best(
 def test_steps_result_and_contention_are_printed(httpdyno: Command, given: list[str]) -> None:
     ended = httpdyno("tune", *given)
 
-    told = ended.err.splitlines()
-    assert any(re.match(r"httpdyno: at most 12 trials(: about .*)?$", line) for line in told)
-    tried = [line for line in told if line.startswith("httpdyno: trial ")]
+    printed = ended.err.splitlines()
+    assert any(re.match(r"httpdyno: at most 12 trials(: about .*)?$", line) for line in printed)
+    tried = [line for line in printed if line.startswith("httpdyno: trial ")]
     assert tried[0].startswith(
         "httpdyno: trial 1 of at most 12: scales, 1 in flight (a first trial, far below the usual load): 60 URLs in"
         " 0.7 s, 83.3 right a second"

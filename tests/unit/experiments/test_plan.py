@@ -346,7 +346,7 @@ def test_a_search_chooses_by_what_is_there() -> None:
     assert [(one.trial, one.block, one.position) for one in whole] == [(n, n, 0) for n in range(4)]
     assert [plan.unplanned(whole[:count]) for count in range(5)] == [None] * 5
     assert plan.unplanned(whole[1:]) is whole[1]
-    assert len(plan.left(whole)) == 8, "nobody knows that it has come to its end but the search"
+    assert len(plan.left(whole)) == 8, "only the search knows that it has ended"
     first = plan.next([])
     assert first is not None
     assert first.why == "because"

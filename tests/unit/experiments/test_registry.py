@@ -18,7 +18,7 @@ from httpdyno.experiments.registry import definition_of, experiment_names, figur
 from httpdyno.experiments.service.figures import ServiceSummary
 from httpdyno.judge import find_metric
 from httpdyno.judge.validity import EVERYTHING, RULES
-from httpdyno.model import Cases, Direction, Labels, LinesSummary, Trial, figure_fields
+from httpdyno.model import Addresses, Cases, Direction, Labels, LinesSummary, Trial, figure_fields
 
 
 def test_every_name_leads_to_its_definition() -> None:
@@ -76,12 +76,12 @@ def test_an_experiment_tells_of_a_trial_what_it_found_there_and_nothing_of_none(
         "cost": ({"cost": CostSummary(10, cpu_per_document_ns=870_000.0)}, "10 documents, 870 us of CPU time each"),
     }
     for name in experiment_names():
-        told = definition_of(name).presentation.trial_result
-        assert (told is not None) is (name in found)
-        if told is not None:
+        result = definition_of(name).presentation.trial_result
+        assert (result is not None) is (name in found)
+        if result is not None:
             figures, words = found[name]
-            assert told(trial("a", 0)) is None
-            assert str(told(changed(trial("a", 0), **figures))).startswith(words)
+            assert result(trial("a", 0)) is None
+            assert str(result(changed(trial("a", 0), **figures))).startswith(words)
 
 
 def test_rules_hold_where_they_apply() -> None:
@@ -101,8 +101,8 @@ def test_rules_hold_where_they_apply() -> None:
 
 @pytest.mark.parametrize("package", ["model", "stats", "store", "judge", "report", "runs", "lab", "urls"])
 def test_what_serves_any_experiment_names_none(package: str) -> None:
-    # Trials of any experiment can have lines, cases and labels.
-    shared = (LinesSummary, Cases, Labels)
+    # Trials of any experiment can have lines, cases, labels and addresses.
+    shared = (LinesSummary, Cases, Labels, Addresses)
     records = {kind.__name__ for kind in figure_records()} - {kind.__name__ for kind in shared}
     figures = set(figure_columns()) - {field.name for kind in shared for field in figure_fields(kind)}
     for file in (Path(httpdyno.__file__).parent / package).rglob("*.py"):

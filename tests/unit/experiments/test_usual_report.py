@@ -188,10 +188,10 @@ def test_percentiles_come_from_all_samples_put_together(tmp_path: Path) -> None:
     samples = {0: samples_of(0, [1.0] * 90), 1: samples_of(1, [100.0] * 10)}
     report = report_of(tmp_path, trials, samples)
     (series,) = chart(report, "percentiles").series
-    told = dict(zip(series.x, series.y, strict=True))
-    assert told[0.0] == pytest.approx(1.0, rel=0.001)
-    assert told[50.0] == pytest.approx(1.0, rel=0.001)
-    assert told[99.0] == pytest.approx(100.0, rel=0.001)
+    printed = dict(zip(series.x, series.y, strict=True))
+    assert printed[0.0] == pytest.approx(1.0, rel=0.001)
+    assert printed[50.0] == pytest.approx(1.0, rel=0.001)
+    assert printed[99.0] == pytest.approx(100.0, rel=0.001)
     (series,) = chart(report, "distribution").series
     assert series.y[-1] == 100.0
     assert max(y for x, y in zip(series.x, series.y, strict=True) if x < 2 and y is not None) == 90.0  # type: ignore[operator]

@@ -114,8 +114,8 @@ def test_verdicts(line: Line, due: Due, request_: tuple[str, int, int] | None, v
     # The progress verdict of a line equals its final verdict.
     (served,) = expected(due).served([URL])
     assert served
-    told = wrong_words(line[1], line[4], served)
-    assert (told is not None) is (verdict in {"wrong_status", "wrong_length", "false_error", "missed_error"})
+    result = wrong_words(line[1], line[4], served)
+    assert (result is not None) is (verdict in {"wrong_status", "wrong_length", "false_error", "missed_error"})
 
 
 def test_what_was_due_is_kept_where_code_or_length_is_wrong() -> None:

@@ -62,7 +62,7 @@ class Machine:
         self.now_ns = 0
         self.busy = 0
         self.all = 0
-        self.told: list[str] = []
+        self.messages: list[str] = []
         self.stopped = False
 
     def read(self) -> Snapshot:
@@ -76,7 +76,7 @@ class Machine:
 
     def cool_down(self, longest_s: float = LONGEST_S) -> CoolDown:
         return CoolDown(
-            self.read, longest_s=longest_s, pause=self.pause, stop=lambda: self.stopped, tell=self.told.append
+            self.read, longest_s=longest_s, pause=self.pause, stop=lambda: self.stopped, tell=self.messages.append
         )
 
 
@@ -86,7 +86,7 @@ def test_a_machine_that_is_quiet_costs_one_look() -> None:
     assert cool_down.before_trial() is None
     cool_down.after_trial(ran=True)
     assert cool_down.before_trial() == Pause(WINDOW_NS, None)
-    assert machine.told == []
+    assert machine.messages == []
 
 
 def test_load_is_waited_for_as_long_as_it_lasts() -> None:
@@ -95,7 +95,7 @@ def test_load_is_waited_for_as_long_as_it_lasts() -> None:
     assert cool_down.before_trial() is None
     cool_down.after_trial(ran=True)
     assert cool_down.before_trial() == Pause(3 * WINDOW_NS, "CPU 0 was 50% busy")
-    assert machine.told == ["CPU 0 was 80% busy", "CPU 0 was 50% busy"]
+    assert machine.messages == ["CPU 0 was 80% busy", "CPU 0 was 50% busy"]
 
 
 def test_between_short_trials_it_looks_for_a_shorter_time_and_gives_up_sooner() -> None:

@@ -139,7 +139,7 @@ class ClockMover(Witness):
             self._clock.step_s = 10.0
 
 
-@pytest.mark.parametrize(("answers_lines", "told"), [(True, [(0, 1)]), (False, [])])
+@pytest.mark.parametrize(("answers_lines", "silences"), [(True, [(0, 1)]), (False, [])])
 def test_a_silent_client_is_reported_where_lines_are_due(
     stand_in_engine: Path,
     urls: ScratchFile,
@@ -147,13 +147,13 @@ def test_a_silent_client_is_reported_where_lines_are_due(
     clock: GivenClock,
     *,
     answers_lines: bool,
-    told: list[tuple[int, int]],
+    silences: list[tuple[int, int]],
 ) -> None:
     monkeypatch.setenv("FAKE_ENGINE", "hang")
     witness = ClockMover(clock, from_then_on="running")
     with pytest.raises(EngineFailed, match="did not end within 41 s"):
         run(stand_in_engine, urls, witness=witness, answers_lines=answers_lines)
-    assert [(silence.printed, silence.given) for silence in witness.silences] == told
+    assert [(silence.printed, silence.given) for silence in witness.silences] == silences
 
 
 @pytest.mark.parametrize("wrong", ["hang", "deaf"])

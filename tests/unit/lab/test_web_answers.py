@@ -48,5 +48,5 @@ def test_a_client_of_one_version_has_answers_of_its_own(
     for version in ("", "2", "1.1", "2", ""):
         answers.of(replace(CONDITION, workload=replace(CONDITION.workload, http_version=version)), urls)
     asked = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    told = [argv[argv.index("--http-version") + 1] if "--http-version" in argv else "" for argv in asked]
-    assert told == ["", "2", "1.1"]
+    result = [argv[argv.index("--http-version") + 1] if "--http-version" in argv else "" for argv in asked]
+    assert result == ["", "2", "1.1"]

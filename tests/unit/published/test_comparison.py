@@ -44,7 +44,7 @@ PUBLISHED = PublishedTable(
     unpublished=({"subject": "d", "name": "D", "reason": "it crashed"},),
     remarks=("no spread",),
     fitted={"twin": "fitted to these figures", "other": "never crawled"},
-    scaled_remark="a short list flatters nobody",
+    scaled_remark="a short list misleads",
 )
 COLUMNS = (
     Column("subject", shown=False),
@@ -142,7 +142,7 @@ def test_notes_name_differences_only() -> None:
         "web: published: the internet; measured: a model",
         "web twin: fitted to these figures",
         "urls: published 1000, measured 100; ratios of time are per urls",
-        "a short list flatters nobody",
+        "a short list misleads",
         "versions: A 1.0, here 2.0 (published: a lock file)",
         "D: it crashed",
         "published figures: no spread",
@@ -151,9 +151,9 @@ def test_notes_name_differences_only() -> None:
 
 def test_nothing_differs_between_a_publication_and_itself() -> None:
     table = published_table("crawl")
-    told = notes(side_by_side(replace(table.as_table(), notes=()), table, table.circumstances))
+    result = notes(side_by_side(replace(table.as_table(), notes=()), table, table.circumstances))
     kept = [f"published: {table.source}", "order by time: 45 of 45 pairs are in the published order"]
-    assert [line for line in told if not line.startswith(("published figures:", "Bun fetch:"))] == [
+    assert [line for line in result if not line.startswith(("published figures:", "Bun fetch:"))] == [
         kept[0], f"{kept[1]} (by medians alone)",
     ]  # fmt: skip
 
@@ -188,10 +188,10 @@ def test_a_setting_that_differs_for_some_names_them() -> None:
 
 def test_notes_name_other_timeouts_and_unknown_versions() -> None:
     here = Circumstances(timeout_s=0.8, versions={"b": "7"})
-    told = notes(side_by_side(BOTH, PUBLISHED, here))
-    assert "timeout: published 5 s, measured 0.8 s" in told
-    assert "versions: A 1.0, here unknown; B unknown, here 7 (published: a lock file)" in told
-    assert not any(line.startswith(("machine:", "web:")) for line in told)
+    result = notes(side_by_side(BOTH, PUBLISHED, here))
+    assert "timeout: published 5 s, measured 0.8 s" in result
+    assert "versions: A 1.0, here unknown; B unknown, here 7 (published: a lock file)" in result
+    assert not any(line.startswith(("machine:", "web:")) for line in result)
 
 
 def test_figures_are_compared_at_the_same_condition_only() -> None:

@@ -149,9 +149,9 @@ def test_figures_are_those_that_were_collected(table: PublishedTable, name: str)
     expected = collected(name)
     names = {"user_s": "user", "system_s": "system", "total_s": "total", "real_s": "real"}
     assert len(expected) == len(table.rows)
-    for line, told in zip(expected, dicts(table), strict=True):
+    for line, result in zip(expected, dicts(table), strict=True):
         # How many documents there were is in the text, not in the picture of the table.
-        row = {key: cell for key, cell in told.items() if (table.name, key) != ("cost", "documents")}
+        row = {key: cell for key, cell in result.items() if (table.name, key) != ("cost", "documents")}
         assert list(row) == [names.get(key, key) for key in line]
         for (key, text), cell in zip(line.items(), row.values(), strict=True):
             assert (text if isinstance(cell, str) else number(text)) == cell, key

@@ -63,7 +63,7 @@ def test_a_program_is_charged_for_its_own_cpu_time(tmp_path: Path) -> None:
     assert slept.cpu_s <= slept.elapsed_s - 0.29
 
 
-def test_memory_is_the_program_s_own_and_not_that_of_whoever_started_it(
+def test_memory_is_the_program_s_own_and_not_that_of_its_parent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = b"x" * (200 << 20)

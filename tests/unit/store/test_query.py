@@ -272,13 +272,13 @@ def test_damaged_and_foreign_folders_are_named_and_left_out(tmp_path: Path) -> N
     torn = make_run(tmp_path)
     (torn / "manifest.json").write_text("{", encoding="utf-8")
     (tmp_path / "foreign").mkdir()
-    told: list[str] = []
-    opened = open_runs([good, short, torn, tmp_path / "foreign"], lambda error: told.append(error.line))
+    result: list[str] = []
+    opened = open_runs([good, short, torn, tmp_path / "foreign"], lambda error: result.append(error.line))
     assert list(opened) == [good.name]
-    assert len(told) == 3
-    assert str(short) in told[0]
-    assert "manifest.json is damaged" in told[1]
-    assert told[2].endswith("foreign is not a run of httpdyno: it has no manifest.json")
+    assert len(result) == 3
+    assert str(short) in result[0]
+    assert "manifest.json is damaged" in result[1]
+    assert result[2].endswith("foreign is not a run of httpdyno: it has no manifest.json")
 
 
 def test_damage_in_the_middle_of_a_file_names_its_run(tmp_path: Path) -> None:

@@ -58,6 +58,28 @@ impl Lookup {
         self.0.families.borrow()[family.index()].clone()
     }
 
+    /// Waits for all addresses, and returns the first: of IPv4 if there is one.
+    ///
+    /// # Errors
+    ///
+    /// The failure of the lookup, or [`Failure::HostNotFound`].
+    pub async fn first(&self) -> Result<IpAddr, Failure> {
+        self.wait_for_more_than(1).await;
+        let mut failure = Failure::HostNotFound;
+        for family in Family::BOTH.into_iter().rev() {
+            match self.known(family) {
+                Some(Ok(addresses)) => {
+                    if let Some(first) = addresses.first() {
+                        return Ok(*first);
+                    }
+                }
+                Some(Err(why)) => failure = why,
+                None => {}
+            }
+        }
+        Err(failure)
+    }
+
     /// Waits until more families are known than `seen`.
     pub(crate) async fn wait_for_more_than(&self, seen: usize) {
         loop {

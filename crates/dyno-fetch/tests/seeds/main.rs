@@ -107,6 +107,7 @@ targets! {
     origin "../../../../fuzz/targets/origin.rs"
     packets "../../../../fuzz/targets/packets.rs"
     redirect "../../../../fuzz/targets/redirect.rs"
+    replay "../../../../fuzz/targets/replay.rs"
     request "../../../../fuzz/targets/request.rs"
     response "../../../../fuzz/targets/response.rs"
     stages "../../../../fuzz/targets/stages.rs"

@@ -132,14 +132,18 @@ fn evidence(report: &Report) -> Evidence {
             .filter(|median| *median > 0),
         busy_share: report.busy_share(),
         waiting_share: report.waiting_share(),
-        checks: report.checks,
+        checks: report.checks.as_ref().map(|checks| checks.counts),
         answers: counted.map(|second| second.requests as f64).collect(),
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share")]
 fn failed_share(report: &Report) -> f64 {
-    let failed = report.errors_total + report.resent + report.connections.failed;
+    // An attempt at a dead address fails no connection that opens at another, and delays the requests behind it.
+    let addresses = report.addresses.iter().flatten();
+    let attempts = addresses.map(|address| address.failed).sum();
+    let connections = report.connections.failed.max(attempts);
+    let failed = report.errors_total + report.resent + connections;
     let all = report.requests + failed;
     if all == 0 {
         return 0.0;

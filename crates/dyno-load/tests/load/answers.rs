@@ -8,6 +8,8 @@ use std::sync::Arc;
 use dyno_load::{Check, Shape};
 use dyno_origin::{Authority, Cache, Options, Origin, Running};
 use dyno_web::{Model, Web};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -59,10 +61,12 @@ fn answers_are_held_against_checks() {
         json!({"200": 30, "500": 10}),
         "{report}"
     );
-    let expected = json!({
-        "right": 10, "wrong_status": 10, "wrong_length": 20, "wrong_content": 0, "wrong_json": 0,
-    });
-    assert_eq!(report["checks"], expected);
+    let counts = ["right", "wrong_status", "wrong_length", "wrong_content"];
+    let counts = counts.map(|name| number(&report, &format!("/checks/{name}")));
+    assert_eq!(counts, [10, 10, 20, 0]);
+    let examples = report["checks"]["examples"].as_array().unwrap();
+    let failed: Vec<_> = examples.iter().map(|one| &one["check"]).collect();
+    assert_eq!(failed, ["status=200", "length=13"]);
     let json = shaped(&[at("/json")], &checked(&["json=/0/numbers=123123"])).requests(10);
     assert_eq!(number(&json.run(), "/checks/right"), 10);
     // A request with its own checks is judged by those.
@@ -76,6 +80,42 @@ fn answers_are_held_against_checks() {
     let report = mixed.run();
     assert_eq!(number(&report, "/checks/right"), 20, "{report}");
     assert_eq!(number(&report, "/checks/wrong_json"), 10, "{report}");
+}
+
+#[test]
+fn checks_decode_chunked_content() {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(b"Hello, World!").unwrap();
+    let coded = encoder.finish().unwrap();
+    let mut answer =
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    for piece in coded.chunks(7) {
+        write!(answer, "{:x}\r\n", piece.len()).unwrap();
+        answer.extend_from_slice(piece);
+        answer.extend_from_slice(b"\r\n");
+    }
+    answer.extend_from_slice(b"0\r\n\r\n");
+    let server = Server::answering(answer.leak(), || ());
+    let length = format!("length={}", coded.len());
+    let checks = ["contains=World", &length, "regex=^Hello"];
+    let checked = |texts: &[&str]| Shape {
+        checks: texts
+            .iter()
+            .map(|text| Check::parse(text).unwrap())
+            .collect(),
+        ..shape()
+    };
+    let report = shaped(&[server.url()], &checked(&checks))
+        .requests(10)
+        .run();
+    assert_eq!(number(&report, "/checks/right"), 10, "{report}");
+    let report = shaped(&[server.url()], &checked(&["contains=Moon", "status=200"]))
+        .requests(10)
+        .run();
+    assert_eq!(number(&report, "/checks/wrong_contains"), 10, "{report}");
+    let got = format!("200, {} bytes of gzip: Hello, World!", coded.len());
+    let example = json!([{"check": "contains=\"Moon\"", "got": got}]);
+    assert_eq!(report["checks"]["examples"], example);
 }
 
 #[test]
@@ -128,7 +168,7 @@ fn a_long_request_that_is_answered_early_is_answered() {
         crate::server::wait_for_the_end(stream);
     });
     let long = Shape {
-        body: Some(vec![b'a'; 32 << 20].into()),
+        body: Some(bytes::Bytes::from(vec![b'a'; 32 << 20]).into()),
         ..shape()
     };
     let report = shaped(&[server.url()], &long).requests(4).run();

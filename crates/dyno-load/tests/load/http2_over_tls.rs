@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use dyno_client::Protocol;
-use dyno_load::Shape;
+use dyno_load::{Check, Shape};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::PrivateKeyDer;
@@ -19,8 +19,14 @@ const REQUESTS: u64 = 6;
 
 /// Requires HTTP/2 of a server with any certificate.
 fn demand(address: SocketAddr) -> Value {
+    demand_checked(address, &[])
+}
+
+fn demand_checked(address: SocketAddr, checks: &[&str]) -> Value {
+    let checks = checks.iter().map(|text| Check::parse(text).unwrap());
     let two = Shape {
         protocol: Protocol::Http2,
+        checks: checks.collect(),
         ..shape()
     };
     let mut stage = shaped(
@@ -60,6 +66,23 @@ fn a_server_that_offers_it_is_spoken_to() {
     let report = demand(origin.https()[0]);
     assert_eq!(report["versions"], json!({"HTTP/2": REQUESTS}), "{report}");
     assert_eq!(report["errors"], json!({}));
+}
+
+#[test]
+fn its_answers_are_checked() {
+    let (_authority, origin) = origin_with_http2(1);
+    let all = [
+        "header=content-Type: text/plain; charset=utf-8",
+        "length=13",
+        "contains=World",
+        "regex=^H.+!$",
+    ];
+    let report = demand_checked(origin.https()[0], &all);
+    assert_eq!(number(&report, "/checks/right"), REQUESTS, "{report}");
+    let report = demand_checked(origin.https()[0], &["header=x-kind"]);
+    assert_eq!(number(&report, "/checks/wrong_header"), REQUESTS);
+    let example = json!([{"check": "header=x-kind", "got": "200, no header x-kind"}]);
+    assert_eq!(report["checks"]["examples"], example);
 }
 
 #[test]

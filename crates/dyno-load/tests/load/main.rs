@@ -1,6 +1,7 @@
 //! The generator against servers whose behaviour is known, good and bad.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
+mod addresses;
 mod answers;
 mod failures;
 mod http2;
@@ -12,3 +13,4 @@ mod server;
 mod sockets;
 mod stage;
 mod tls;
+mod uploads;

@@ -35,7 +35,7 @@ fn headers(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 
 #[test]
 fn requests_are_sent_as_they_were_asked_for() {
-    let body = |text: &str| Some(Bytes::copy_from_slice(text.as_bytes()));
+    let body = |text: &str| Some(Bytes::copy_from_slice(text.as_bytes()).into());
     let cases = [
         (
             "/a?b=c#d",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use dyno_client::{Protocol, Reroute, tls};
+use dyno_client::{Protocol, Proxies, Reroute, tls};
 use dyno_load::jsonl::{self, Described};
 use dyno_load::{
     Arrivals, PerSecond, Plan, Rate, Requests, Shape, Stages, Termination, run as run_plan,
@@ -28,6 +28,7 @@ pub fn shape() -> Shape {
         path_as_is: false,
         keepalive: true,
         protocol: Protocol::Http1,
+        proxies: Proxies::default(),
         checks: Arc::default(),
     }
 }
@@ -63,10 +64,12 @@ pub fn described_as(described: impl IntoIterator<Item = Described>, shape: &Shap
             reconnect_after: None,
             opened_per_s: None,
             pace: None,
+            replay: None,
             reports_stages: false,
             ramp: Duration::ZERO,
             warm_up: Duration::ZERO,
             until: None,
+            objective: None,
             termination: Termination {
                 requests: None,
                 duration_ns: None,
@@ -74,6 +77,7 @@ pub fn described_as(described: impl IntoIterator<Item = Described>, shape: &Shap
             timeout: PATIENCE,
             cpus: Vec::new(),
             reroute: Reroute::default(),
+            dns_refresh: None,
             sockets: Arc::default(),
             insecure: false,
             authorities: None,

@@ -23,6 +23,12 @@ pub struct Record {
     pub answers_span_ns: u64,
     /// Requests that arrived during a stall.
     pub arrived_in_stall: u64,
+    /// Requests that were refused: answered with 429 or 503 at once. They are in every time but `drawn`.
+    pub refused: u64,
+    /// Time between two arrivals.
+    pub gaps: Distribution,
+    /// Time of service without waiting.
+    pub drawn: Distribution,
     /// Time until the answer was sent.
     pub service: Distribution,
     /// Time until the answer was due.
@@ -32,6 +38,24 @@ pub struct Record {
     /// Time in which the server did not run, although it never sleeps: another program had its CPU, or the host of a
     /// virtual machine.
     pub waiting_ns: u64,
+    /// Each request, if the calibrator keeps them.
+    #[serde(skip)]
+    pub requests_kept: Vec<Kept>,
+}
+
+/// One request. Times are nanoseconds from the first arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kept {
+    /// End of its arrival.
+    pub arrived_ns: u64,
+    /// Time of service without waiting; 0 for a request that was refused.
+    pub service_ns: u64,
+    /// When its answer was due.
+    pub due_ns: u64,
+    /// When its answer was passed to the kernel; None if its peer closed the connection before.
+    pub sent_ns: Option<u64>,
+    /// Status of the answer.
+    pub status: u16,
 }
 
 /// A distribution of times: quantiles, and every step.

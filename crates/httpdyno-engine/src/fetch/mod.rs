@@ -32,8 +32,12 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         progress: arguments.progress.map(progress::open).transpose()?,
         sockets: arguments.servers.sockets().map_err(UsageError::new)?.into(),
         tls: arguments.servers.tls().map_err(UsageError::new)?,
+        proxies: arguments.servers.proxies().map_err(UsageError::new)?,
         ..options
     };
+    if let Some(names) = options.proxies.names() {
+        print_message(format_args!("proxy: {names}"));
+    }
     // Opened before a crawl of hours, so that a failure appears at once.
     let report = arguments
         .report

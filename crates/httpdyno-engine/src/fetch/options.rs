@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use dyno_client::tls;
+use dyno_client::{Proxies, tls};
 use dyno_fetch::{Options, Versions};
 use dyno_io::open_files;
 
@@ -51,6 +51,7 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
         cacert: arguments.servers.cacert.clone(),
         tls: tls::Settings::default(),
         reroute: arguments.servers.reroute(),
+        proxies: Proxies::default(),
         sockets: Arc::default(),
         nameservers: arguments.nameserver.clone(),
         measure: arguments.report.is_some(),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
-use super::start_time;
+use dyno_load::start_time;
 
 /// Longer lines are not results; the limit bounds the memory for a line without an end.
 pub const LONGEST_LINE: usize = 64 * 1024;

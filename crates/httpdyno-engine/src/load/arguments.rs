@@ -5,10 +5,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use dyno_load::find::Objective;
 use dyno_load::{Check, Goal, PerSecond, Pick, Stages};
 use dyno_room::CpuSet;
 
+use super::body::{TypedField, form_field};
 use super::limit::Limit;
+use super::prometheus::{ScrapeAddress, scrape_address};
+use super::replay::ReplayOptions;
 use crate::quantity;
 use crate::servers::Servers;
 use crate::table::Format;
@@ -18,6 +22,7 @@ use crate::usage::HELP;
 const MOST_STREAMS: usize = 1024;
 
 const PACE: &str = "Amount and rate";
+const REPLAY: &str = "Replay";
 const TARGET: &str = "Requests";
 const CONNECTIONS: &str = "Connections";
 const RESULTS: &str = "Results";
@@ -39,15 +44,21 @@ Exit status: 0 done, 1 a --fail-if holds, 2 an option is wrong, 3 nothing was me
 More examples
     httpdyno load http://localhost:8080/ --rate 2000   open loop: 2,000 per second, however slow the answers
     httpdyno load http://localhost:8080/ --rate 500 --until 'ci(p99) < 5%' -d 10m   as long as it takes to know p99
+    httpdyno load http://localhost:8080/ --find 'p99 < 50ms, errors < 0.1%'   the highest rate that meets this
     httpdyno load http://localhost:8080/ --warm-up 10s -d 30s   leave out the first 10 s
     httpdyno load http://localhost:8080/ --stages '0..1000/30s,1000/2m,0/10s'   open loop: up, level, down
     httpdyno load http://localhost:8080/ --rate 500 --fail-if 'p99 > 50ms'   for CI: exit code 1
     httpdyno load --requests-file mixed.jsonl --check status=200   check every answer
+    httpdyno load http://localhost:8080/ --multipart a=b --multipart f=@sea.jpg   a form with a file
     httpdyno load http://app.example/ --unix-socket /run/app.sock   over a Unix socket; the URL has the Host
+    httpdyno load http://app.example/ --dns-refresh 10s   follow a name whose addresses change
+    httpdyno load https://api.example/ --proxy http://me:secret@10.0.0.3:3128   through a proxy
     httpdyno load http://localhost:8080/ --reconnect-after 100 --connections-rate 500/s   connections that come and go
     httpdyno load https://localhost:8443/ --cert client.pem --tls-resumption 50%   mutual TLS; every second handshake may resume
     httpdyno load 'http://localhost:8080/users/{{user}}' --data users.csv   a user of the file for each request
-    httpdyno load --requests-file mixed.jsonl --fail-if 'checkout.p99 > 200ms'   of the requests with that label";
+    httpdyno load --requests-file mixed.jsonl --fail-if 'checkout.p99 > 200ms'   of the requests with that label
+    httpdyno load http://localhost:8080 --replay access.log --speed 200%   the requests of a log, twice as fast
+    httpdyno load --replay site.har --hosts 'www.example=http://localhost:8080' --hosts '*=skip' --dry-run   look first";
 
 #[derive(Debug, Args)]
 #[expect(
@@ -59,9 +70,9 @@ pub struct Arguments {
     /// URLs to send requests to, in turn; or use --urls or --requests-file
     #[arg(value_name = "URL")]
     pub urls: Vec<String>,
-    /// Connections to keep open
-    #[arg(help_heading = PACE, long, short, value_name = "N", default_value_t = 64, value_parser = at_least_one)]
-    pub connections: usize,
+    /// Connections to keep open [default: 64; with --find as many as the objective needs]
+    #[arg(help_heading = PACE, long, short, value_name = "N", value_parser = at_least_one)]
+    pub connections: Option<usize>,
     /// Length of the load: seconds, or with a unit (500ms, 5m) [default: 10s, unless --requests is given]
     #[arg(help_heading = PACE, long, short, value_name = "TIME", value_parser = quantity::standard_duration)]
     pub duration: Option<Duration>,
@@ -74,16 +85,27 @@ pub struct Arguments {
     /// Open loop whose rate goes through stages, RATE/TIME or RATE..RATE/TIME: '0..1000/30s,1000/2m,0/10s'; they set the duration
     #[arg(help_heading = PACE, long, value_name = "STAGES", value_parser = Stages::parse, conflicts_with = "rate", allow_hyphen_values = true)]
     pub stages: Option<Stages>,
+    #[command(flatten, next_help_heading = REPLAY)]
+    pub replay: ReplayOptions,
     /// Closed loop: open the connections one after the other over this time [default: all at once]
     #[arg(help_heading = PACE, long, value_name = "TIME", default_value = "0s", hide_default_value = true, value_parser = quantity::standard_duration)]
     pub ramp: Duration,
     /// End when the 95 % confidence interval of a response time is narrow enough: 'ci(p99) < 5%', mean or p50 to p99.9; at the latest after --duration [default then: 5m]
     #[arg(help_heading = PACE, long, value_name = "CONDITION", value_parser = Goal::parse)]
     pub until: Option<Goal>,
+    /// Find the highest rate that the server holds while this is met: 'p99 < 50ms, errors < 0.1%'; percentiles of the response time and the share of failed requests
+    #[arg(help_heading = PACE, long, value_name = "OBJECTIVE", value_parser = Objective::parse)]
+    pub find: Option<Objective>,
+    /// Time of the search [default: 60s, or longer if rare requests need it]
+    #[arg(help_heading = PACE, long, value_name = "TIME", value_parser = quantity::standard_duration)]
+    pub find_for: Option<Duration>,
+    /// First rate of the search, in requests per second [default: 100]
+    #[arg(help_heading = PACE, long, value_name = "RATE", value_parser = PerSecond::parse)]
+    pub find_from: Option<PerSecond>,
     /// Send requests for this time first, which count in nothing; --duration begins after it [default: none]
     #[arg(help_heading = PACE, long, value_name = "TIME", default_value = "0s", hide_default_value = true, value_parser = quantity::standard_duration)]
     pub warm_up: Duration,
-    /// Open loop: constant (evenly spaced) or poisson (like many independent users) [default: constant]
+    /// Open loop: constant (evenly spaced) or poisson (like many independent users) [default: constant, with --find poisson]
     #[arg(help_heading = PACE, long, value_name = "LAW", hide_possible_values = true)]
     pub arrivals: Option<ArrivalsName>,
     /// Seed of random arrivals, rows and values [default: 1]
@@ -99,11 +121,20 @@ pub struct Arguments {
     #[arg(help_heading = TARGET, long = "header", short = 'H', value_name = "NAME: VALUE", value_parser = header, allow_hyphen_values = true)]
     pub headers: Vec<(String, String)>,
     /// Content of each request
-    #[arg(help_heading = TARGET, long, value_name = "TEXT", conflicts_with = "body_file", allow_hyphen_values = true)]
+    #[arg(help_heading = TARGET, long, value_name = "TEXT", conflicts_with_all = ["body_file", "form", "multipart"], allow_hyphen_values = true)]
     pub body: Option<String>,
-    /// File with the content of each request
-    #[arg(help_heading = TARGET, long, value_name = "FILE")]
+    /// File with the content of each request; one above 1 MiB is read while it is sent; - reads standard input
+    #[arg(help_heading = TARGET, long, value_name = "FILE|-", conflicts_with_all = ["form", "multipart"])]
     pub body_file: Option<PathBuf>,
+    /// Field of a form as the content (application/x-www-form-urlencoded); may be repeated
+    #[arg(help_heading = TARGET, long, value_name = "NAME=VALUE", conflicts_with = "multipart", value_parser = form_field, allow_hyphen_values = true)]
+    pub form: Vec<(String, String)>,
+    /// Field of a multipart form as the content: name=value or name=@file, with ;type=... and ;filename=... behind it; may be repeated
+    #[arg(help_heading = TARGET, long, value_name = "FIELD", value_parser = TypedField::parse, allow_hyphen_values = true)]
+    pub multipart: Vec<TypedField>,
+    /// Send each content only after the server's answer 100 (Expect: 100-continue), or a second of silence
+    #[arg(help_heading = TARGET, long)]
+    pub expect_continue: bool,
     /// File of requests, one a line, sent in turn: {"url": ..., "method": ..., "headers": {...}, "body": ..., "check": [...], "label": ..., "weight": ...}
     #[arg(help_heading = TARGET, long, value_name = "FILE")]
     pub requests_file: Option<PathBuf>,
@@ -116,7 +147,7 @@ pub struct Arguments {
     /// Rows of --data: sequence (in turn), random, or unique (each once, then the load ends) [default: sequence]
     #[arg(help_heading = TARGET, long, value_name = "ORDER", hide_possible_values = true, requires = "data")]
     pub pick: Option<PickName>,
-    /// Check each answer: status=200, length=N, sha256=HEX or json=POINTER=VALUE; may be repeated
+    /// Check each answer: status=200, header='NAME: VALUE' (or header=NAME), length=N (as sent); of its decoded content: sha256=HEX, contains=TEXT, regex=PATTERN, json=POINTER=VALUE; may be repeated
     #[arg(help_heading = TARGET, long = "check", value_name = "CHECK", value_parser = TypedCheck::parse)]
     pub checks: Vec<TypedCheck>,
     /// Send the paths of URLs as they are, with . and .. in them
@@ -148,6 +179,9 @@ pub struct Arguments {
     pub timeout: Duration,
     #[command(flatten, next_help_heading = CONNECTIONS)]
     pub servers: Servers,
+    /// Look up names again at this interval, and close connections to addresses that are no longer in the answer [default: only after a connection failed]
+    #[arg(help_heading = CONNECTIONS, long, value_name = "TIME", conflicts_with = "unix_socket", value_parser = quantity::standard_duration)]
+    pub dns_refresh: Option<Duration>,
     /// CPUs of the generator, a thread on each: 0 or 2-3
     #[arg(help_heading = CONNECTIONS, long, value_name = "LIST")]
     pub cpus: Option<CpuSet>,
@@ -159,15 +193,24 @@ pub struct Arguments {
     pub samples: Option<PathBuf>,
     #[arg(help = "Write the histograms of each second here (HdrHistogram V2)", help_heading = RESULTS, long, value_name = "FILE")]
     pub hdr_log: Option<PathBuf>,
-    /// table, plain, json, csv or markdown [environment: FORMAT] [default: table]
+    /// table, plain, json, csv, markdown, or ndjson: a line per second while it runs, then the report [environment: FORMAT] [default: table]
     #[arg(help_heading = RESULTS, long, value_name = "FORMAT", hide_possible_values = true)]
     pub format: Option<Format>,
+    /// Serve the counters of the running load at /metrics, for Prometheus; :9900 listens on all addresses
+    #[arg(help_heading = RESULTS, long, value_name = "ADDRESS:PORT", value_parser = scrape_address)]
+    pub prometheus: Option<ScrapeAddress>,
     /// Folder of runs; each run gets a folder of its own in it
     #[arg(help_heading = RESULTS, long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,
+    /// Print what would be sent, and send nothing
+    #[arg(help_heading = RESULTS, long, conflicts_with = "report")]
+    pub dry_run: bool,
     /// Do not store the run
     #[arg(help_heading = RESULTS, long)]
     pub no_store: bool,
+    /// Print the results alone: no progress, and not the run's folder; errors are printed
+    #[arg(help_heading = RESULTS, long, short)]
+    pub quiet: bool,
     /// Understand the command line of wrk, hey, oha or ab after --, and print its translation: --as wrk -- -t4 -c64 -d10s URL
     #[arg(help_heading = RESULTS, long = "as", value_name = "TOOL", value_parser = untranslated)]
     other_tool: Option<String>,
@@ -192,7 +235,10 @@ impl Arguments {
 
     /// Parses the limits of `--fail-if`.
     pub fn limits(&self) -> Result<Vec<Limit>, String> {
-        let is_open_loop = self.rate.is_some() || self.stages.is_some();
+        let is_open_loop = self.rate.is_some()
+            || self.stages.is_some()
+            || self.find.is_some()
+            || self.replay.replay.is_some();
         let texts = self.fail_if.iter();
         texts.map(|text| Limit::parse(text, is_open_loop)).collect()
     }

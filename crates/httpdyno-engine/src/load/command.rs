@@ -8,22 +8,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum as _;
-use dyno_load::Plan;
+use dyno_load::{Event, Plan, Watch};
 
 use super::arguments::Arguments;
+use super::find::{Progress, search, sentence};
 use super::keep::{self, Run, StoreError, require_folder};
 use super::limit::Limit;
-use super::line::Line;
 use super::plan::plan;
 use super::streams::{Outputs, numbered};
 use super::tables::{missing_trials_note, tables};
 use super::trial::Trial;
+use super::watching::Observers;
 use crate::messages::{NOTHING_MEASURED, UsageError, print_message};
 use crate::stop::{received_signal, stop_at_signals};
 use crate::table::{self, Format, without_controls};
 
 /// Exit status when a limit of `--fail-if` is broken.
 const LIMIT_BROKEN: u8 = 1;
+/// Failures that a proxy's credentials cure.
+const WANTS_CREDENTIALS: [&str; 4] = [
+    "ProxyRefused: 407",
+    "ProxyRefused: authentication_required",
+    "ProxyRefused: authentication_failed",
+    "ProxyRefused: no_acceptable_authentication",
+];
 /// Signal number to assume when it is unknown: Ctrl-C.
 const SIGINT: u8 = 2;
 
@@ -36,6 +44,14 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         let labels = plan.requests.labels().names();
         limit.check_label(labels).map_err(UsageError::new)?;
     }
+    if arguments.dry_run {
+        super::dry_run::show(&plan, arguments, format)?;
+        return Ok(0);
+    }
+    let proxies = arguments.servers.proxy_line(plan.requests.proxies());
+    if let Some(line) = proxies.filter(|_| !arguments.quiet) {
+        print_message(line);
+    }
     let mut outputs = Outputs::of(arguments)?;
     if !arguments.no_store
         && let Err(refused) = require_folder(&arguments.out)
@@ -44,6 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
     let mut running_load = RunningLoad {
         arguments,
+        format,
         outputs: &outputs,
         stop: stop_at_signals()?,
         trials: Vec::new(),
@@ -53,14 +70,18 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let sent = running_load.send(&plan);
     let result = running_load.end();
     if let Err(error) = sent {
-        result.print_folder();
+        if !arguments.quiet {
+            result.print_folder();
+        }
         return Err(error);
     }
     if result.answered() > 0 {
         outputs.finish()?;
     }
     show(&result, usize::from(arguments.repeat), format)?;
-    result.print_folder();
+    if !arguments.quiet {
+        result.print_folder();
+    }
     Ok(judge(&result, &limits, arguments))
 }
 
@@ -74,7 +95,7 @@ fn format(arguments: &Arguments) -> Result<Format, String> {
     };
     let text = value.to_string_lossy();
     Format::from_str(&text, false).map_err(|_| {
-        let known = "csv, json, markdown, plain, table";
+        let known = "csv, json, markdown, ndjson, plain, table";
         format!("FORMAT (environment): {text:?} is unknown; choose from: {known}")
     })
 }
@@ -82,6 +103,7 @@ fn format(arguments: &Arguments) -> Result<Format, String> {
 /// A load in progress.
 struct RunningLoad<'a> {
     arguments: &'a Arguments,
+    format: Format,
     outputs: &'a Outputs,
     stop: Arc<AtomicBool>,
     trials: Vec<Trial>,
@@ -93,14 +115,12 @@ impl RunningLoad<'_> {
     /// Runs the trials; stops after the first without an answer, because the server is gone.
     fn send(&mut self, plan: &Plan) -> Result<()> {
         let repeat = usize::from(self.arguments.repeat);
-        let mut line = Line::on_terminal(repeat);
+        let mut observers = Observers::start(self.arguments, self.format, plan, &self.stop)?;
         for number in 0..repeat {
             if number > 0 && self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            if let Some(line) = &mut line {
-                line.begin(number);
-            }
+            observers.begin(number);
             let numbered =
                 |path: &Option<PathBuf>| path.as_ref().map(|path| numbered(path, number));
             let plan = Plan {
@@ -110,12 +130,18 @@ impl RunningLoad<'_> {
             };
             let samples = plan.samples.clone();
             forget_peak_memory(number);
-            let report = match &mut line {
-                Some(line) => {
-                    let mut show = |live: &_| line.show(live);
-                    super::measure(plan, &self.stop, Some(&mut show))
-                }
-                None => super::measure(plan, &self.stop, None),
+            let report = if let Some(objective) = &self.arguments.find {
+                let mut show = |progress: Progress<'_>| observers.search(progress);
+                search(self.arguments, objective, &plan, &self.stop, &mut show)
+            } else {
+                let is_frequent = observers.are_frequent();
+                let is_watched = observers.are_any();
+                let mut observer = |event: Event<'_>| observers.observe(event);
+                let watch = is_watched.then_some(Watch {
+                    is_frequent,
+                    observer: &mut observer,
+                });
+                super::measure(plan, &self.stop, watch)
             }?;
             let trial = Trial::new(number, keep::target(self.arguments), report);
             let is_answered = trial.report.requests > 0;
@@ -128,7 +154,7 @@ impl RunningLoad<'_> {
                 break;
             }
         }
-        Ok(())
+        observers.finish()
     }
 
     /// Stores a trial; if that fails, the measurement continues.
@@ -253,6 +279,13 @@ fn judge(result: &LoadResult, limits: &[Limit], arguments: &Arguments) -> u8 {
     if is_broken {
         return LIMIT_BROKEN;
     }
+    let mut searches = result
+        .trials
+        .iter()
+        .filter_map(|trial| trial.report.found.as_ref());
+    if let Some(found) = searches.find(|found| found.found_per_s.is_none()) {
+        return print_and_return(&sentence(found), NOTHING_MEASURED);
+    }
     let unknown = limits
         .iter()
         .find(|limit| !limit.is_measured(&result.trials));
@@ -294,6 +327,11 @@ fn no_answer_message(arguments: &Arguments, trial: &Trial) -> String {
         "; --cacert FILE trusts a certificate, --insecure any"
     } else if names.any(|name| *name == "TlsAlert: certificate_required") {
         "; --cert FILE and --key FILE identify this client"
+    } else if WANTS_CREDENTIALS
+        .iter()
+        .any(|name| trial.report.errors.contains_key(name))
+    {
+        "; --proxy http://user:password@host:port identifies this client to the proxy"
     } else {
         ""
     };

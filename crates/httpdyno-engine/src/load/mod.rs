@@ -1,15 +1,26 @@
 //! `load`: sends requests to servers, measures the answers, prints the results and stores them as a run.
 
 mod arguments;
+mod body;
+mod chart;
 mod command;
+mod display;
+mod dry_run;
+mod find;
+mod intervals;
 mod keep;
 mod limit;
 mod line;
 mod plan;
+mod prometheus;
+mod replay;
+mod screen;
+mod server_cpu;
 mod single;
 mod streams;
 mod tables;
 mod trial;
+mod watching;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -7,18 +7,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
-use dyno_client::{Protocol, tls};
+use dyno_client::{Protocol, Reroute, tls};
 use dyno_io::list;
 use dyno_load::jsonl::{self, Described};
 use dyno_load::{
-    Arrivals, Data, PerSecond, Pick, Plan, Preparation, Rate, Requests, Shape, Stages, Termination,
-    Values,
+    Arrivals, Data, PerSecond, Pick, Plan, Preparation, Rate, Requests, Server, Shape, Stages,
+    Termination, Values,
 };
 use dyno_room::CpuSet;
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
 
 use super::arguments::{Arguments, ArrivalsName, RateRange};
+use super::body::body;
+use super::replay;
 use crate::messages::system_message;
 
 /// Length of a load without --duration and --requests.
@@ -27,8 +29,17 @@ const DURATION: Duration = Duration::from_secs(10);
 /// Deadline of a load with --until, without --duration and --requests.
 const DEADLINE: Duration = Duration::from_secs(300);
 
+/// Shortest interval of lookups of names.
+const SHORTEST_DNS_REFRESH: Duration = Duration::from_secs(1);
+
 /// Number of characters of an invalid URL that a message repeats.
 const LONGEST_URL: usize = 200;
+
+/// Connections of a load without --connections.
+const CONNECTIONS: usize = 64;
+
+/// First rate of a search without --find-from.
+const FIRST_RATE: &str = "100";
 
 /// Default seed of random arrivals.
 const SEED: u64 = 1;
@@ -43,11 +54,12 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
     };
     let shape = Shape {
         method: arguments.method.clone(),
-        headers: arguments.headers.clone(),
-        body: body(arguments)?.map(Into::into),
-        path_as_is: arguments.path_as_is,
+        headers: headers(arguments)?,
+        body: body(arguments)?,
+        path_as_is: arguments.path_as_is || arguments.replay.replay.is_some(),
         keepalive: arguments.keepalive(),
         protocol,
+        proxies: arguments.servers.proxies().map_err(Error::msg)?,
         checks: arguments
             .checks
             .iter()
@@ -68,39 +80,57 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         )
         .with_context(|| format!("--cacert {}", path.display()))?;
     }
-    let requests = requests(arguments, &shape)?;
+    let (requests, recorded) = match &arguments.replay.replay {
+        None => (requests(arguments, &shape)?, None),
+        Some(path) => {
+            let replay = replay::read(path, arguments, &shape)?;
+            let pace = (
+                Rate::constant(replay.mean),
+                Arrivals::Recorded(replay.times),
+            );
+            (replay.requests, Some((replay.recording, pace)))
+        }
+    };
     if arguments.connections_rate.is_some() && requests.servers().len() > 1 {
         bail!(
             "--connections-rate requires URLs of one server: connections to several are opened when requests need them"
         );
     }
-    let termination = termination(arguments, &requests)?;
-    if arguments.seed.is_some()
-        && arguments.arrivals != Some(ArrivalsName::Poisson)
-        && !requests.use_seed()
-    {
+    let reroute = arguments.servers.reroute();
+    check_dns_refresh(arguments, &requests, &reroute)?;
+    let recorded_requests = recorded.as_ref().map(|(recording, _)| recording.requests);
+    let recorded_requests = recorded_requests.filter(|_| !arguments.replay.is_loop);
+    let termination = termination(arguments, &requests, recorded_requests)?;
+    if arguments.seed.is_some() && !is_random(arguments) && !requests.use_seed() {
         bail!(
             "--seed: nothing is random; add --arrivals poisson, --pick random, {{{{uuid}}}} or {{{{random 1 100}}}}, or remove it"
         );
     }
+    let (replay, pace) = match recorded {
+        Some((recording, pace)) => (Some(Arc::new(recording)), Some(pace)),
+        None => (None, pace(arguments, &termination)?),
+    };
     Ok(Plan {
         requests,
         method,
-        connections: arguments.connections,
+        connections: arguments.connections.unwrap_or(CONNECTIONS),
         streams: arguments.streams,
         protocol,
         keepalive: arguments.keepalive(),
         reconnect_after: arguments.reconnect_after,
         opened_per_s: arguments.connections_rate,
-        pace: pace(arguments, &termination)?,
+        pace,
+        replay,
         reports_stages: arguments.stages.is_some(),
         ramp: arguments.ramp,
         warm_up: arguments.warm_up,
         until: arguments.until,
+        objective: arguments.find.clone(),
         termination,
         timeout: arguments.timeout,
         cpus: cpus(arguments)?,
-        reroute: arguments.servers.reroute(),
+        reroute,
+        dns_refresh: arguments.dns_refresh,
         sockets: arguments.servers.sockets().map_err(Error::msg)?.into(),
         insecure: arguments.servers.insecure,
         authorities: arguments.servers.cacert.clone(),
@@ -110,11 +140,32 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
     })
 }
 
+/// Refuses an interval of lookups that is too short, or where no name is looked up.
+fn check_dns_refresh(arguments: &Arguments, requests: &Requests, reroute: &Reroute) -> Result<()> {
+    let Some(every) = arguments.dns_refresh else {
+        return Ok(());
+    };
+    if every < SHORTEST_DNS_REFRESH {
+        bail!("--dns-refresh: must be at least 1s; write it like 10s");
+    }
+    let is_name = |server: &Server| {
+        let places = reroute.places(&server.host, server.port);
+        places.iter().any(|place| place.addresses.is_empty())
+    };
+    if !requests.servers().iter().any(is_name) {
+        bail!(
+            "--dns-refresh: no name is looked up, since all servers have given addresses; use a name without --resolve, or remove it"
+        );
+    }
+    Ok(())
+}
+
 /// Refuses options that conflict, or that are impossible on this machine.
 fn check_options(arguments: &Arguments) -> Result<()> {
     if arguments.urls.is_empty()
         && arguments.urls_file.is_none()
         && arguments.requests_file.is_none()
+        && arguments.replay.replay.is_none()
     {
         bail!(
             "load: no URL given; write: httpdyno load http://localhost:8080/, or use --urls or --requests-file"
@@ -129,9 +180,9 @@ fn check_options(arguments: &Arguments) -> Result<()> {
         bail!("load: '{url}' is not a URL; did you mean http://{url}{path}?");
     }
     for (option, path) in [
-        ("--body-file", &arguments.body_file),
         ("--requests-file", &arguments.requests_file),
         ("--data", &arguments.data),
+        ("--replay", &arguments.replay.replay),
         ("--cacert", &arguments.servers.cacert),
     ] {
         if let Some(path) = path.as_ref().filter(|path| *path != Path::new("-")) {
@@ -185,7 +236,69 @@ fn check_options(arguments: &Arguments) -> Result<()> {
     if arguments.timeout.is_zero() {
         bail!("--timeout 0: must be above 0; write it like 5s");
     }
-    check_open_files(arguments.connections)
+    check_search(arguments)?;
+    check_open_files(arguments.connections.unwrap_or(CONNECTIONS))
+}
+
+/// Refuses what a search sets itself.
+fn check_search(arguments: &Arguments) -> Result<()> {
+    if arguments.find.is_none() {
+        for (option, is_given) in [
+            ("--find-for", arguments.find_for.is_some()),
+            ("--find-from", arguments.find_from.is_some()),
+        ] {
+            if is_given {
+                bail!("{option}: requires --find; add an objective, such as --find 'p99 < 50ms'");
+            }
+        }
+        return Ok(());
+    }
+    for (option, is_given, what) in [
+        ("--rate", arguments.rate.is_some(), "the rates"),
+        ("--stages", arguments.stages.is_some(), "the rates"),
+        (
+            "--duration",
+            arguments.duration.is_some(),
+            "the times; --find-for limits them",
+        ),
+        (
+            "--requests",
+            arguments.requests.is_some(),
+            "the times; --find-for limits them",
+        ),
+        (
+            "--until",
+            arguments.until.is_some(),
+            "the times; --find-for limits them",
+        ),
+        ("--warm-up", !arguments.warm_up.is_zero(), "its warm-ups"),
+        ("--ramp", !arguments.ramp.is_zero(), "the rates"),
+    ] {
+        if is_given {
+            bail!("{option}: conflicts with --find, which chooses {what}; remove one of the two");
+        }
+    }
+    for (option, is_given) in [
+        ("--repeat", arguments.repeat > 1),
+        ("--samples", arguments.samples.is_some()),
+        ("--hdr-log", arguments.hdr_log.is_some()),
+    ] {
+        if is_given {
+            bail!("{option}: conflicts with --find, which runs many steps; remove one of the two");
+        }
+    }
+    if arguments.pick.map(Pick::from) == Some(Pick::Unique) {
+        bail!(
+            "--pick unique conflicts with --find, whose steps begin with the first row again; remove one of the two"
+        );
+    }
+    if arguments.find_from == Some(PerSecond::ZERO) {
+        bail!("--find-from 0: must be above 0; write it like 100");
+    }
+    if arguments.find_for.is_some_and(|time| time.as_secs() < 10) {
+        bail!("--find-for: a search needs 10s or more; write it like 60s");
+    }
+    Ok(())
 }
 
 /// Refuses a file that cannot be opened.
@@ -204,16 +317,22 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn body(arguments: &Arguments) -> Result<Option<Vec<u8>>> {
-    match (&arguments.body, &arguments.body_file) {
-        (Some(text), _) => Ok(Some(text.clone().into_bytes())),
-        (None, Some(path)) => {
-            let bytes =
-                std::fs::read(path).with_context(|| format!("--body-file {}", path.display()))?;
-            Ok(Some(bytes))
-        }
-        (None, None) => Ok(None),
+/// The headers of all requests.
+fn headers(arguments: &Arguments) -> Result<Vec<(String, String)>> {
+    let mut headers = arguments.headers.clone();
+    let has = |name: &str| {
+        let mut names = arguments.headers.iter().map(|(name, _)| name);
+        names.any(|own| own.eq_ignore_ascii_case(name))
+    };
+    if !arguments.multipart.is_empty() && has("content-type") {
+        bail!(
+            "--header Content-Type: --multipart sets it, with the boundary of its parts; remove the header"
+        );
     }
+    if arguments.expect_continue && !has("expect") {
+        headers.push(("Expect".to_owned(), "100-continue".to_owned()));
+    }
+    Ok(headers)
 }
 
 /// Refuses more connections than this process may ever open.
@@ -228,7 +347,11 @@ fn check_open_files(connections: usize) -> Result<()> {
     Ok(())
 }
 
-fn termination(arguments: &Arguments, requests: &Requests) -> Result<Termination> {
+fn termination(
+    arguments: &Arguments,
+    requests: &Requests,
+    recorded: Option<u64>,
+) -> Result<Termination> {
     if arguments
         .duration
         .is_some_and(|duration| duration.is_zero())
@@ -238,7 +361,8 @@ fn termination(arguments: &Arguments, requests: &Requests) -> Result<Termination
     let values = requests.values();
     let rows = values.data.as_ref().map(|data| data.rows() as u64);
     let rows = rows.filter(|_| values.pick == Pick::Unique);
-    let most = arguments.requests.into_iter().chain(rows).min();
+    let limits = arguments.requests.into_iter().chain(rows);
+    let most = limits.chain(recorded).min();
     let duration_ns = match (&arguments.stages, arguments.duration, most) {
         (Some(stages), _, _) => Some(stages.duration_ns()),
         (None, None, None) if arguments.until.is_some() => Some(nanos(DEADLINE)),
@@ -252,8 +376,13 @@ fn termination(arguments: &Arguments, requests: &Requests) -> Result<Termination
 }
 
 fn pace(arguments: &Arguments, termination: &Termination) -> Result<Option<(Rate, Arrivals)>> {
-    let is_random = arguments.arrivals == Some(ArrivalsName::Poisson);
     let rate = match (arguments.rate, &arguments.stages) {
+        (None, None) if arguments.find.is_some() => {
+            let first = arguments
+                .find_from
+                .map_or_else(|| PerSecond::parse(FIRST_RATE), Ok);
+            Rate::constant(first.map_err(Error::msg)?)
+        }
         (None, None) if arguments.arrivals.is_some() => {
             bail!("--arrivals requires --rate or --stages")
         }
@@ -265,7 +394,7 @@ fn pace(arguments: &Arguments, termination: &Termination) -> Result<Option<(Rate
             _ => bail!("--rate with .. is a ramp over the whole load; add --duration"),
         },
     };
-    let arrivals = if is_random {
+    let arrivals = if is_random(arguments) {
         Arrivals::Poisson {
             seed: arguments.seed.unwrap_or(SEED),
         }
@@ -273,6 +402,14 @@ fn pace(arguments: &Arguments, termination: &Termination) -> Result<Option<(Rate
         Arrivals::Constant
     };
     Ok(Some((rate, arrivals)))
+}
+
+/// Whether arrivals are at random: the load of many users, which a search needs.
+fn is_random(arguments: &Arguments) -> bool {
+    match arguments.arrivals {
+        Some(law) => law == ArrivalsName::Poisson,
+        None => arguments.find.is_some(),
+    }
 }
 
 fn cpus(arguments: &Arguments) -> Result<Vec<usize>> {

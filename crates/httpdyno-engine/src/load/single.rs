@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use dyno_load::Live;
+use dyno_load::{Event, Live, Watch};
 use serde_json::json;
 
 use super::arguments::Arguments;
-use super::plan;
-use crate::messages::{NOTHING_MEASURED, UsageError};
+use super::{find, plan};
+use crate::messages::{NOTHING_MEASURED, UsageError, print_message};
 use crate::progress;
 use crate::report_file::ReportFile;
 use crate::stop::stop_at_signals;
@@ -20,6 +20,9 @@ use crate::stop::stop_at_signals;
 /// Runs to the end or until a signal, and writes the report.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let plan = plan::plan(arguments).map_err(|error| UsageError::new(format_args!("{error:#}")))?;
+    if let Some(line) = arguments.servers.proxy_line(plan.requests.proxies()) {
+        print_message(line);
+    }
     // Opened before a load of hours, so that a failure appears at once.
     let named = arguments.report.as_deref();
     let file = named
@@ -29,16 +32,26 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let stop = stop_at_signals()?;
     let open = |descriptor| Progress::open(descriptor, stop.clone());
     let mut progress = arguments.progress.map(open).transpose()?;
-    let mut show = |live: &Live| {
-        if let Some(progress) = &mut progress {
+    let is_frequent = progress.is_some();
+    let mut observer = |event: Event<'_>| {
+        if let (Some(progress), Event::Stretch(live)) = (&mut progress, event) {
             progress.write(live);
         }
     };
-    let watch: Option<dyno_load::Watch<'_>> = match arguments.progress {
-        Some(_) => Some(&mut show),
-        None => None,
+    let report = if let Some(objective) = &arguments.find {
+        let mut show = |progress: find::Progress<'_>| {
+            if let find::Progress::Event(event) = progress {
+                observer(event);
+            }
+        };
+        find::search(arguments, objective, &plan, &stop, &mut show)?
+    } else {
+        let watch = is_frequent.then_some(Watch {
+            is_frequent,
+            observer: &mut observer,
+        });
+        super::measure(plan, &stop, watch)?
     };
-    let report = super::measure(plan, &stop, watch)?;
     let text = serde_json::to_string(&report)?;
     match file {
         Some(file) => file.write(text)?,

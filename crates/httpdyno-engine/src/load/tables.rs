@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use dyno_load::{Checked, LabelRecord, StageRecord, format_time};
+use dyno_load::{AddressRecord, ExpectRecord, FoundRecord, LabelRecord, StageRecord, format_time};
+use serde::Serialize;
 
+use super::find;
 use super::trial::{
     Metric, Times, Trial, label_metrics, median, metrics, most_frequent_first, percentile,
 };
@@ -21,6 +23,7 @@ const FIGURES: [(&str, &str); 5] = [
 ];
 /// Labels that a table for people has; the others are for programs.
 const SHOWN_LABELS: usize = 20;
+const SHOWN_ADDRESSES: usize = 20;
 const PERCENTILES: [&str; 7] = ["mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"];
 
 /// The tables of a format: one for programs, several for people.
@@ -39,9 +42,14 @@ pub fn tables(trials: &[Trial], planned: usize, format: Format) -> Vec<Table> {
         }
         return vec![table];
     }
-    let mut tables = vec![figures(trials), times(trials)];
+    let searches = trials
+        .iter()
+        .filter_map(|trial| trial.report.found.as_ref());
+    let mut tables: Vec<Table> = searches.map(find::table).collect();
+    tables.extend([figures(trials), times(trials)]);
     tables.extend(stages(trials));
     tables.extend(labels(trials));
+    tables.extend(addresses(trials));
     tables.push(outcomes(trials));
     if format == Format::Plain {
         tables.iter_mut().for_each(title_as_note);
@@ -82,9 +90,13 @@ fn for_programs(trials: &[Trial]) -> Table {
         Column::hidden("statuses", Kind::Text),
         Column::hidden("failures", Kind::Text),
         Column::hidden("stages", Kind::Text),
+        Column::hidden("addresses", Kind::Text),
+        Column::hidden("replay", Kind::Text),
         verdict_column(),
     ]);
     let labels = label_columns(trials);
+    let found = found_columns(trials);
+    columns.extend(found.iter().map(|(column, _)| column.clone()));
     columns.extend(labels.iter().map(|(column, _)| column.clone()));
     let rows = trials.iter().map(|trial| {
         let mut row = identity(trial);
@@ -92,9 +104,24 @@ fn for_programs(trials: &[Trial]) -> Table {
         row.extend([
             Cell::Text(counted(&trial.statuses())),
             Cell::Text(counted(&trial.failures())),
-            stages_cell(trial),
+            json_cell(
+                trial
+                    .report
+                    .stages
+                    .as_ref()
+                    .filter(|stages| !stages.is_empty()),
+            ),
+            json_cell(
+                trial
+                    .report
+                    .addresses
+                    .as_ref()
+                    .filter(|addresses| !addresses.is_empty()),
+            ),
+            json_cell(trial.report.replay.as_ref()),
             Cell::Text(trial.verdict().to_owned()),
         ]);
+        row.extend(found.iter().map(|(_, read)| read(trial)));
         row.extend(labels.iter().map(|(_, read)| read(trial)));
         row
     });
@@ -111,6 +138,38 @@ fn for_programs(trials: &[Trial]) -> Table {
         rows: rows.collect(),
         notes: notes.collect(),
     }
+}
+
+/// The result of a search; no columns without one.
+fn found_columns(trials: &[Trial]) -> Vec<(Column, ReadCell)> {
+    if trials.iter().all(|trial| trial.report.found.is_none()) {
+        return Vec::new();
+    }
+    let rate = |name: &str, read: fn(&FoundRecord) -> Option<f64>| -> (Column, ReadCell) {
+        let read = move |trial: &Trial| {
+            trial
+                .report
+                .found
+                .as_ref()
+                .and_then(read)
+                .map(|rate| rounded(rate, 3))
+                .into()
+        };
+        (Column::hidden(name, Kind::Number), Box::new(read))
+    };
+    let text = |name: &str, read: fn(&FoundRecord) -> String| -> (Column, ReadCell) {
+        let read = move |trial: &Trial| match &trial.report.found {
+            Some(found) => Cell::Text(read(found)),
+            None => Cell::Absent,
+        };
+        (Column::hidden(name, Kind::Text), Box::new(read))
+    };
+    vec![
+        rate("found_per_s", |found| found.found_per_s),
+        rate("found_low_per_s", |found| found.found_low_per_s),
+        rate("found_high_per_s", |found| found.found_high_per_s),
+        text("found", find::sentence),
+    ]
 }
 
 type ReadCell = Box<dyn Fn(&Trial) -> Cell>;
@@ -233,6 +292,61 @@ fn labels(trials: &[Trial]) -> Option<Table> {
     })
 }
 
+/// A row for each address of the servers: sums and medians over the trials; `None` with fewer than two.
+fn addresses(trials: &[Trial]) -> Option<Table> {
+    let all = || {
+        trials
+            .iter()
+            .filter_map(|trial| trial.report.addresses.as_ref())
+    };
+    let mut names: Vec<&str> = Vec::new();
+    for record in all().flatten() {
+        if !names.contains(&record.address.as_str()) {
+            names.push(&record.address);
+        }
+    }
+    if names.len() < 2 {
+        return None;
+    }
+    let row = |name: &&str| {
+        let of = || all().flatten().filter(|of| of.address == *name);
+        let sum = |read: fn(&AddressRecord) -> u64| number(of().map(read).sum());
+        let time = |read: fn(&AddressRecord) -> Option<u64>| {
+            #[expect(clippy::cast_precision_loss, reason = "times of less than months")]
+            let times = of().filter_map(read).map(|time_ns| time_ns as f64 * 1e-6);
+            Cell::from(median(times.collect()))
+        };
+        vec![
+            Cell::Text((*name).to_owned()),
+            sum(|of| of.opened),
+            sum(|of| of.failed),
+            sum(|of| of.requests),
+            sum(|of| of.errors + of.failed_answers),
+            time(|of| of.response_p50_ns),
+            time(|of| of.response_p99_ns),
+        ]
+    };
+    let more = names.len().saturating_sub(SHOWN_ADDRESSES);
+    let note = (more > 0).then(|| Note {
+        text: format!("{} more addresses: --report FILE", thousands(more as u64)),
+        row: None,
+    });
+    Some(Table {
+        title: String::new(),
+        columns: vec![
+            Column::new("address", Kind::Text),
+            Column::new("connections", Kind::Integer),
+            Column::new("failed", Kind::Integer),
+            Column::new("requests", Kind::Integer),
+            Column::new("errors", Kind::Integer),
+            Column::new("p50", Kind::Time),
+            Column::new("p99", Kind::Time),
+        ],
+        rows: names.iter().take(SHOWN_ADDRESSES).map(row).collect(),
+        notes: note.into_iter().collect(),
+    })
+}
+
 fn identity_columns() -> Vec<Column> {
     vec![
         Column::hidden("subject", Kind::Text),
@@ -352,6 +466,11 @@ fn load_title(trial: &Trial) -> String {
     let stages = trial.report.stages.as_ref().map_or(0, Vec::len);
     let schedule = match (plan.rate_per_s, plan.rate_end_per_s) {
         (None, _) => "closed loop".to_owned(),
+        (Some(rate), _) if let Some(replay) = &trial.report.replay => format!(
+            "open loop at {} % of the recorded speed, {} a second on average",
+            general(replay.recording.speed_percent, 5),
+            general_grouped(rate)
+        ),
         _ if stages > 0 => format!(
             "open loop of {stages} stage{}",
             if stages == 1 { "" } else { "s" }
@@ -459,10 +578,9 @@ fn stages(trials: &[Trial]) -> Option<Table> {
     })
 }
 
-/// The stages as the report has them: JSON in one line.
-fn stages_cell(trial: &Trial) -> Cell {
-    let stages = trial.report.stages.as_ref();
-    let text = stages.and_then(|stages| serde_json::to_string(stages).ok());
+/// Records as the report has them: JSON in one line.
+fn json_cell(value: Option<&impl Serialize>) -> Cell {
+    let text = value.and_then(|value| serde_json::to_string(value).ok());
     text.map_or(Cell::Absent, Cell::Text)
 }
 
@@ -527,8 +645,11 @@ fn other_outcomes(trials: &[Trial]) -> Vec<(String, u64)> {
         .filter_map(|report| report.censored.oldest_ns)
         .max();
     let age = format_time(oldest_ns.unwrap_or(0) as f64);
-    let checks: Vec<Checked> = reports().filter_map(|report| report.checks).collect();
-    let wrong = |read: fn(&Checked) -> u64| checks.iter().map(read).sum();
+    let checks = || reports().filter_map(|report| report.checks.as_ref());
+    let expected = |read: fn(&ExpectRecord) -> u64| {
+        let records = reports().filter_map(|report| report.expect_continue.as_ref());
+        records.map(read).sum()
+    };
     let mut rows = vec![
         (
             format!("open at the end, the oldest for {age}"),
@@ -546,6 +667,18 @@ fn other_outcomes(trials: &[Trial]) -> Vec<(String, u64)> {
                 .sum(),
         ),
         (
+            "answered 100 before the body".to_owned(),
+            expected(|record| record.continued),
+        ),
+        (
+            "answered before the body, which was not sent".to_owned(),
+            expected(|record| record.answered),
+        ),
+        (
+            "no answer 100 within a second; the body was sent".to_owned(),
+            expected(|record| record.silent),
+        ),
+        (
             "full TLS handshakes".to_owned(),
             reports().map(|report| report.connections.tls_full).sum(),
         ),
@@ -553,46 +686,55 @@ fn other_outcomes(trials: &[Trial]) -> Vec<(String, u64)> {
             "resumed TLS handshakes".to_owned(),
             reports().map(|report| report.connections.tls_resumed).sum(),
         ),
-        (
-            "check failed: status".to_owned(),
-            wrong(|checks| checks.wrong_status),
-        ),
-        (
-            "check failed: length".to_owned(),
-            wrong(|checks| checks.wrong_length),
-        ),
-        (
-            "check failed: content".to_owned(),
-            wrong(|checks| checks.wrong_content),
-        ),
-        (
-            "check failed: json".to_owned(),
-            wrong(|checks| checks.wrong_json),
-        ),
     ];
+    let failed = checks().flat_map(|checks| checks.counts.by_check());
+    for (name, count) in failed {
+        let name = format!("check failed: {name}");
+        match rows.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, sum)) => *sum += count,
+            None => rows.push((name, count)),
+        }
+    }
     rows.retain(|(_, count): &(String, u64)| *count > 0);
-    if !checks.is_empty() {
-        rows.push(("met every check".to_owned(), wrong(|checks| checks.right)));
+    if checks().next().is_some() {
+        let right = checks().map(|checks| checks.counts.right).sum();
+        rows.push(("met every check".to_owned(), right));
     }
     rows
 }
 
-/// Reasons why trials were stopped or are not valid, many failed requests, and ends of data, one line each.
+/// Reasons why trials were stopped or are not valid, many failed requests, ends of data, and wrong answers, one line
+/// each.
 ///
 /// If several trials break the same rule, they share one line, even if their numbers or further reasons differ.
 fn notes(trials: &[Trial]) -> Vec<String> {
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut add = |key, text| match reasons.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, texts)) => texts.push(text),
+        None => reasons.push((key, vec![text])),
+    };
+    // One kind after the other, as the report of the kept run has them.
     for trial in trials {
-        let reason = trial.reason().map(|reason| (trial.reason_key(), reason));
-        let failure = trial.failure_note().map(|note| ("failed requests", note));
-        let data = trial.data_note().map(|note| ("data", note));
-        for (key, reason) in reason.into_iter().chain(failure).chain(data) {
-            let text = format!("{}: {reason}", trial.verdict());
-            match reasons.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, texts)) => texts.push(text),
-                None => reasons.push((key, vec![text])),
+        if let Some(reason) = trial.reason() {
+            add(trial.reason_key(), format!("{}: {reason}", trial.verdict()));
+        }
+    }
+    for (key, note) in [
+        (
+            "failed requests",
+            Trial::failure_note as fn(&Trial) -> Option<String>,
+        ),
+        ("data", Trial::data_note),
+    ] {
+        for trial in trials {
+            if let Some(note) = note(trial) {
+                add(key, format!("{}: {note}", trial.verdict()));
             }
         }
+    }
+    for example in trials.iter().flat_map(Trial::wrong_examples) {
+        // The same check fails in the same way in each trial, or similarly.
+        add(&example.check, example.to_string());
     }
     for (key, note) in [
         (
@@ -600,10 +742,12 @@ fn notes(trials: &[Trial]) -> Vec<String> {
             Trial::warm_up_note as fn(&Trial) -> Option<String>,
         ),
         ("until", Trial::until_note),
+        ("replay", Trial::replay_note),
+        ("expect", Trial::expect_note),
+        ("proxy", Trial::proxy_note),
     ] {
-        let texts: Vec<String> = trials.iter().filter_map(note).collect();
-        if !texts.is_empty() {
-            reasons.push((key, texts));
+        for text in trials.iter().filter_map(note) {
+            add(key, text);
         }
     }
     let note = |texts: Vec<String>| {

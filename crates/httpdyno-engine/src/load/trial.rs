@@ -1,6 +1,7 @@
 //! A trial and its figures, with the names that tables, `--fail-if` and `compare` share.
 
-use dyno_load::{Judgement, LabelRecord, Report, Summary, Verdict, format_time};
+use dyno_load::find;
+use dyno_load::{CheckExample, Judgement, LabelRecord, Report, Summary, Verdict, format_time};
 
 use crate::table::{Kind, general, thousands};
 
@@ -79,7 +80,8 @@ impl Trial {
         let wrong = self
             .report
             .checks
-            .map(|checks| checks.wrong())
+            .as_ref()
+            .map(|checks| checks.counts.wrong())
             .filter(|wrong| *wrong > 0);
         let wrong = wrong.map(|wrong| ("wrong by a check".to_owned(), wrong));
         let causes = most_frequent_first(
@@ -99,6 +101,12 @@ impl Trial {
         ))
     }
 
+    /// The first wrong answer of each kind of check.
+    pub fn wrong_examples(&self) -> &[CheckExample] {
+        let checks = self.report.checks.as_ref();
+        checks.map_or(&[], |checks| &checks.examples)
+    }
+
     /// The end of a load whose data was used up.
     pub fn data_note(&self) -> Option<String> {
         let data = self.report.data.filter(|data| data.used_up)?;
@@ -106,6 +114,18 @@ impl Trial {
             "the load ended with its data: {} rows, each picked once",
             thousands(data.rows as u64)
         ))
+    }
+
+    /// Describes a replay: what was skipped, and how many requests were late.
+    pub fn replay_note(&self) -> Option<String> {
+        let replay = self.report.replay.as_ref()?;
+        let late = replay.late_share.map_or_else(String::new, |share| {
+            format!(
+                "; {} % of the requests were sent more than 1 ms late",
+                general(100.0 * share, 2)
+            )
+        });
+        Some(format!("{}{late}", replay.summary))
     }
 
     /// Describes what ended a load with `--until`, with the interval.
@@ -159,6 +179,32 @@ impl Trial {
             "warm-up: {} s, {} requests, left out{failed}",
             general(warm_up.duration_s, 3),
             thousands(warm_up.requests)
+        ))
+    }
+
+    /// A note on requests whose `Expect: 100-continue` had no answer.
+    pub fn expect_note(&self) -> Option<String> {
+        let record = self.report.expect_continue?;
+        (record.silent > 0).then(|| {
+            format!(
+                "Expect: 100-continue: {} of {} requests waited a second without an answer; their times include it",
+                thousands(record.silent),
+                thousands(record.continued + record.answered + record.silent)
+            )
+        })
+    }
+
+    /// Describes the proxies, and the cure if one wants credentials.
+    pub fn proxy_note(&self) -> Option<String> {
+        let proxy = self.report.plan.proxy.as_ref()?;
+        let wants_credentials = self.report.statuses.contains_key(&407);
+        let cure = if wants_credentials {
+            "; status 407: it wants credentials, --proxy http://user:password@host:port"
+        } else {
+            ""
+        };
+        Some(format!(
+            "proxy: {proxy}; figures are those of proxy and server together{cure}"
         ))
     }
 
@@ -386,6 +432,22 @@ impl Metric {
         )
     }
 
+    /// The rate that a search found. After a search without a result it is not measured.
+    pub fn found() -> Self {
+        Self {
+            name: "found".to_owned(),
+            label: None,
+            kind: Kind::Number,
+            decimals: 1,
+            figure: Figure::Of(|trial| {
+                let found = trial.report.found.as_ref()?;
+                (found.find.verdict == find::Verdict::Found)
+                    .then_some(found.found_per_s)
+                    .flatten()
+            }),
+        }
+    }
+
     /// The value in the unit of its column; `None` if the trial has none.
     pub fn figure(&self, trial: &Trial) -> Option<f64> {
         match self.figure {
@@ -517,7 +579,8 @@ const AFTER_TIMES: [FigureRow; 25] = [
             .and_then(|_| count(trial.report.unsent))
     }),
     ("checks", Kind::Integer, 0, |trial| {
-        trial.report.checks.and_then(|checks| count(checks.wrong()))
+        let checks = trial.report.checks.as_ref();
+        checks.and_then(|checks| count(checks.counts.wrong()))
     }),
     ("not_2xx", Kind::Integer, 0, |trial| {
         count(trial.has_status(|status| !status.starts_with('2')))

@@ -17,24 +17,24 @@ pub fn render(table: &Table) -> String {
     format!("[\n{}\n]\n", objects.collect::<Vec<_>>().join(",\n"))
 }
 
+/// Renders each row as an object on a line of its own, whose first key `type` is `report`.
+pub fn lines(table: &Table) -> String {
+    let line = |row| {
+        let members = members(table, row).join(", ");
+        let notes = notes(table, row).join(", ");
+        format!("{{\"type\": \"report\", {members}, \"notes\": [{notes}]}}\n")
+    };
+    (0..table.rows.len()).map(line).collect()
+}
+
 fn object(table: &Table, row: usize) -> String {
-    let cells = &table.rows[row];
-    let mut lines: Vec<String> = table
-        .columns
-        .iter()
-        .zip(cells)
-        .map(|(column, cell)| member(&column.name, cell))
+    let mut lines: Vec<String> = members(table, row)
+        .into_iter()
+        .map(|member| format!("    {member}"))
         .collect();
-    for (name, former) in FORMER_NAMES {
-        if let Some(place) = table.columns.iter().position(|column| column.name == name) {
-            lines.push(member(former, &cells[place]));
-        }
-    }
-    let notes: Vec<String> = table
-        .notes
-        .iter()
-        .filter(|note| note.row == Some(row))
-        .map(|note| format!("      {}", string(&note.text)))
+    let notes: Vec<String> = notes(table, row)
+        .into_iter()
+        .map(|note| format!("      {note}"))
         .collect();
     lines.push(if notes.is_empty() {
         "    \"notes\": []".to_owned()
@@ -42,6 +42,27 @@ fn object(table: &Table, row: usize) -> String {
         format!("    \"notes\": [\n{}\n    ]", notes.join(",\n"))
     });
     format!("  {{\n{}\n  }}", lines.join(",\n"))
+}
+
+/// The cells of a row with their names.
+fn members(table: &Table, row: usize) -> Vec<String> {
+    let cells = &table.rows[row];
+    let columns = table.columns.iter().zip(cells);
+    let mut members: Vec<String> = columns
+        .map(|(column, cell)| member(&column.name, cell))
+        .collect();
+    for (name, former) in FORMER_NAMES {
+        if let Some(place) = table.columns.iter().position(|column| column.name == name) {
+            members.push(member(former, &cells[place]));
+        }
+    }
+    members
+}
+
+/// The notes of a row, quoted.
+fn notes(table: &Table, row: usize) -> Vec<String> {
+    let notes = table.notes.iter().filter(|note| note.row == Some(row));
+    notes.map(|note| string(&note.text)).collect()
 }
 
 fn member(name: &str, cell: &Cell) -> String {
@@ -52,7 +73,7 @@ fn member(name: &str, cell: &Cell) -> String {
         Cell::Boolean(yes) => yes.to_string(),
         Cell::Number(_) | Cell::Absent => "null".to_owned(),
     };
-    format!("    {}: {value}", string(name))
+    format!("{}: {value}", string(name))
 }
 
 /// Quotes a string in ASCII.

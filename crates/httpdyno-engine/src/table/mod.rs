@@ -26,6 +26,8 @@ pub enum Format {
     Json,
     /// A table as GitHub renders it
     Markdown,
+    /// An object a line, for programs: one per second while it runs, then one per result
+    Ndjson,
     /// Aligned columns
     Plain,
     /// Aligned columns under headings
@@ -35,7 +37,7 @@ pub enum Format {
 impl Format {
     /// Whether the format is for programs, which get one table per result.
     pub const fn is_for_programs(self) -> bool {
-        matches!(self, Self::Csv | Self::Json)
+        matches!(self, Self::Csv | Self::Json | Self::Ndjson)
     }
 }
 
@@ -132,6 +134,7 @@ impl Table {
             Format::Csv => csv::render(self),
             Format::Json => json::render(self),
             Format::Markdown => markdown::render(self),
+            Format::Ndjson => json::lines(self),
             Format::Plain => plain::render(self),
             Format::Table => grid::render(self, surface),
         }

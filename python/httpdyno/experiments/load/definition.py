@@ -5,7 +5,7 @@ from typing import Final
 from httpdyno.experiments.definition import Definition, Judging, Presentation
 from httpdyno.experiments.load.judge import LOAD_RULES, LoadSummary
 from httpdyno.experiments.load.present import LOAD_METRICS, load_report, load_table, load_views
-from httpdyno.model import Column, Labels
+from httpdyno.model import Addresses, Column, Labels
 
 DEFINITION: Final = Definition(
     "load",
@@ -20,5 +20,5 @@ DEFINITION: Final = Definition(
         views=lambda trials, _: load_views(trials),
         report=load_report,
     ),
-    judging=Judging(LOAD_RULES, figures=(LoadSummary, Labels)),
+    judging=Judging(LOAD_RULES, figures=(LoadSummary, Labels, Addresses)),
 )

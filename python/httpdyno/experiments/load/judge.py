@@ -1,7 +1,7 @@
 """The figures of a load, and its rules of validity."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
@@ -38,14 +38,17 @@ class LoadChecks:
 
     right: Annotated[int, Recorded("answers that passed every check")]
     wrong_status: Annotated[int, Recorded("answers with another status")]
+    wrong_header: Annotated[int, Recorded("answers without a header, or with another value of it")]
     wrong_length: Annotated[int, Recorded("answers whose content has another length")]
     wrong_content: Annotated[int, Recorded("answers whose content has another hash")]
+    wrong_contains: Annotated[int, Recorded("answers whose content lacks a text")]
+    wrong_regex: Annotated[int, Recorded("answers whose content a pattern does not match")]
     wrong_json: Annotated[int, Recorded("answers whose JSON has another value, or none")]
 
     @property
     def wrong(self) -> int:
         """Answers that failed a check."""
-        return self.wrong_status + self.wrong_length + self.wrong_content + self.wrong_json
+        return sum(getattr(self, one.name) for one in fields(self) if one.name != "right")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,24 @@ class LoadStage:
     errors: Annotated[int, Recorded("requests that failed: without an answer, or with one that is not good")]
     response_p50_ns: Annotated[int | None, _ns("median response time of good answers")]
     response_p99_ns: Annotated[int | None, _ns("99th percentile of it")]
+
+
+@dataclass(frozen=True, slots=True)
+class FindStep:
+    """One step of a search: an open loop at one rate."""
+
+    rate_per_s: Annotated[float, Recorded("rate of its schedule", unit="1/s")]
+    achieved_per_s: Annotated[float, Recorded("good answers per second", unit="1/s")]
+    duration_s: Annotated[float, Recorded("time whose requests were counted", unit="s")]
+    requests: Annotated[int, Recorded("requests that were counted")]
+    over: Annotated[str, Recorded("requests beyond each limit of the objective, in its order: `3, 0`")]
+    p50_ns: Annotated[int | None, _ns("median response time of good answers")]
+    p99_ns: Annotated[int | None, _ns("99th percentile of it")]
+    errors: Annotated[int, Recorded("requests that failed: without an answer, or with one that is not good")]
+    send_lag_p99_ns: Annotated[int | None, _ns("99th percentile of the generator's own lag")]
+    server_cpu: Annotated[float | None, Recorded("CPUs that the server used, if it runs on this machine")]
+    connections: Annotated[int, Recorded("connections")]
+    limited_by: Annotated[str | None, Recorded("why the generator limited the step; none if it did not")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +166,26 @@ class LoadSummary(FigureRecord):
         None
     )
     stages: Annotated[tuple[LoadStage, ...] | None, Recorded("stage by stage")] = None
+    replay: Annotated[str | None, Recorded("the replayed recording: JSON text, as the report has it")] = None
+    find_objective: Annotated[str | None, Recorded("the objective of a search: `p99 < 50 ms, errors < 0.1 %`")] = None
+    find_verdict: Annotated[
+        str | None, Recorded("how it ended: `found`, `generator_limited`, `never_held` or `not_broken`")
+    ] = None
+    find_first_broken: Annotated[str | None, Recorded("the limit that is missed first above the found rate")] = None
+    found_per_s: Annotated[
+        float | None,
+        Recorded(
+            "the highest rate that meets the objective; the other figures are those of a step near it", unit="1/s"
+        ),
+    ] = None
+    found_low_per_s: Annotated[float | None, Recorded("lower end of its 95 % interval", unit="1/s")] = None
+    found_high_per_s: Annotated[float | None, Recorded("upper end of it", unit="1/s")] = None
+    find_steps: Annotated[tuple[FindStep, ...] | None, Recorded("step by step")] = None
     checks: Annotated[LoadChecks | None, Embedded("check_")] = None
+    wrong_examples: Annotated[
+        tuple[str, ...] | None,
+        Recorded("the first wrong answer by each kind of check: `wrong by status=200: got 500, ...`"),
+    ] = None
     response: Annotated[LoadTimes | None, Embedded("response_")] = None
     all: Annotated[LoadTimes | None, Embedded("all_")] = None
     service: Annotated[LoadTimes | None, Embedded("service_")] = None

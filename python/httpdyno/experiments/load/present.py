@@ -9,12 +9,15 @@ from operator import attrgetter
 from typing import Any, Final
 
 from httpdyno.experiments.definition import Definition
-from httpdyno.experiments.load.judge import LoadSummary, rules_of_reports
+from httpdyno.experiments.load.judge import LoadStage, LoadSummary, rules_of_reports
 from httpdyno.experiments.load.records import SERVER, read_load_report
+from httpdyno.experiments.load.search import search_charts, search_sentence, search_tables
 from httpdyno.experiments.report import base_report
 from httpdyno.judge import find_metric, trial_notes
 from httpdyno.judge.figures import record_metric
 from httpdyno.model import (
+    AddressCount,
+    Addresses,
     Axis,
     Cell,
     Chart,
@@ -181,10 +184,15 @@ _JUDGED: Final = (
     Column(
         "stages", description="with `--stages`: JSON text, a list of the stages as the report has them", shown=False
     ),
+    Column(
+        "addresses", description="JSON text, a list of the addresses of the servers as the report has them", shown=False
+    ),
+    Column("replay", description="with `--replay`: JSON text, the recording as the report has it", shown=False),
     _VERDICT,
 )
 _SHOWN_LABELS: Final = 20
 """Labels that a table for people has; the others are for programs."""
+_SHOWN_ADDRESSES: Final = 20
 _LabelColumn = tuple[Column, Callable[[LabelCount], Cell]]
 
 
@@ -241,12 +249,22 @@ def _row(trial: Trial) -> tuple[Cell, ...]:
     load = trial.get(LoadSummary)
     loop = None if load is None else "open" if load.open_loop else "closed"
     rates = (load.rate_per_s, load.rate_end_per_s) if load else (None, None)
-    counts = (_count_list(load.statuses), _count_list(load.failures), _stages_text(load)) if load else (None,) * 3
+    judged = (
+        (
+            _count_list(load.statuses),
+            _count_list(load.failures),
+            _json_text(load.stages) if load.stages else None,
+            _json_text(addresses.addresses) if (addresses := trial.get(Addresses)) else None,
+            load.replay,
+        )
+        if load
+        else (None,) * 5
+    )
     return (
         *(trial.subject, trial.trial, trial.method, loop, *rates),
         *(trial.concurrency, trial.http_version, trial.keepalive),
         *(_cell(metric, trial) for metric in LOAD_METRICS),
-        *(*counts, _verdict(trial)),
+        *(*judged, _verdict(trial)),
     )
 
 
@@ -260,9 +278,11 @@ def load_views(trials: Sequence[Trial]) -> tuple[Table, ...]:
         return (load_table(trials),)
     loads = records_of(LoadSummary, measured)
     return (
+        *search_tables(loads),
         *(_figures(measured), load_times(measured)),
         *_stages(loads),
         *load_labels(measured),
+        *load_addresses(measured),
         _outcomes(loads),
     )
 
@@ -275,7 +295,10 @@ def load_words(trial: Trial) -> str:
     loop = "closed loop"
     if load.open_loop:
         ramp = f" to {load.rate_end_per_s:,g}" if load.rate_end_per_s not in {None, load.rate_per_s} else ""
-        if stages := len(load.stages or ()):
+        if load.replay:
+            speed = json.loads(load.replay)["speed_percent"]
+            loop = f"open loop at {speed:.5g} % of the recorded speed, {load.rate_per_s:,g} a second on average"
+        elif stages := len(load.stages or ()):
             loop = f"open loop of {counted(stages, 'stage')}"
         else:
             loop = f"open loop of {load.rate_per_s:,g}{ramp} a second"
@@ -286,8 +309,8 @@ def load_words(trial: Trial) -> str:
     )
 
 
-def _stages_text(load: LoadSummary) -> str | None:
-    return json.dumps([flatten(stage) for stage in load.stages], separators=(",", ":")) if load.stages else None
+def _json_text(records: Sequence[LoadStage | AddressCount]) -> str:
+    return json.dumps([flatten(one) for one in records], separators=(",", ":"))
 
 
 def _count_list(counts: Sequence[Count]) -> str:
@@ -332,14 +355,29 @@ def load_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     known = [(trial, load) for trial in trials if (load := trial.get(LoadSummary)) is not None]
     failed = [f"{_verdict(trial)}: {note}" for trial, load in known if (note := _failure_note(load))]
     data = [f"{_verdict(trial)}: {note}" for trial, load in known if (note := _data_note(load))]
+    wrong = _wrong_answers([load for _, load in known], len(trials))
     warm_ups = [note for _, load in known if (note := _warm_up_note(load))]
     untils = [note for _, load in known if (note := _until_note(load))]
-    own = (notes for kind in (failed, data, warm_ups, untils) for notes in _together(kind, len(trials)))
-    return *trial_notes(trials), *own
+    replays = [note for _, load in known if (note := _replay_note(load))]
+    before, after = (
+        [note for kind in kinds for note in _together(kind, len(trials))]
+        for kinds in ((failed, data), (warm_ups, untils, replays))
+    )
+    return *trial_notes(trials), *before, *wrong, *after
 
 
 def _data_note(load: LoadSummary) -> str | None:
     return f"the load ended with its data: {load.data_rows:,} rows, each picked once" if load.data_used_up else None
+
+
+def _wrong_answers(loads: Sequence[LoadSummary], trials: int) -> Iterator[str]:
+    """Describe the first wrong answers by each failed check; the same check of several trials has one note."""
+    by_check: dict[str, list[str]] = {}
+    for load in loads:
+        for example in load.wrong_examples or ():
+            by_check.setdefault(example.partition(": got ")[0], []).append(example)
+    for examples in by_check.values():
+        yield from _together(examples, trials)
 
 
 def _together(notes: Sequence[str], trials: int) -> Sequence[str]:
@@ -361,6 +399,16 @@ def _until_note(load: LoadSummary) -> str | None:
         estimate, low, high = (format_time(time or 0.0) for time in times)
         found = f"{estimate}, 95 % interval {low} to {high}, {100 * share:.2g} % to each side"
     return f"{how} {load.until}: {found}"
+
+
+def _replay_note(load: LoadSummary) -> str | None:
+    """Describe a replay: what was skipped, and how many requests were late."""
+    if load.replay is None:
+        return None
+    replay = json.loads(load.replay)
+    share = replay["late_share"]
+    late = "" if share is None else f"; {100 * share:.2g} % of the requests were sent more than 1 ms late"
+    return f"{replay['summary']}{late}"
 
 
 def _warm_up_note(load: LoadSummary) -> str | None:
@@ -475,6 +523,37 @@ def load_labels(trials: Sequence[Trial]) -> tuple[Table, ...]:
     return (Table(columns, tuple(rows[:_SHOWN_LABELS]), notes=tuple(notes)),)
 
 
+def load_addresses(trials: Sequence[Trial]) -> tuple[Table, ...]:
+    """Return one row for each address of the servers: sums and medians; no table with fewer than two."""
+    by_address: dict[str, list[AddressCount]] = {}
+    for one in (one for of in records_of(Addresses, trials) for one in of.addresses):
+        by_address.setdefault(one.address, []).append(one)
+    if len(by_address) < 2:
+        return ()
+    rows: list[tuple[Cell, ...]] = []
+    for address, found in by_address.items():
+        sums = (sum(getattr(one, name) for one in found) for name in ("opened", "failed", "requests"))
+        errors = sum(one.errors + one.failed_answers for one in found)
+        p50, p99 = (
+            median(value for one in found if (value := getattr(one, f"response_{name}_ns")) is not None)
+            for name in ("p50", "p99")
+        )
+        times = (None if value is None else value * _MS for value in (p50, p99))
+        rows.append((address, *sums, errors, *times))
+    columns = (
+        Column("address", description="address of a server"),
+        Column("connections", _INTEGER, description="opened connections, in all trials"),
+        Column("failed", _INTEGER, description="failed attempts to connect"),
+        Column("requests", _INTEGER, description="answers that came whole"),
+        Column("errors", _INTEGER, description="requests that failed after they were sent"),
+        Column("p50", _TIME, "ms", "median response time of good answers"),
+        Column("p99", _TIME, "ms", "99th percentile"),
+    )
+    more = len(rows) - _SHOWN_ADDRESSES
+    notes = (Note(f"{more:,} more addresses: --report FILE"),) if more > 0 else ()
+    return (Table(columns, tuple(rows[:_SHOWN_ADDRESSES]), notes=notes),)
+
+
 def _outcomes(loads: Sequence[LoadSummary]) -> Table:
     """Count the outcomes of the requests of all loads; open, resent and unsent ones have no share."""
     answers, failures = Counter[str](), Counter[str]()
@@ -579,6 +658,7 @@ def load_charts(trials: Sequence[Trial], reports: Sequence[Mapping[str, Any]]) -
             colours=main,
         ),
     )
+    yield from search_charts(loads)
     for chart in drawn:
         several = len(trials if chart.section == "Over time" else reports) > 1
         note = " The bold line is the first trial, the thin ones are the others." if several else ""
@@ -666,13 +746,14 @@ def load_report(run: Run, definition: Definition) -> Report:
         table=load_times(trials) if trials else load_table(trials),
         charts=load_charts(trials, tuple(reports.values())),
     )
-    by_label = load_labels(trials)
+    by_label = ((table, "Requests by label") for table in load_labels(trials))
+    by_address = ((table, "Connections and requests by address") for table in load_addresses(trials))
     # Loads run one after another: their order is not random.
     facts = run_facts(run.manifest, trials, blocks=False)
     return replace(
         report,
         facts=(("Load", "; ".join(dict.fromkeys(map(load_words, trials)))), *facts) if trials else facts,
-        evidence=(*(replace(table, title="Requests by label") for table in by_label), *report.evidence),
+        evidence=(*(replace(table, title=title) for table, title in (*by_label, *by_address)), *report.evidence),
         subjects=(),
         figures="Times by percentile" + (", medians of the trials." if len(trials) > 1 else "."),
     )
@@ -682,6 +763,8 @@ def _headline(trials: Sequence[Trial]) -> str:
     loads = records_of(LoadSummary, trials)
     if not loads:
         return "Nothing was measured: the run has no finished trial"
+    if sentence := next(filter(None, map(search_sentence, loads)), None):
+        return sentence[0].upper() + sentence[1:]
     responses = [load.response for load in loads if load.response]
     p50, p99 = median(one.p50_ns for one in responses), median(one.p99_ns for one in responses)
     errors = sum(load.errors for load in loads)

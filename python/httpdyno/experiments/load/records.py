@@ -13,7 +13,19 @@ from httpdyno.errors import EngineFailed, UnreadableRun
 from httpdyno.experiments.load.judge import LoadChecks, LoadSummary, LoadTimes
 from httpdyno.installation import RENEW_ENGINE
 from httpdyno.judge.tool_reports.httpdyno_load import SAMPLE_COLUMNS
-from httpdyno.model import LabelCount, Labels, Outcome, Sample, Trial, Validity, Verdict, figures_of, restore
+from httpdyno.model import (
+    AddressCount,
+    Addresses,
+    LabelCount,
+    Labels,
+    Outcome,
+    Sample,
+    Trial,
+    Validity,
+    Verdict,
+    figures_of,
+    restore,
+)
 from httpdyno.store import Manifest, polars_schema
 from httpdyno.store.manifest import CURE
 
@@ -123,6 +135,8 @@ def load_trial(number: int, report: Mapping[str, Any], *, target: str, checks: s
         load, plan = restore(LoadSummary, _figures(report)), report["plan"]
         judged = report.get("validity") or {}
         labels = [Labels(tuple(restore(LabelCount, _label(one)) for one in of))] if (of := report.get("labels")) else []
+        found = report.get("addresses")
+        addresses = [Addresses(tuple(restore(AddressCount, one) for one in found))] if found else []
         outcome, reason = _ending(report, load)
         return Trial(
             trial=number,
@@ -150,7 +164,7 @@ def load_trial(number: int, report: Mapping[str, Any], *, target: str, checks: s
             broken_rules=tuple(one["rule"] for one in judged.get("rules", ()) if one["passed"] is False)
             if judged
             else None,
-            figures=figures_of(load, *labels),
+            figures=figures_of(load, *labels, *addresses),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         what = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
@@ -206,6 +220,11 @@ def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
         **_until(report.get("until")),
         **_warm_up(report.get("warm_up")),
         "stages": report.get("stages"),
+        "wrong_examples": None if checks is None else [_example(one) for one in checks.get("examples", ())],
+        "replay": json.dumps(replay, ensure_ascii=False, separators=(",", ":"))
+        if (replay := report.get("replay"))
+        else None,
+        **_find(report),
         **{f"check_{one.name}": checks.get(one.name, 0) for one in fields(LoadChecks) if checks is not None},
         **{
             f"{kind}_{figure.name}": histogram[figure.name]
@@ -231,11 +250,26 @@ def _label(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _example(wrong: Mapping[str, Any]) -> str:
+    return f"wrong by {wrong['check']}: got {wrong['got']}"
+
+
 def _until(found: Mapping[str, Any] | None) -> dict[str, Any]:
     if found is None:
         return {}
     names = ("estimate_ns", "low_ns", "high_ns", "half_width_share")
     return {"until": found["condition"], "until_met": found["is_met"], **{f"until_{one}": found[one] for one in names}}
+
+
+def _find(report: Mapping[str, Any]) -> dict[str, Any]:
+    search = report.get("find")
+    if search is None:
+        return {}
+    return {
+        **{f"find_{name}": search[name] for name in ("objective", "verdict", "first_broken")},
+        "find_steps": [{**step, "over": ", ".join(map(str, step["over"]))} for step in search["steps"]],
+        **{name: report[name] for name in ("found_per_s", "found_low_per_s", "found_high_per_s")},
+    }
 
 
 def _warm_up(found: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -171,7 +171,8 @@ def _own_generator(bench: Bench) -> Generator:
         return (
             *(str(bench.engine), "load", load.url, "--connections", str(load.connections), *rate),
             *("--duration", f"{format_exact(load.duration_s)}s", "--timeout", f"{format_exact(load.timeout_s)}s"),
-            *("--cpus", format_cpus(bench.generator_cpus), "--report", "-"),
+            # The server is on this machine, and proxies are about others.
+            *("--no-proxy", "*", "--cpus", format_cpus(bench.generator_cpus), "--report", "-"),
         )
 
     version, read = Engine(bench.engine).version(), partial(read_tool_report, _OWN_AS_TOOL)

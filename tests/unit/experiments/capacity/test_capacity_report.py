@@ -74,13 +74,13 @@ def test_the_headline_names_points_where_nothing_holds() -> None:
 
 def test_subjects_are_compared_where_they_differ_most_and_ties_are_called_so() -> None:
     trials = list(capacity_trials(GRID))
-    told = headline(
+    result = headline(
         trials,
         frontier("go-net-http", (0, 500, None), (40, 300, 320)),
         frontier("rust-reqwest", (0, 500, None), (40, 310, 330)),
         frontier("python-aiohttp", (0, 480, 500), (40, 20, 40)),
     )
-    assert told == (
+    assert result == (
         "At rtt 40 ms (1 Gbit/s, 600 in flight), 2,000 requests a second are held by Rust reqwest up to 310 KiB,"
         " Go net/http up to 300 KiB and Python aiohttp up to 20 KiB;"
         " between Rust reqwest and Go net/http the difference may be chance"
@@ -97,16 +97,16 @@ def test_the_headline_has_the_setting_where_subjects_differ_most() -> None:
         replace(frontier(subject, (40, reached, reached + 20)), rest="100 in flight")
         for subject, reached in (("go-net-http", 300), ("rust-reqwest", 900))
     ]
-    told = headline(trials, *few, *many)
-    assert told.startswith("At rtt 40 ms, 100 in flight")
-    assert told.endswith("Rust reqwest up to 900 KiB and Go net/http up to 300 KiB; the tables have 1 more setting")
+    result = headline(trials, *few, *many)
+    assert result.startswith("At rtt 40 ms, 100 in flight")
+    assert result.endswith("Rust reqwest up to 900 KiB and Go net/http up to 300 KiB; the tables have 1 more setting")
     assert headline(trials, few[0], many[0]).endswith("; the tables have 1 more setting")
 
 
 def test_subjects_that_hold_nothing_are_named_last() -> None:
     trials = list(capacity_trials(GRID))
-    told = headline(trials, frontier("go-net-http", (40, 300, 320)), frontier("rust-reqwest", (40, None, 20)))
-    assert told.endswith("held by Go net/http up to 300 KiB; Rust reqwest at no measured size")
+    result = headline(trials, frontier("go-net-http", (40, 300, 320)), frontier("rust-reqwest", (40, None, 20)))
+    assert result.endswith("held by Go net/http up to 300 KiB; Rust reqwest at no measured size")
     none = [frontier(subject, (40, None, 20)) for subject in NAMES]
     assert headline(trials, *none).endswith("were not held at any measured size")
 
@@ -114,8 +114,8 @@ def test_subjects_that_hold_nothing_are_named_last() -> None:
 def test_one_sentence_covers_all_differences_that_may_be_chance() -> None:
     trials = list(capacity_trials(GRID))
     same = [frontier(subject, (40, 300, 320)) for subject in NAMES]
-    told = headline(trials, *same)
-    assert told.endswith("Python aiohttp up to 300 KiB; the differences may be chance")
+    result = headline(trials, *same)
+    assert result.endswith("Python aiohttp up to 300 KiB; the differences may be chance")
 
 
 def test_without_sizes_the_headline_counts_points_and_limits() -> None:

@@ -95,8 +95,8 @@ def test_a_note_explains_a_split_by_the_clients_own_times() -> None:
 def test_a_comparison_with_a_publication_names_another_machine(tmp_path: Path) -> None:
     settings = {"preset": "published", "against": "http://other:8080"}
     folder = make_run(tmp_path, [cost_trial()], experiment="cost", settings=settings)
-    told = notes(compare_run(open_run(folder), definition_of("cost"), find_preset("published", "cost")))
-    assert "served by http://other:8080, another machine" in told
+    result = notes(compare_run(open_run(folder), definition_of("cost"), find_preset("published", "cost")))
+    assert "served by http://other:8080, another machine" in result
 
 
 def test_nothing_measured_makes_empty_tables() -> None:

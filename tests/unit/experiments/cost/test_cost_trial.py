@@ -142,11 +142,11 @@ def test_readings_that_are_none_are_the_engines_fault() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "done", "reason"),
+    ("result", "done", "reason"),
     [(None, None, None), ({"done": True, "reason": None}, True, None), ({"done": False, "reason": "no"}, False, "no")],
 )
-def test_the_record_has_the_receive_steering(told: object, done: bool | None, reason: str | None) -> None:
-    cost = judged({}, receive_steering=told).get(CostSummary)
+def test_the_record_has_the_receive_steering(result: object, done: bool | None, reason: str | None) -> None:
+    cost = judged({}, receive_steering=result).get(CostSummary)
     assert cost is not None
     assert (cost.receive_steering, cost.receive_steering_reason) == (done, reason)
 

@@ -130,13 +130,13 @@ def test_too_few_calls_have_a_remark_with_the_cure() -> None:
 
 
 def test_a_clock_too_inexact_for_shares_is_a_remark() -> None:
-    def told(bound_ns: int) -> bool:
+    def result(bound_ns: int) -> bool:
         way = AgainstCounters(url="http://other:8080", clock_bound_ns=bound_ns)
         notes = latency_table([timed("a", 0, 1.0, counters=Counters(against=way))]).notes
         return any("the other machine's clock is known to 50 ms, a call takes 1 ms" in note.text for note in notes)
 
-    assert told(50 * MS)
-    assert not told(MS // 2)
+    assert result(50 * MS)
+    assert not result(MS // 2)
 
 
 def test_rows_without_a_figure_come_last() -> None:

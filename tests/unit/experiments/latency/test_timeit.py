@@ -44,8 +44,8 @@ def test_times_are_written_with_three_digits_that_matter(time_ns: float, text: s
 
 
 def test_the_figure_is_written_as_the_seed_prints_it() -> None:
-    told = "1.19 ms ± 70.7 us per loop (mean ± std. dev. of 7 runs, 1,000 loops each)"
-    assert per_loop_text(timeit_text(1.19e6, 70.7e3), 7, 1000) == told
+    expected = "1.19 ms ± 70.7 us per loop (mean ± std. dev. of 7 runs, 1,000 loops each)"
+    assert per_loop_text(timeit_text(1.19e6, 70.7e3), 7, 1000) == expected
     assert per_loop_text(timeit_text(5e6, 0), 1, 1) == "5 ms ± 0 ns per loop (mean ± std. dev. of 1 run, 1 loop each)"
 
 

@@ -48,6 +48,32 @@ def labelled(count: int, grouped: int | None = None) -> Trial:
     return load_trial(0, report, target="http://a.example/")
 
 
+def addressed(count: int) -> Trial:
+    """Return a load with connections to several addresses; the last is dead."""
+    report = json.loads((REPORTS / "closed.json").read_text(encoding="utf-8"))
+    alive = {"grouped": None, "opened": 2, "failed": 0, "requests": 900, "failed_answers": 1, "errors": 3}
+    alive |= {"response_p50_ns": 1_000_000, "response_p99_ns": 2_000_000}
+    dead = alive | {"opened": 0, "failed": 5, "requests": 0, "failed_answers": 0, "errors": 0}
+    dead |= {"response_p50_ns": None, "response_p99_ns": None}
+    report["addresses"] = [
+        {"address": f"192.0.2.{number}:80", **(dead if number == count - 1 else alive)} for number in range(count)
+    ]
+    return load_trial(0, report, target="http://a.example/")
+
+
+def test_several_addresses_have_a_table() -> None:
+    trial = addressed(2)
+    *_, addresses, _ = load_views([trial, replace(trial, trial=1)])
+    assert addresses.rows == (
+        ("192.0.2.0:80", 4, 0, 1800, 8, 1.0, 2.0),
+        ("192.0.2.1:80", 0, 10, 0, 0, None, None),
+    )
+    assert len(load_views([addressed(1)])) == len(load_views([loaded("closed")]))
+    *_, addresses, _ = load_views([addressed(25)])
+    assert len(addresses.rows) == 20
+    assert [note.text for note in addresses.notes] == ["5 more addresses: --report FILE"]
+
+
 def test_labels_have_a_table_and_columns() -> None:
     trial = labelled(2)
     _, times, labels, _ = load_views([trial, replace(trial, trial=1)])
@@ -105,6 +131,17 @@ def test_a_stage_is_a_row() -> None:
     assert load_table([loaded("open")]).values("stages") == (None,)
 
 
+def test_a_replay_has_a_title_a_note_and_a_column() -> None:
+    report = json.loads((REPORTS / "open.json").read_text(encoding="utf-8"))
+    report["replay"] = {"speed_percent": 200.0, "summary": "HAR: 2 entries, 2 requests", "late": 1, "late_share": 0.5}
+    trial = load_trial(0, report, target="replay of a.har")
+    assert "open loop at 200 % of the recorded speed" in load_words(trial)
+    table = load_table([trial])
+    assert table.notes[-1].text == "HAR: 2 entries, 2 requests; 50 % of the requests were sent more than 1 ms late"
+    assert json.loads(str(table.values("replay")[0])) == report["replay"]
+    assert load_table([loaded("open")]).values("replay") == (None,)
+
+
 def test_a_warm_up_is_a_note() -> None:
     report = json.loads((REPORTS / "open.json").read_text(encoding="utf-8"))
     report["warm_up"] = {"duration_s": 10.0, "requests": 20_000, "failures": {}}
@@ -118,6 +155,27 @@ def test_a_warm_up_is_a_note() -> None:
     assert load_table(trials[1:]).notes[-1].text == (
         "warm-up: 10 s, 20,000 requests, left out; 1,312 of them failed: 1,300 x status 503, 12 x ConnectionRefused"
     )
+
+
+def test_the_first_wrong_answers_are_notes() -> None:
+    report = json.loads((REPORTS / "closed.json").read_text(encoding="utf-8"))
+    status, text = "wrong by status=200: got 500, 0 bytes", 'wrong by contains="ok": got 200, 2 bytes: no'
+    examples = [{"check": "status=200", "got": "500, 0 bytes"}, {"check": 'contains="ok"', "got": "200, 2 bytes: no"}]
+    other = [{"check": "status=200", "got": "404, 0 bytes"}]
+    counts = {**report["checks"], "wrong_contains": 7}
+    trials = [
+        load_trial(number, {**report, "checks": {**counts, "examples": some}}, target="x")
+        for number, some in enumerate((examples, other))
+    ]
+    load = trials[0].get(LoadSummary)
+    assert load is not None
+    assert load.checks is not None
+    assert load.checks.wrong == report["checks"]["wrong_status"] + 7
+    assert [note.text for note in load_table(trials[:1]).notes[-2:]] == [status, text]
+    assert [note.text for note in load_views(trials)[0].notes[-2:]] == [
+        f"{status}, or similar (2 of 2 trials)",
+        f"{text} (1 of 2 trials)",
+    ]
 
 
 def test_what_ended_a_load_is_a_note() -> None:

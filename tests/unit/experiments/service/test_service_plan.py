@@ -232,21 +232,21 @@ def test_a_stopped_search_reports_only_its_trials() -> None:
     # The second round was the last: 20 and 40 connections were tried.
     stopped = [trial for trial in trials if trial.block < 2]
     bounds = search_between(20, 1000)
-    told = reach_table(reaches(stopped, bounds), most=bounds.high)
-    assert dict(zip(told.values("server"), told.values("holds"), strict=True)) == {
+    printed = reach_table(reaches(stopped, bounds), most=bounds.high)
+    assert dict(zip(printed.values("server"), printed.values("holds"), strict=True)) == {
         "fast": 40,
         "slow": 40,
         "flask": None,
     }
-    hows = dict(zip(told.values("server"), told.values("how"), strict=True))
+    hows = dict(zip(printed.values("server"), printed.values("how"), strict=True))
     assert hows["fast"] == hows["slow"] == "the search was not finished"
     assert hows["flask"] == "p99 is 4 s, 2.00 times the ideal of 2 s"
-    notes = " ".join(note.text for note in told.notes)
+    notes = " ".join(note.text for note in printed.notes)
     assert "1,000" not in notes
     assert "the result of an unfinished search" in notes
     # The range of the breaking point is wider than requested.
     coarse = [trial for trial in trials if trial.block < 3]
-    hows = dict(zip(told.values("server"), reach_table(reaches(coarse, bounds)).values("how"), strict=True))
+    hows = dict(zip(printed.values("server"), reach_table(reaches(coarse, bounds)).values("how"), strict=True))
     assert "p99 is 4 s, 2.00 times the ideal of 2 s; the search was not finished" in hows.values()
 
 

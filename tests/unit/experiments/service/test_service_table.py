@@ -63,8 +63,8 @@ def test_failures_of_requests_are_a_note_on_the_worst_trial() -> None:
 
     table = service_table([failing(20, 2, "2 x 503"), failing(100, 9, "8 x 503, 1 x ConnectionReset")])
     assert table.values("failures") == ("2 x 503", "8 x 503, 1 x ConnectionReset")
-    told = [note.text for note in table.notes if "failed with" in note.text]
-    assert told == [
+    result = [note.text for note in table.notes if "failed with" in note.text]
+    assert result == [
         "broken: requests failed with 100 connections: 8 x 503, 1 x ConnectionReset, the most of 2 trials with failures"
     ]
 
@@ -161,8 +161,8 @@ def test_a_server_that_answers_too_early_has_a_note() -> None:
     assert hasty.get(ServiceSummary) is not None
     hasty = hasty.having(replace(hasty[ServiceSummary], early=40, early_by_ns=3.9 * MS))
     notes = [note.text for note in service_table([hasty, trial("patient", 20, 2)]).notes]
-    (told,) = [note for note in notes if "arrived before" in note]
-    assert told.startswith("hasty: 40 of 100 answers arrived before the longest wait was over, by up to 3.9 ms")
+    (result,) = [note for note in notes if "arrived before" in note]
+    assert result.startswith("hasty: 40 of 100 answers arrived before the longest wait was over, by up to 3.9 ms")
 
 
 def test_figures_without_percentiles_are_sorted_and_not_ranked() -> None:

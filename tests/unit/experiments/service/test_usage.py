@@ -45,8 +45,8 @@ def test_memory_is_the_last_before_a_moment_and_the_median_of_a_span() -> None:
 
 def test_a_server_that_keeps_every_descriptor_leaks() -> None:
     leaking = counted(9, 9, 20, 29, *(29 + 10 * number for number in range(1, 12)))
-    told = leaking.leak(LOAD, connections=20)
-    assert told == "descriptors grew from 39 to 139 in 11.0 s, while at most 20 connections were open"
+    result = leaking.leak(LOAD, connections=20)
+    assert result == "descriptors grew from 39 to 139 in 11.0 s, while at most 20 connections were open"
 
 
 @pytest.mark.parametrize(
@@ -69,8 +69,8 @@ def test_what_connections_explain_is_no_leak(readings: Server) -> None:
 
 def test_descriptors_that_are_used_up_by_connections_are_no_leak() -> None:
     assert counted(9, 1020, most=1020).exhausted(connections=1000) is None
-    told = counted(9, 1024, most=1024).exhausted(connections=20)
-    assert told == "used up its descriptors, 1,024 of 1,024, with at most 20 connections"
+    result = counted(9, 1024, most=1024).exhausted(connections=20)
+    assert result == "used up its descriptors, 1,024 of 1,024, with at most 20 connections"
     assert counted(9, 1024, limit=None).exhausted(connections=20) is None
     assert counted(9, 500).exhausted(connections=20) is None
 

@@ -164,8 +164,8 @@ def test_several_clients_share_a_chart_with_the_best_first(tmp_path: Path) -> No
     report = report_of(tmp_path, [*slower, *trials_of(RATES)], subjects=both)
 
     assert report.title == "tune: 2 subjects, 12 trials"
-    told = "Right answers a second at the best number in flight: C go-net-http 279 with 64; C slow 70.8 with 64"
-    assert report.headline == told
+    expected = "Right answers a second at the best number in flight: C go-net-http 279 with 64; C slow 70.8 with 64"
+    assert report.headline == expected
     (chart,) = report.charts
     assert chart.colours == ("C go-net-http", "C slow")
     assert [(series.name, series.faint, bool(series.low)) for series in chart.series] == [

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use dyno_client::proxy::without_user_info;
 use regex_lite::Regex;
 
 /// Patterns of a user name in a URL, a header field, a parameter of a query or a form, a value in JSON. The first group
@@ -30,6 +31,26 @@ pub fn without_credentials(text: &str) -> String {
         }
     }
     safe
+}
+
+/// The words of a command line without credentials. A proxy may be written without `://`, and its password may have any
+/// letter.
+pub fn without_credentials_of_words(words: &[String]) -> Vec<String> {
+    const PROXY: &str = "--proxy";
+    let mut is_proxy = false;
+    let safe = words.iter().map(|word| {
+        if std::mem::replace(&mut is_proxy, word == PROXY) {
+            return without_user_info(word);
+        }
+        match word
+            .strip_prefix(PROXY)
+            .and_then(|rest| rest.strip_prefix('='))
+        {
+            Some(proxy) => format!("{PROXY}={}", without_user_info(proxy)),
+            None => without_credentials(word),
+        }
+    });
+    safe.collect()
 }
 
 #[cfg(test)]
@@ -70,6 +91,15 @@ mod tests {
         ] {
             assert_eq!(without_credentials(text), expected);
         }
+    }
+
+    #[test]
+    fn the_user_of_a_proxy_is_replaced_in_a_command_line() {
+        let words =
+            "load --proxy me:pl'anted@a:1 --proxy=socks5://me:pl/anted@a -H From:me@a --proxy a:1";
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let expected = "load --proxy ***@a:1 --proxy=socks5://***@a -H From:me@a --proxy a:1";
+        assert_eq!(without_credentials_of_words(&words).join(" "), expected);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::machine::Machine;
-use super::{identity, target, without_credentials};
+use super::{identity, target, without_credentials, without_credentials_of_words};
 use crate::load::arguments::Arguments;
 use crate::load::trial::Trial;
 use crate::messages::program_name;
@@ -94,9 +94,13 @@ struct Settings {
     warm_up_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stages: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay_speed_percent: Option<f64>,
     duration_s: Option<f64>,
     requests: Option<u64>,
     timeout_s: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proxy: Option<String>,
     method: String,
     headers: String,
     body: Option<String>,
@@ -116,7 +120,7 @@ impl Manifest {
             Ok(Some(translated)) => translated.words,
             _ => typed.collect(),
         };
-        let words = words[1..].iter().map(|word| without_credentials(word));
+        let words = without_credentials_of_words(&words[1..]).into_iter();
         Self {
             experiment: "load",
             command: std::iter::once(program_name().to_owned())
@@ -212,9 +216,15 @@ fn settings(arguments: &Arguments, first: &Trial) -> Settings {
         until: arguments.until.map(Goal::text),
         warm_up_s: (!arguments.warm_up.is_zero()).then_some(arguments.warm_up.as_secs_f64()),
         stages: arguments.stages.as_ref().map(ToString::to_string),
+        replay_speed_percent: first
+            .report
+            .replay
+            .as_ref()
+            .map(|replay| replay.recording.speed_percent),
         duration_s: plan.duration_s,
         requests: plan.requests,
         timeout_s: plan.timeout_s,
+        proxy: plan.proxy.clone(),
         method: plan.method.clone(),
         headers: headers.join("\n"),
         body: body.or_else(body_file),

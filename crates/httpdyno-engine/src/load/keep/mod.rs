@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 use serde::Serialize as _;
 
-pub use credentials::without_credentials;
+pub use credentials::{without_credentials, without_credentials_of_words};
 
 use self::folder::Folder;
 use self::manifest::{Manifest, State};
@@ -76,6 +76,9 @@ pub fn require_folder(runs: &Path) -> Result<(), StoreError> {
 
 /// Describes the target in a few words: the URL, the first of several, or the file of URLs.
 pub fn target(arguments: &Arguments) -> String {
+    if let Some(file) = &arguments.replay.replay {
+        return format!("replay of {}", file_name(file));
+    }
     if let Some(file) = &arguments.requests_file {
         return format!("requests of {}", file.display());
     }
@@ -83,13 +86,7 @@ pub fn target(arguments: &Arguments) -> String {
         None | Some("GET") => String::new(),
         Some(method) => format!("{method} "),
     };
-    let listed = arguments.urls_file.as_deref().map(|file| {
-        if file == Path::new("-") {
-            "standard input".to_owned()
-        } else {
-            file.display().to_string()
-        }
-    });
+    let listed = arguments.urls_file.as_deref().map(file_name);
     let Some(first) = arguments.urls.first() else {
         return format!("{method}URLs of {}", listed.unwrap_or_default());
     };
@@ -99,6 +96,13 @@ pub fn target(arguments: &Arguments) -> String {
     };
     let also = listed.map_or_else(String::new, |file| format!(" and those of {file}"));
     format!("{method}{}{more}{also}", without_credentials(first))
+}
+
+fn file_name(file: &Path) -> String {
+    if file == Path::new("-") {
+        return "standard input".to_owned();
+    }
+    file.display().to_string()
 }
 
 /// A run in progress.

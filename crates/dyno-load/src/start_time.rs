@@ -6,6 +6,7 @@ const NANOSECOND_DIGITS: usize = 9;
 /// A time since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartTime {
+    /// Nanoseconds since 1970 (UTC).
     pub ns: i64,
     /// The value of the last digit: a second without a fraction.
     pub precision_ns: i64,
@@ -15,6 +16,7 @@ pub struct StartTime {
 ///
 /// Seconds or a fraction may be absent (some libraries drop them when they are zero). `Z`, `z`, `UTC`, `+02:00`, `+0200`, `+02` or
 /// no offset, which means UTC, may follow, and then a zone name in brackets, which is ignored.
+#[must_use]
 pub fn read(text: &str) -> Option<StartTime> {
     let (minute, rest) = text.split_at_checked("2024-10-21T12:34".len())?;
     let minute = minutes(minute.as_bytes())?;

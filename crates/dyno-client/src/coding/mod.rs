@@ -1,10 +1,11 @@
 //! Decodes content codings, with a limit on the decoded length.
 
 use brotlic::decode::{BrotliDecoder, DecoderInfo};
-use dyno_client::Failure;
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 use zstd::zstd_safe::DParameter;
+
+use crate::Failure;
 
 /// Codings that requests accept: exactly those that can be decoded.
 pub const ACCEPTED: &str = "gzip, deflate, br, zstd";

@@ -2,12 +2,12 @@
 
 use std::io::Write;
 
-use dyno_client::Failure;
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use proptest::prelude::*;
 
 use super::{Decoding, PIECE_BYTES, Sink, TURN_BYTES};
+use crate::Failure;
 
 struct Bounded {
     content: Vec<u8>,

@@ -1,0 +1,537 @@
+//! The steps of a search: which rate is next, for how long, and when the search ends.
+
+use serde::Serialize;
+
+use super::blocks::StepCounts;
+use super::model::{Dispersion, LONG_MEMORY_S, Posterior, Sighting, dispersion, memory_s};
+use super::{BLOCK_S, Objective};
+
+/// Length of a step while the rate doubles.
+const SHORT_S: f64 = 0.5;
+/// Length of a step near the capacity.
+const LONG_S: f64 = 4.0;
+/// Requests beyond a limit that a step has at its capacity.
+const WANTED_OVER: f64 = 3.0;
+/// Ratio of a missed to a held rate from which on steps estimate.
+const CLOSE: f64 = 1.12;
+/// The estimates cover this factor below the held and above the missed rate.
+const MARGIN: f64 = 1.4;
+/// Half of the interval, as a share of the capacity, that ends the search.
+const NARROW: f64 = 0.01;
+const LEAST_ESTIMATES: usize = 6;
+const LEAST_CLUSTERS: usize = 8;
+/// Factor by which the rate is lowered until a long step has held.
+const LOWER: f64 = 1.05;
+/// Times of the smallest visible excess that the interval of a slow queue gains on each side.
+const UNSEEN: f64 = 4.0;
+/// How often the rate is quartered below the first.
+const QUARTERINGS: i32 = 3;
+/// Slow steps in a row that wait for an overloaded server.
+const MOST_RECOVERIES: usize = 10;
+/// How often a step that the generator limited is repeated.
+const REPEATS: usize = 2;
+/// Times that the budget is exceeded at most where requests are few.
+const STEPS_OF_FEW: f64 = 10.0;
+
+/// A step to run: an open loop at one rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StepPlan {
+    /// Requests per second.
+    pub rate: f64,
+    /// Time at the same rate before it, which counts in nothing, in seconds.
+    pub warm_up_s: f64,
+    /// Time whose requests are counted, in seconds.
+    pub length_s: f64,
+    /// Whether it only waits for an overloaded server to recover.
+    pub is_recovery: bool,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Next {
+    /// Run a step, and give its counts to [`Search::take`].
+    Step(StepPlan),
+    /// Read the result with [`Search::end`].
+    End,
+}
+
+/// A step that has been run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// What it was.
+    pub plan: StepPlan,
+    /// Time that it took with its warm-up, in seconds.
+    pub took_s: f64,
+    /// Its requests.
+    pub counts: StepCounts,
+    /// Whether the generator, not the server, set its figures.
+    pub is_limited: bool,
+}
+
+/// The capacity with its 95 % interval, in requests per second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The median of its distribution.
+    pub rate: f64,
+    /// The lower end of the interval.
+    pub low: f64,
+    /// The upper end of the interval.
+    pub high: f64,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The capacity is known.
+    Found,
+    /// The generator could not send faster: the server holds at least the rate.
+    GeneratorLimited,
+    /// The objective was missed at the lowest rate.
+    NeverHeld,
+    /// The objective was met at every rate in the time.
+    NotBroken,
+}
+
+/// The result of a search.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct End {
+    /// How it ended.
+    pub verdict: Verdict,
+    /// The capacity; without one, the highest rate that was held, if any, is `held`.
+    pub estimate: Option<Estimate>,
+    /// The highest rate of a step that met the objective.
+    pub held: Option<f64>,
+    /// Place of the limit that is missed first above the capacity, or at the lowest rate.
+    pub first_broken: Option<usize>,
+}
+
+/// A search in progress.
+#[derive(Debug, Clone)]
+pub struct Search {
+    objective: Objective,
+    from: f64,
+    budget_s: f64,
+    is_budget_fixed: bool,
+    used_s: f64,
+    steps: Vec<Ended>,
+    phase: Phase,
+    /// The highest held and the lowest missed rate of the first phase.
+    held: Option<f64>,
+    missed: Option<f64>,
+    /// The lowest rate that the generator could not send.
+    limited: Option<f64>,
+    repeated: usize,
+    recoveries: usize,
+    is_recovering: bool,
+    /// Steps of the estimating phase, those that the generator limited included.
+    estimates: usize,
+    lost: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Doubling, then halving the interval.
+    Bracket,
+    Estimate,
+    Over,
+}
+
+/// What a step says about its rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judged {
+    Held,
+    Missed,
+    /// Missed by most requests: the server has a backlog.
+    Overloaded,
+}
+
+/// All estimates of a moment.
+struct Fit {
+    capacity: Posterior,
+    first: usize,
+    clusters: usize,
+}
+
+impl Search {
+    /// A search that begins at a rate and may take a time. Without `is_budget_fixed` the time grows if a limit needs more requests than
+    /// it has.
+    #[must_use]
+    pub fn new(objective: Objective, from: f64, budget_s: f64, is_budget_fixed: bool) -> Self {
+        Self {
+            objective,
+            from,
+            budget_s,
+            is_budget_fixed,
+            used_s: 0.0,
+            steps: Vec::new(),
+            phase: Phase::Bracket,
+            held: None,
+            missed: None,
+            limited: None,
+            repeated: 0,
+            recoveries: 0,
+            is_recovering: false,
+            estimates: 0,
+            lost: 0,
+        }
+    }
+
+    /// The time that the search may take, in seconds; it may grow once the capacity is roughly known.
+    #[must_use]
+    pub const fn budget_s(&self) -> f64 {
+        self.budget_s
+    }
+
+    /// The time that the steps have taken, in seconds.
+    #[must_use]
+    pub const fn used_s(&self) -> f64 {
+        self.used_s
+    }
+
+    /// The steps so far, without those that waited for a recovery.
+    #[must_use]
+    pub fn steps(&self) -> &[Ended] {
+        &self.steps
+    }
+
+    /// Proposes the next step.
+    #[must_use]
+    pub fn next(&self) -> Next {
+        if self.phase == Phase::Over {
+            return Next::End;
+        }
+        if self.is_recovering {
+            let rate = self.held.unwrap_or(self.from).min(self.from.max(20.0));
+            return Next::Step(StepPlan {
+                rate,
+                warm_up_s: 0.0,
+                length_s: SHORT_S,
+                is_recovery: true,
+            });
+        }
+        Next::Step(match self.phase {
+            Phase::Bracket => self.bracketing_step(),
+            _ => self.estimating_step(),
+        })
+    }
+
+    fn bracketing_step(&self) -> StepPlan {
+        let rate = self.bracketing_rate();
+        let is_doubling = self.missed.is_none();
+        let needed_s = WANTED_OVER / self.smallest_share() / rate;
+        let length_s = if is_doubling {
+            SHORT_S.max((12.0 / rate).min(30.0))
+        } else {
+            needed_s.clamp(1.0, 3.0)
+        };
+        StepPlan {
+            rate,
+            warm_up_s: 0.1,
+            length_s: whole_blocks(length_s),
+            is_recovery: false,
+        }
+    }
+
+    fn bracketing_rate(&self) -> f64 {
+        let ceiling = self.missed.into_iter().chain(self.limited);
+        match (self.held, ceiling.reduce(f64::min)) {
+            (None, None) => self.from,
+            (Some(held), None) => 2.0 * held,
+            (None, Some(missed)) => missed / 4.0,
+            (Some(held), Some(missed)) => (held * missed).sqrt(),
+        }
+    }
+
+    fn smallest_share(&self) -> f64 {
+        let shares = self.objective.bounds().iter().map(|bound| bound.share);
+        shares.fold(0.5, f64::min)
+    }
+
+    fn estimating_step(&self) -> StepPlan {
+        let fit = self.fit(25.0);
+        let honest = self.fit(f64::MAX);
+        let slope = fit.capacity.slope;
+        let half = (honest.capacity.quantile_ln(0.975) - honest.capacity.quantile_ln(0.025)) / 2.0;
+        let (low, high) = (half * slope, half * slope);
+        let offset = if self.estimates.is_multiple_of(2) {
+            low.clamp(0.35, 1.2)
+        } else {
+            -high.clamp(0.35, 0.8)
+        };
+        let rate_ln = fit.capacity.quantile_ln(0.5) + (offset / slope).clamp(-0.08, 0.08);
+        let rate = self
+            .rate_to_verify()
+            .map_or(rate_ln.exp(), |below| below.min(rate_ln.exp()));
+        let memory_s = self.memory_s(rate);
+        let needed_s = WANTED_OVER / self.smallest_share() / rate;
+        let length_s = LONG_S
+            .max(needed_s)
+            .max((10.0 * memory_s).min(self.budget_s / 8.0));
+        StepPlan {
+            rate,
+            warm_up_s: whole_blocks((2.0 * memory_s).clamp(0.5, 3.0)),
+            length_s: whole_blocks(length_s),
+            is_recovery: false,
+        }
+    }
+
+    /// A lower rate while no long step has held: the short steps before may have held by chance.
+    fn rate_to_verify(&self) -> Option<f64> {
+        let measured = self.steps.iter().filter(|step| !step.is_limited);
+        let long = measured.filter(|step| step.plan.length_s >= LONG_S);
+        let mut lowest: Option<f64> = None;
+        for step in long {
+            if self.judge(&step.counts) == Judged::Held {
+                return None;
+            }
+            lowest = Some(lowest.map_or(step.plan.rate, |lowest| lowest.min(step.plan.rate)));
+        }
+        lowest.map(|lowest| lowest / LOWER)
+    }
+
+    /// The longest memory of the last steps near a rate.
+    fn memory_s(&self, rate: f64) -> f64 {
+        let near = self.steps.iter().rev().filter(|step| {
+            let ratio = step.plan.rate / rate;
+            (1.0 / 1.1..1.1).contains(&ratio) && !step.is_limited
+        });
+        let memories = near.take(6).map(|step| memory_s(&step.counts));
+        memories.fold(BLOCK_S, f64::max)
+    }
+
+    /// Takes a step that has been run.
+    pub fn take(&mut self, step: Ended) {
+        self.used_s += step.took_s;
+        if step.plan.is_recovery {
+            self.recoveries += 1;
+            let has_recovered = self.judge(&step.counts) == Judged::Held && step.counts.total() > 0;
+            if has_recovered || self.recoveries >= MOST_RECOVERIES {
+                self.is_recovering = false;
+            }
+            return;
+        }
+        let judged = self.judge(&step.counts);
+        if judged == Judged::Overloaded {
+            (self.is_recovering, self.recoveries) = (true, 0);
+        }
+        let (rate, is_limited) = (step.plan.rate, step.is_limited);
+        self.steps.push(step);
+        if self.phase == Phase::Bracket {
+            self.bracket(rate, judged, is_limited);
+        } else {
+            self.estimates += 1;
+            self.lost += usize::from(is_limited);
+            self.end_if_known();
+        }
+        if self.used_s >= self.budget_s {
+            self.phase = Phase::Over;
+        }
+    }
+
+    fn bracket(&mut self, rate: f64, judged: Judged, is_limited: bool) {
+        if is_limited && judged != Judged::Held {
+            self.repeated += 1;
+            if self.repeated <= REPEATS {
+                return;
+            }
+            self.limited = Some(self.limited.map_or(rate, |limited| limited.min(rate)));
+        } else if judged == Judged::Held {
+            self.held = Some(self.held.map_or(rate, |held| held.max(rate)));
+        } else {
+            self.missed = Some(self.missed.map_or(rate, |missed| missed.min(rate)));
+        }
+        self.repeated = 0;
+        let ceiling = self.missed.into_iter().chain(self.limited);
+        match (self.held, ceiling.reduce(f64::min)) {
+            (None, Some(missed)) if missed < self.from / 4_f64.powi(QUARTERINGS) * 1.01 => {
+                self.phase = Phase::Over;
+            }
+            (Some(held), Some(missed)) if missed / held <= CLOSE => {
+                let is_limited = self.limited.is_some_and(|limited| limited <= missed);
+                self.phase = if is_limited {
+                    Phase::Over
+                } else {
+                    Phase::Estimate
+                };
+                self.extend_budget(held);
+            }
+            _ => {}
+        }
+    }
+
+    /// Extends the time where requests are so few that rare ones are not seen in it.
+    fn extend_budget(&mut self, rate: f64) {
+        let needed_s = STEPS_OF_FEW * (WANTED_OVER / self.smallest_share() / rate);
+        if !self.is_budget_fixed && self.used_s + needed_s > self.budget_s {
+            self.budget_s = self.used_s + needed_s;
+        }
+    }
+
+    fn end_if_known(&mut self) {
+        let fit = self.fit(f64::MAX);
+        let low_ln = fit.capacity.quantile_ln(0.005);
+        let high_ln = fit.capacity.quantile_ln(0.995);
+        let is_narrow = ((high_ln - low_ln).exp() - 1.0) / 2.0 < NARROW;
+        let measured = self.estimates - self.lost;
+        if measured >= LEAST_ESTIMATES && fit.clusters >= LEAST_CLUSTERS && is_narrow
+            || self.lost > 2 + measured
+        {
+            self.phase = Phase::Over;
+        }
+    }
+
+    /// Judges a step by its counts: a limit is missed if clearly more requests were beyond it than its share, by at least three.
+    #[expect(clippy::cast_precision_loss, reason = "counts")]
+    fn judge(&self, counts: &StepCounts) -> Judged {
+        let total = counts.total() as f64;
+        if total == 0.0 {
+            return Judged::Overloaded;
+        }
+        let mut judged = Judged::Held;
+        for (bound, over) in self.objective.bounds().iter().zip(counts.over()) {
+            let (over, expected) = (over as f64, total * bound.share);
+            if over > 0.5_f64.max(1.5 * bound.share).min(0.95) * total && over >= expected + 3.0 {
+                return Judged::Overloaded;
+            }
+            if over - expected >= (4.0 * (expected * (1.0 - bound.share)).sqrt()).max(3.0) {
+                judged = Judged::Missed;
+            }
+        }
+        judged
+    }
+
+    /// Fits all limits, with a dispersion of at most `most`, first on the whole range and then on where the weight is.
+    fn fit(&self, most: f64) -> Fit {
+        let held = self.held.unwrap_or(self.from);
+        let missed = self.missed.unwrap_or(held * CLOSE);
+        let mut range = ((held / MARGIN).ln(), (missed * MARGIN).ln());
+        let mut fit = self.fit_in(range, most);
+        for _ in 0..2 {
+            let at = |share| fit.capacity.quantile_ln(share);
+            let (low, high) = (at(0.001), at(0.999));
+            let margin = ((high - low) / 4.0).max((range.1 - range.0) / 160.0);
+            range = (low - margin, high + margin);
+            fit = self.fit_in(range, most);
+        }
+        fit
+    }
+
+    fn fit_in(&self, range: (f64, f64), most: f64) -> Fit {
+        let mut clusters = 0;
+        let posteriors: Vec<Posterior> = (0..self.objective.bounds().len())
+            .map(|limit| {
+                let share = self.objective.bounds()[limit].share;
+                let steps: Vec<Sighting<'_>> = self
+                    .steps
+                    .iter()
+                    .filter(|step| self.is_near(step))
+                    .map(|step| Sighting {
+                        rate: step.plan.rate,
+                        counts: &step.counts,
+                        limit,
+                    })
+                    .collect();
+                let Dispersion {
+                    factor,
+                    clusters: seen,
+                } = dispersion(&steps, share);
+                clusters = clusters.max(seen);
+                Posterior::of(&steps, share, factor.min(most), range)
+            })
+            .collect();
+        let (capacity, first) = Posterior::smallest(&posteriors);
+        Fit {
+            capacity,
+            first,
+            clusters,
+        }
+    }
+
+    fn is_near(&self, step: &Ended) -> bool {
+        let held = self.held.unwrap_or(self.from);
+        let missed = self.missed.unwrap_or(held * CLOSE);
+        (held / MARGIN..=missed * MARGIN).contains(&step.plan.rate)
+            && !step.is_limited
+            && step.counts.total() > 0
+    }
+
+    /// The result so far.
+    #[must_use]
+    pub fn end(&self) -> End {
+        let held = self.held;
+        let without = |verdict, first_broken| End {
+            verdict,
+            estimate: None,
+            held,
+            first_broken,
+        };
+        let Some(missed) = self.missed else {
+            let verdict = match (self.limited, held) {
+                (Some(_), _) => Verdict::GeneratorLimited,
+                (None, _) => Verdict::NotBroken,
+            };
+            return without(verdict, None);
+        };
+        if held.is_none() {
+            return without(Verdict::NeverHeld, self.worst_limit());
+        }
+        let is_limited = self.limited.is_some_and(|limited| limited <= missed)
+            || self.lost > 2 + (self.estimates - self.lost);
+        if is_limited {
+            return without(Verdict::GeneratorLimited, None);
+        }
+        let fit = self.fit(f64::MAX);
+        let at = |share| fit.capacity.quantile_ln(share);
+        let unseen = self.unseen_backlog(at(0.5).exp());
+        End {
+            verdict: Verdict::Found,
+            estimate: Some(Estimate {
+                rate: at(0.5).exp(),
+                low: (at(0.025) - unseen).exp(),
+                high: (at(0.975) + unseen).exp(),
+            }),
+            held,
+            first_broken: Some(fit.first),
+        }
+    }
+
+    /// The uncertainty, as a logarithm of the rate, that no step shows: a rate that exceeds a server's by a share d makes requests wait
+    /// d T after a time T, so a step of length T sees an excess only from limit / T on (Newell, Applications of Queueing Theory, 1982,
+    /// chapter 2). It matters where the memory of the server is long.
+    #[expect(clippy::cast_precision_loss, reason = "a time")]
+    fn unseen_backlog(&self, rate: f64) -> f64 {
+        let near = self.steps.iter().filter(|step| {
+            self.is_near(step)
+                && (1.0 / 1.1..1.1).contains(&(step.plan.rate / rate))
+                && step.plan.length_s >= LONG_S
+        });
+        let mut memories: Vec<(f64, f64)> = near
+            .map(|step| (memory_s(&step.counts), step.plan.length_s))
+            .collect();
+        memories.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let Some((memory_s, length_s)) = memories.get(memories.len() * 3 / 4) else {
+            return 0.0;
+        };
+        let limit_s = self.objective.longest_ns() as f64 / 1e9;
+        let weight = (memory_s / LONG_MEMORY_S).min(1.0);
+        (weight * UNSEEN * limit_s / length_s).min(0.2)
+    }
+
+    /// The limit that the last step missed most.
+    #[expect(clippy::cast_precision_loss, reason = "counts")]
+    fn worst_limit(&self) -> Option<usize> {
+        let over = self.steps.last()?.counts.over();
+        let shares = self.objective.bounds().iter().map(|bound| bound.share);
+        let ratios: Vec<f64> = over
+            .iter()
+            .zip(shares)
+            .map(|(over, share)| *over as f64 / share)
+            .collect();
+        (0..ratios.len()).max_by(|one, other| ratios[*one].total_cmp(&ratios[*other]))
+    }
+}
+
+fn whole_blocks(length_s: f64) -> f64 {
+    (length_s / BLOCK_S).ceil() * BLOCK_S
+}

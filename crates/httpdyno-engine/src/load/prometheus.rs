@@ -1,0 +1,451 @@
+//! `--prometheus ADDRESS:PORT`: serves the counters of a running load in Prometheus' text format, and in
+//! `OpenMetrics`.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use dyno_load::{Buckets, Rate, Second};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+/// Upper ends of the buckets, in nanoseconds: ten for each power of ten, from 20 us to 20 s.
+const BOUNDS_NS: [u64; 61] = bounds();
+/// Time in which a request must come and its answer be taken.
+const PATIENCE: Duration = Duration::from_secs(5);
+const LONGEST_REQUEST: usize = 16 * 1024;
+
+const fn bounds() -> [u64; 61] {
+    /// Each is 26 % above the one before: Renard's series R10.
+    const STEPS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
+    let mut bounds = [0; 61];
+    let (mut place, mut power_ns) = (0, 100);
+    while place < bounds.len() {
+        // The fourth step is the first: 20 us.
+        let step = (place + 3) % STEPS.len();
+        if place > 0 && step == 0 {
+            power_ns *= 10;
+        }
+        bounds[place] = STEPS[step] * power_ns;
+        place += 1;
+    }
+    bounds
+}
+
+/// Reads `ADDRESS:PORT` or `:PORT`; without an address the server listens on all.
+pub fn scrape_address(text: &str) -> Result<ScrapeAddress, String> {
+    let all = text.strip_prefix(':').and_then(|port| port.parse().ok());
+    if let Some(port) = all {
+        return Ok(ScrapeAddress(vec![
+            (Ipv6Addr::UNSPECIFIED, port).into(),
+            (Ipv4Addr::UNSPECIFIED, port).into(),
+        ]));
+    }
+    let one = text.parse().map(|address| ScrapeAddress(vec![address]));
+    one.map_err(|_| format!("{text:?} is not an address; write 127.0.0.1:9900, or :9900 for all addresses of this machine"))
+}
+
+/// The address to listen on: the first of these that this machine has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScrapeAddress(Vec<SocketAddr>);
+
+impl fmt::Display for ScrapeAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.first() {
+            Some(address) if address.ip().is_unspecified() => {
+                write!(formatter, ":{}", address.port())
+            }
+            Some(address) => write!(formatter, "{address}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Serves the metrics until it is dropped.
+#[derive(Debug)]
+pub struct Exporter {
+    metrics: Arc<Mutex<Metrics>>,
+    end: Arc<Notify>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Exporter {
+    /// Listens, and starts to serve.
+    pub fn start(address: &ScrapeAddress, rate: Option<Rate>) -> io::Result<Self> {
+        let listener = TcpListener::bind(&*address.0)?;
+        listener.set_nonblocking(true)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let metrics = Arc::new(Mutex::new(Metrics {
+            rate,
+            ..Metrics::default()
+        }));
+        let end = Arc::new(Notify::new());
+        let serving = serve_until(end.clone(), listener, metrics.clone());
+        let thread = thread::Builder::new().name("prometheus".to_owned());
+        let thread = thread.spawn(move || runtime.block_on(serving))?;
+        Ok(Self {
+            metrics,
+            end,
+            thread: Some(thread),
+        })
+    }
+
+    /// Counts a second.
+    pub fn second(&self, second: &Second<'_>) {
+        let mut metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
+        if !second.is_warm_up {
+            metrics.add(second);
+        }
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        self.end.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // If it panicked, the panic has been printed.
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn serve_until(end: Arc<Notify>, listener: TcpListener, metrics: Arc<Mutex<Metrics>>) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
+        return;
+    };
+    loop {
+        tokio::select! {
+            () = end.notified() => return,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let metrics = metrics.clone();
+                    // One that asks for nothing does not delay others.
+                    tokio::spawn(async move { timeout(PATIENCE, answer(stream, &metrics)).await });
+                }
+                // Too many open files, for instance.
+                Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+            },
+        }
+    }
+}
+
+/// Answers one request and closes.
+async fn answer(mut stream: TcpStream, metrics: &Mutex<Metrics>) -> io::Result<()> {
+    let mut request = Vec::new();
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        if request.len() > LONGEST_REQUEST || stream.read_buf(&mut request).await? == 0 {
+            return Ok(());
+        }
+    }
+    let request = String::from_utf8_lossy(&request).into_owned();
+    let text = response(&request, |is_open| {
+        metrics
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .text(is_open)
+    });
+    stream.write_all(text.as_bytes()).await?;
+    stream.shutdown().await
+}
+
+/// The response to a request; `metrics` makes the text of the metrics, in `OpenMetrics` if that is true.
+fn response(request: &str, metrics: impl FnOnce(bool) -> String) -> String {
+    let mut words = request.split_ascii_whitespace();
+    let (method, target) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+    let path = target.split('?').next().unwrap_or("");
+    let is_open = request.lines().any(|line| {
+        let line = line.to_ascii_lowercase();
+        line.starts_with("accept:") && line.contains("application/openmetrics-text")
+    });
+    let plain = "text/plain; charset=utf-8";
+    let (status, kind, body) = match (method, path) {
+        ("GET" | "HEAD", "/metrics") if is_open => (
+            "200 OK",
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            metrics(true),
+        ),
+        ("GET" | "HEAD", "/metrics") => (
+            "200 OK",
+            "text/plain; version=0.0.4; charset=utf-8",
+            metrics(false),
+        ),
+        ("GET" | "HEAD", _) => (
+            "404 Not Found",
+            plain,
+            "the metrics are at /metrics\n".to_owned(),
+        ),
+        _ => ("405 Method Not Allowed", plain, "use GET\n".to_owned()),
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        body.len()
+    );
+    if method == "HEAD" { head } else { head + &body }
+}
+
+/// Sums over all trials: a counter never falls.
+#[derive(Debug, Default)]
+struct Metrics {
+    rate: Option<Rate>,
+    sent: u64,
+    statuses: BTreeMap<u16, u64>,
+    errors: BTreeMap<&'static str, u64>,
+    failed_answers: u64,
+    content_bytes: u64,
+    opened: u64,
+    not_opened: u64,
+    in_flight: u64,
+    /// Seconds since the start of the trial.
+    elapsed_s: f64,
+    response: Buckets,
+    send_lag: Buckets,
+}
+
+impl Metrics {
+    fn add(&mut self, second: &Second<'_>) {
+        let row = &second.row;
+        self.sent += row.sent;
+        for (status, count) in second.statuses() {
+            *self.statuses.entry(status).or_default() += count;
+        }
+        for (kind, count) in second.errors() {
+            *self.errors.entry(kind).or_default() += count;
+        }
+        self.failed_answers += second.failed_answers();
+        self.content_bytes += row.content_bytes;
+        self.opened += second.opened();
+        self.not_opened += second.not_opened();
+        self.in_flight = row.open;
+        self.elapsed_s = second.end_s;
+        self.response.add(&second.response_buckets(&BOUNDS_NS));
+        self.send_lag.add(&second.send_lag_buckets(&BOUNDS_NS));
+    }
+
+    fn text(&self, is_open: bool) -> String {
+        let mut page = Page {
+            text: String::new(),
+            is_open,
+        };
+        page.counter("requests_sent", "Requests sent.", [("", self.sent)]);
+        let statuses = self.statuses.iter();
+        let statuses = statuses.map(|(status, count)| (format!("{{status=\"{status}\"}}"), *count));
+        page.counter("requests", "Complete answers by status.", statuses);
+        let errors = self.errors.iter();
+        let errors = errors.map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), *count));
+        page.counter("errors", "Requests without an answer by cause.", errors);
+        page.counter(
+            "failed_answers",
+            "Answers that are not good: neither 2xx nor 3xx, or refused by a check.",
+            [("", self.failed_answers)],
+        );
+        page.counter(
+            "content_bytes",
+            "Content received.",
+            [("", self.content_bytes)],
+        );
+        page.counter(
+            "connections_opened",
+            "Connections opened.",
+            [("", self.opened)],
+        );
+        page.counter(
+            "connections_failed",
+            "Failed attempts to connect.",
+            [("", self.not_opened)],
+        );
+        page.gauge("requests_in_flight", "Requests in flight.", self.in_flight);
+        page.histogram(
+            "response_time_seconds",
+            "Time from when a request was due to the end of its answer, of good answers.",
+            &self.response,
+        );
+        if let Some(rate) = &self.rate {
+            page.gauge(
+                "target_requests_per_second",
+                "Rate of the schedule.",
+                rate.at_s(self.elapsed_s),
+            );
+            page.histogram(
+                "send_lag_seconds",
+                "Delay of the generator beyond the moment at which it could send.",
+                &self.send_lag,
+            );
+        }
+        if is_open {
+            page.text.push_str("# EOF\n");
+        }
+        page.text
+    }
+}
+
+/// The text of metrics.
+struct Page {
+    text: String,
+    /// In `OpenMetrics` a counter is named without its suffix.
+    is_open: bool,
+}
+
+impl Page {
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = writeln!(
+            self.text,
+            "# HELP httpdyno_{name} {help}\n# TYPE httpdyno_{name} {kind}"
+        );
+    }
+
+    fn counter<L: AsRef<str>>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = (L, u64)>,
+    ) {
+        let suffix = if self.is_open { "" } else { "_total" };
+        self.head(&format!("{name}{suffix}"), "counter", help);
+        for (labels, value) in values {
+            let labels = labels.as_ref();
+            let _ = writeln!(self.text, "httpdyno_{name}_total{labels} {value}");
+        }
+    }
+
+    fn gauge(&mut self, name: &str, help: &str, value: impl fmt::Display) {
+        self.head(name, "gauge", help);
+        let _ = writeln!(self.text, "httpdyno_{name} {value}");
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, buckets: &Buckets) {
+        self.head(name, "histogram", help);
+        let mut below = 0;
+        for (place, bound_ns) in BOUNDS_NS.iter().enumerate() {
+            below += buckets.counts.get(place).unwrap_or(&0);
+            let bound_s = Duration::from_nanos(*bound_ns).as_secs_f64();
+            let _ = writeln!(
+                self.text,
+                "httpdyno_{name}_bucket{{le=\"{bound_s:?}\"}} {below}"
+            );
+        }
+        let all: u64 = buckets.counts.iter().sum();
+        let _ = writeln!(
+            self.text,
+            "httpdyno_{name}_bucket{{le=\"+Inf\"}} {all}\nhttpdyno_{name}_sum {}\nhttpdyno_{name}_count {all}",
+            buckets.sum_s
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_has_a_port() {
+        let first = |text| scrape_address(text).unwrap().0[0].to_string();
+        assert_eq!(first("127.0.0.1:9900"), "127.0.0.1:9900");
+        assert_eq!(first(":9900"), "[::]:9900");
+        assert_eq!(first("[::1]:0"), "[::1]:0");
+        for wrong in [
+            "",
+            "9900",
+            "localhost:9900",
+            ":",
+            ":99999",
+            "1.2.3.4",
+            "http://1.2.3.4:80",
+        ] {
+            let refused = scrape_address(wrong).unwrap_err();
+            assert!(refused.contains("; write 127.0.0.1:9900"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn bounds_rise_by_a_quarter() {
+        assert_eq!((BOUNDS_NS[0], BOUNDS_NS[60]), (20_000, 20_000_000_000));
+        for pair in BOUNDS_NS.windows(2) {
+            let percent = 100 * pair[1] / pair[0];
+            assert!((124..=128).contains(&percent), "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn metrics_follow_both_formats() {
+        let mut metrics = Metrics {
+            sent: 7,
+            statuses: BTreeMap::from([(200, 4), (503, 1)]),
+            errors: BTreeMap::from([("Timeout", 2)]),
+            ..Metrics::default()
+        };
+        let counts = |places: &[(usize, u64)]| {
+            let mut counts = vec![0; BOUNDS_NS.len() + 1];
+            for (place, count) in places {
+                counts[*place] += count;
+            }
+            counts
+        };
+        for places in [&[(0, 1), (2, 2)][..], &[(61, 1)]] {
+            metrics.response.add(&Buckets {
+                counts: counts(places),
+                sum_s: 0.5,
+            });
+        }
+        let text = metrics.text(false);
+        for line in [
+            "# TYPE httpdyno_requests_total counter\n",
+            "httpdyno_requests_total{status=\"503\"} 1\n",
+            "httpdyno_errors_total{kind=\"Timeout\"} 2\n",
+            "httpdyno_response_time_seconds_bucket{le=\"2e-5\"} 1\n",
+            "httpdyno_response_time_seconds_bucket{le=\"20.0\"} 3\n",
+            "httpdyno_response_time_seconds_bucket{le=\"+Inf\"} 4\n",
+            "httpdyno_response_time_seconds_sum 1\n",
+            "httpdyno_response_time_seconds_count 4\n",
+        ] {
+            assert!(text.contains(line), "{line}{text}");
+        }
+        assert!(
+            !text.contains("send_lag") && !text.contains("# EOF"),
+            "a closed loop"
+        );
+        metrics.rate = Some(Rate::constant(dyno_load::PerSecond::parse("50").unwrap()));
+        let text = metrics.text(true);
+        assert!(text.contains("# TYPE httpdyno_requests counter\nhttpdyno_requests_total{status"));
+        assert!(text.contains("httpdyno_target_requests_per_second 50\n"));
+        assert!(text.ends_with("httpdyno_send_lag_seconds_count 0\n# EOF\n"));
+    }
+
+    #[test]
+    fn only_metrics_are_served() {
+        for (request, status, body) in [
+            ("GET /metrics HTTP/1.1\r\n\r\n", "200 OK", "false"),
+            (
+                "GET /metrics?a HTTP/1.1\r\nAccept: application/openmetrics-text;q=1\r\n\r\n",
+                "200 OK",
+                "true",
+            ),
+            ("HEAD /metrics HTTP/1.1\r\n\r\n", "200 OK", ""),
+            (
+                "GET / HTTP/1.1\r\n\r\n",
+                "404 Not Found",
+                "the metrics are at /metrics\n",
+            ),
+            (
+                "POST /metrics HTTP/1.1\r\n\r\n",
+                "405 Method Not Allowed",
+                "use GET\n",
+            ),
+        ] {
+            let text = response(request, |is_open| is_open.to_string());
+            let (head, found) = text.split_once("\r\n\r\n").unwrap();
+            assert!(
+                head.starts_with(&format!("HTTP/1.1 {status}\r\n")),
+                "{head}"
+            );
+            assert_eq!(found, body);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What observes a running load: the screen of a terminal, or lines of text or JSON.
+
+use std::io::{self, IsTerminal};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use anyhow::{Context, Result};
+use dyno_load::{Event, Plan, Stages};
+
+use super::arguments::Arguments;
+use super::display::Display;
+use super::find::Progress;
+use super::intervals::Intervals;
+use super::keep;
+use super::line::Lines;
+use super::prometheus::{Exporter, ScrapeAddress};
+use super::screen::{Frame, Screen};
+use crate::messages::{UsageError, print_message, system_message};
+use crate::table::{Format, without_controls};
+
+/// The observers of a load.
+pub struct Observers {
+    display: Option<Display>,
+    lines: Option<Lines>,
+    intervals: Option<Intervals>,
+    exporter: Option<Exporter>,
+}
+
+impl Observers {
+    /// Starts those that the options and the terminal call for.
+    pub fn start(
+        arguments: &Arguments,
+        format: Format,
+        plan: &Plan,
+        stop: &Arc<AtomicBool>,
+    ) -> Result<Self> {
+        let intervals = (format == Format::Ndjson).then(|| Intervals::start(stop.clone()));
+        let exporter = arguments.prometheus.as_ref().map(|address| {
+            let rate = plan.pace.as_ref().map(|(rate, _)| rate.clone());
+            Exporter::start(address, rate).map_err(|error| refused(address, &error))
+        });
+        let mut observers = Self {
+            display: None,
+            lines: None,
+            intervals: intervals.transpose().context("starting a thread")?,
+            exporter: exporter.transpose()?,
+        };
+        if arguments.quiet {
+            return Ok(observers);
+        }
+        let repeat = usize::from(arguments.repeat);
+        let target = without_controls(&keep::target(arguments));
+        let frame = Frame::new(target, repeat, plan, stages(arguments));
+        let is_covered = observers.intervals.is_some() && io::stdout().is_terminal();
+        if Display::is_possible() && !is_covered {
+            // Without it the load is measured all the same.
+            observers.display = Display::start(Screen::new(frame), stop.clone()).ok();
+        } else if !is_covered {
+            observers.lines = Some(Lines::new(repeat, frame.duration_s));
+        }
+        Ok(observers)
+    }
+
+    /// Whether there are any.
+    pub const fn are_any(&self) -> bool {
+        self.display.is_some()
+            || self.lines.is_some()
+            || self.intervals.is_some()
+            || self.exporter.is_some()
+    }
+
+    /// Whether one of them shows each stretch.
+    pub const fn are_frequent(&self) -> bool {
+        self.display.is_some()
+    }
+
+    /// Begins a trial, numbered from 0.
+    pub fn begin(&mut self, trial: usize) {
+        if let Some(display) = &self.display {
+            display.update(|screen| screen.begin(trial));
+        }
+        if let Some(lines) = &mut self.lines {
+            lines.begin(trial);
+        }
+        if let Some(intervals) = &mut self.intervals {
+            intervals.begin(trial);
+        }
+    }
+
+    /// Takes the progress of a search.
+    pub fn search(&mut self, progress: Progress<'_>) {
+        match (progress, &self.display) {
+            (Progress::Event(event), Some(_)) => self.observe(event),
+            // Without a screen, the lines about its steps are enough.
+            (Progress::Event(event), None) => {
+                let lines = self.lines.take();
+                self.observe(event);
+                self.lines = lines;
+            }
+            (Progress::Begin(name, plan), Some(display)) => {
+                display.update(|screen| screen.begin_step(name, plan));
+            }
+            (Progress::Line(text), Some(display)) => {
+                display.update(|screen| screen.above.push(text.to_owned()));
+            }
+            (Progress::Line(text), None) if self.lines.is_some() => print_message(text),
+            (Progress::Begin(..) | Progress::Line(_), None) => {}
+        }
+    }
+
+    /// Takes an event of the load.
+    pub fn observe(&mut self, event: Event<'_>) {
+        if let Some(display) = &self.display {
+            display.update(|screen| match event {
+                Event::Stretch(live) => screen.stretch(live),
+                Event::Second(second) => {
+                    screen.second(&second.row, second.end_s, second.is_warm_up);
+                }
+            });
+        }
+        let Event::Second(second) = event else {
+            return;
+        };
+        if let Some(lines) = &mut self.lines {
+            lines.second(&second);
+        }
+        if let Some(intervals) = &self.intervals {
+            intervals.second(&second);
+        }
+        if let Some(exporter) = &self.exporter {
+            exporter.second(&second);
+        }
+    }
+
+    /// Ends them, after the last trial.
+    pub fn finish(self) -> Result<()> {
+        drop(self.display);
+        let intervals = self.intervals.map_or(Ok(()), Intervals::finish);
+        intervals.context("standard output")
+    }
+}
+
+fn refused(address: &ScrapeAddress, error: &io::Error) -> UsageError {
+    let reason = system_message(error);
+    UsageError::new(format_args!(
+        "--prometheus {address}: cannot listen: {reason}; choose another address or port"
+    ))
+}
+
+/// Stages as people write them, with their ends in seconds.
+fn stages(arguments: &Arguments) -> Vec<(String, f64)> {
+    let all = arguments.stages.iter().flat_map(Stages::all);
+    let mut end_s = 0.0;
+    let stage = |stage: &dyno_load::RateStage| {
+        end_s += std::time::Duration::from_nanos(stage.over_ns).as_secs_f64();
+        (stage.to_string(), end_s)
+    };
+    all.map(stage).collect()
+}
