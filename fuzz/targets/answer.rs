@@ -27,7 +27,7 @@ fuzz_target!(|input: (bool, u8, &[u8])| {
 /// Return status and content of the answer.
 fn exchanged(is_head: bool, wire: &[u8], stride: usize) -> Result<(u16, Vec<u8>), Failure> {
     let request = http1::Request::new(b"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n".to_vec(), is_head);
-    let mut connection = http1::Connection::new(Server { wire, stride });
+    let mut connection = http1::Connection::new(Server { wire, stride }, http1::Profile::Tolerant);
     let mut answer = Answer::default();
     let ended = {
         let mut exchange = pin!(connection.exchange(&request, &mut answer));

@@ -9,7 +9,7 @@ fuzz_target!(|input: (u8, &[u8])| {
     let tolerance = if choice & 1 == 0 {
         Tolerance::NONE
     } else {
-        Tolerance::ALL
+        Tolerance::HARMLESS
     };
     let limits = Limits {
         head_bytes: if choice & 2 == 0 { 64 } else { 4096 },

@@ -73,7 +73,7 @@ def test_a_rule_that_could_not_be_judged_has_the_reason(load_page: Path, open_pa
     assert "no answers" not in row
 
 
-def test_a_load_that_nobody_answered_shows_its_errors(failed_load_page: Path, open_page: Open) -> None:
+def test_a_load_without_answers_shows_its_errors(failed_load_page: Path, open_page: Open) -> None:
     opened = open_page(failed_load_page)
     page = opened.page
     assert page.locator("h1").inner_text() == "0 answers a second, 5 errors."

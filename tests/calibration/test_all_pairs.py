@@ -61,7 +61,7 @@ def test_the_simulation_finds_the_false_alarms_of_procedures_that_share_spreads(
 
 
 @pytest.mark.parametrize(("blocks", "longer", "least"), [(3, 1.0, 0.9), (6, SIX_BLOCKS, 46 / 50)])
-def test_more_pairs_are_told_apart_than_by_their_own_spreads(blocks: int, longer: float, least: float) -> None:
+def test_more_pairs_are_separated_than_by_their_own_spreads(blocks: int, longer: float, least: float) -> None:
     levels = np.log(RATES)
     rng = np.random.default_rng(42)
     spread = 1.25 * SPREAD * longer

@@ -147,7 +147,7 @@ def fetch(_: list[str]) -> int:
 def room(arguments: list[str]) -> int:
     options = Options(arguments)
     wrong = os.environ.get("FAKE_ENGINE", "")
-    if (rooms := os.environ.get("FAKE_ENGINE_ROOMS")) and options.argv[-1:] != ["fetch"]:
+    if (rooms := os.environ.get("FAKE_ENGINE_ROOMS")) and "fetch" not in options.argv:
         left = sorted(os.listdir(rooms))
         if left:
             os.unlink(f"{rooms}/{left[0]}")

@@ -47,6 +47,7 @@ MISTAKES = {
         *("--resolve", "a.example:80:127.0.0.1,127.0.0.2"),
     ],
     "dns-refresh-of-a-unix-socket": ["load", "http://a.example/", "--dns-refresh", "5s", "--unix-socket", "@app"],
+    "strict-over-http2": ["load", "http://a.example/", "--strict", "--http2"],
     "resolve": ["load", "http://a.example/", "--resolve", "a.example:80:127.0.0.1,"],
     "find-empty": ["load", "http://a.example/", "--find", ""],
     "find-figure": ["load", "http://a.example/", "--find", "rps"],
@@ -74,6 +75,8 @@ MISTAKES = {
     "check-empty": ["load", "http://a.example/", "--check", "contains="],
     "check-regex": ["load", "http://a.example/", "--check", "regex=user (\\d+"],
     "check-header": ["load", "http://a.example/", "--check", "header=: no-store"],
+    "body-file-of-a-line": ["load", "--requests-file", "absent-body.jsonl"],
+    "form-of-a-replay": ["load", "http://a.example", "--replay", "form.jsonl"],
     "check-of-a-line": ["load", "--requests-file", "checked.jsonl"],
     "placeholder-of-a-load": ["load", "http://a.example/{{usr}}", "--data", "users.csv"],
     "placeholder-in-the-host": ["load", "http://{{user}}.example/", "--data", "users.csv"],
@@ -84,6 +87,12 @@ MISTAKES = {
     "label-of-no-request": ["load", "http://a.example/", "--fail-if", "cart.p99 > 5ms"],
     "weight": ["load", "--requests-file", "weightless.jsonl"],
     "prometheus-address": ["load", "http://a.example/", "--prometheus", "9900"],
+    "otlp-without-a-scheme": ["load", "http://127.0.0.1:9/", "--otlp", "localhost:4318"],
+    "otlp-over-grpc": ["load", "http://127.0.0.1:9/", "--otlp", "grpc://localhost:4317"],
+    "otlp-with-a-password": ["load", "http://127.0.0.1:9/", "--otlp", "https://me:secret@a.example/"],
+    "otlp-and-dry-run": ["load", "http://a.example/", "--otlp", "http://b.example", "--dry-run"],
+    "otlp-interval": ["load", "http://127.0.0.1:9/", "--otlp", "http://127.0.0.1:9"],
+    "otlp-headers": ["load", "http://127.0.0.1:9/", "--otlp", "http://127.0.0.1:9"],
     "prometheus-port-in-use": ["load", "http://127.0.0.1:9/", "--prometheus", "127.0.0.1:PORT"],
     "replay-of-nothing": ["load", "http://a.example", "--replay", "empty.txt"],
     "replay-of-another-format": ["load", "http://a.example", "--replay", "ragged.csv"],
@@ -128,7 +137,11 @@ MISTAKES = {
     "limit": ["bench", "--limit", "0"],
     "preset": ["bench", "--preset", "publishd"],
 }
-VARIABLES = {"proxy-variable": {"http_proxy": "http://me:secret@127.0.0.1:x"}}
+VARIABLES = {
+    "proxy-variable": {"http_proxy": "http://me:secret@127.0.0.1:x"},
+    "otlp-interval": {"OTEL_METRIC_EXPORT_INTERVAL": "10s"},
+    "otlp-headers": {"OTEL_EXPORTER_OTLP_HEADERS": "Authorization: Bearer%20secret"},
+}
 NOT_USAGE = {"folder-unwritable": 3, "list-of-no-urls": 3, "port-in-use": 125}
 
 
@@ -144,6 +157,12 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "mixed.jsonl").write_text('{"url": "http://a.example/", "label": "home"}\n', encoding="utf-8")
     (tmp_path / "weightless.jsonl").write_text('{"url": "http://a.example/", "weight": 0}\n', encoding="utf-8")
     (tmp_path / "checked.jsonl").write_text('{"url": "http://a.example/", "check": ["regex=["]}\n', encoding="utf-8")
+    lines_with_bodies = {
+        "absent-body.jsonl": '{"url": "http://a.example/", "body_file": "absent.json"}',
+        "form.jsonl": '{"at": 1, "url": "http://a.example/", "form": {"a": "b"}}',
+    }
+    for name, line in lines_with_bodies.items():
+        (tmp_path / name).write_text(f"{line}\n", encoding="utf-8")
     (tmp_path / "timed.jsonl").write_text('{"at": 1, "url": "http://a.example/"}\n', encoding="utf-8")
     line = '::1 - - [21/Oct/2024:12:00:00 +0000] "{} / HTTP/1.1" 200 0\n'
     (tmp_path / "access.log").write_text(line.format("GET"), encoding="utf-8")

@@ -30,7 +30,7 @@ def here(
     return in_process(environment, tmp_path, monkeypatch, capfd)
 
 
-def test_the_ceiling_is_asked_for_once_and_ranked_with_nobody(here: Command, tmp_path: Path) -> None:
+def test_the_ceiling_is_requested_once_and_not_ranked(here: Command, tmp_path: Path) -> None:
     (tmp_path / "urls").write_text("".join(f"https://host{n}.test/plain\n" for n in range(20)), encoding="utf-8")
     ended = here("bench", "native", "--web", "plain", "--urls", "urls", "--repeat", "2", "--timeout", "60s")
     assert ended.code == 0, ended.err
@@ -61,7 +61,7 @@ def test_the_ceiling_is_asked_for_once_and_ranked_with_nobody(here: Command, tmp
 
 
 @pytest.mark.measured
-def test_the_ceiling_is_found_once_and_ranked_with_nobody(httpdyno: Command, tmp_path: Path) -> None:
+def test_the_ceiling_is_measured_once_and_not_ranked(httpdyno: Command, tmp_path: Path) -> None:
     # Enough URLs and delays for a trial that shows the limit of the fetcher.
     urls = "".join(f"https://host{number}.test/delay/500\n" for number in range(2400))
     (tmp_path / "urls").write_text(urls, encoding="utf-8")

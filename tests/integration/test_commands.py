@@ -103,7 +103,7 @@ def test_a_room_ends_with_what_the_command_did_and_cost(httpdyno: Command) -> No
     assert "fault" not in ended.err
 
 
-def test_a_command_that_fails_is_told_which_names_have_a_fault(httpdyno: Command, tmp_path: Path) -> None:
+def test_a_message_names_the_hosts_with_a_fault_when_a_command_fails(httpdyno: Command, tmp_path: Path) -> None:
     (tmp_path / "web.toml").write_text(
         'name = "mine"\nseed = 1\n[[host]]\nname = "gone.example"\nfault = "nxdomain"\n', encoding="utf-8"
     )
@@ -153,7 +153,7 @@ def test_a_handshake_that_the_web_spoils_is_not_the_commands_refusal(httpdyno: C
     assert "trust" not in ended.err
 
 
-def test_a_command_without_memory_is_told_so(httpdyno: Command) -> None:
+def test_a_message_explains_that_a_command_ran_out_of_memory(httpdyno: Command) -> None:
     ended = httpdyno("room", "--web", "plain", "--memory", "64MiB", "--", sys.executable, "-c", "bytearray(400 << 20)")
     if "memory is not limited" in ended.err or ended.code == 0:
         pytest.skip("no control group keeps a limit of memory here")

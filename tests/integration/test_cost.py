@@ -52,7 +52,7 @@ def test_every_wrong_document_is_caught_and_every_other_one_paid_for(here: Comma
 
 
 @pytest.mark.skipif(shutil.which("ab") is None, reason="ab is not installed")
-def test_connections_are_kept_or_not_as_it_is_asked_and_a_tool_stands_beside(here: Command) -> None:
+def test_connections_follow_the_option_and_a_tool_is_measured_too(here: Command) -> None:
     ended = here(
         *("cost", "native", "ab", "--keepalive", "both", "--documents", "60", "--repeat", "1", "--format", "json"),
     )
@@ -99,7 +99,7 @@ def test_apache_can_have_the_documents(here: Command, tmp_path: Path) -> None:
     assert (trial.counters.peer_cpu_user_ns or 0) + (trial.counters.peer_cpu_system_ns or 0) > 0
 
 
-def test_who_cannot_take_part_is_told_so_in_one_line(here: Command) -> None:
+def test_a_client_that_cannot_take_part_is_refused_in_one_line(here: Command) -> None:
     for arguments, message in (
         (("wrk",), "wrk: cannot send a number of requests one after another"),
         (("node-puppeteer", "--keepalive", "off"), "node-puppeteer does not support --keepalive off"),

@@ -113,7 +113,7 @@ def test_a_descriptor_that_is_not_open_is_said_to_be(fetch: Fetch) -> None:
     assert (process.communicate(lines(3), PATIENCE_S), process.returncode) == (("", said), 2)
 
 
-def test_who_sits_at_a_terminal_is_told_what_is_waited_for(engine: Engine) -> None:
+def test_a_terminal_shows_that_fetch_waits_for_urls(engine: Engine) -> None:
     terminal, stdin = os.openpty()
     with subprocess.Popen(
         [*PYTHON, "fetch"],
@@ -293,7 +293,7 @@ def test_contents_are_kept(fetch: Fetch, tmp_path: Path) -> None:
         assert (tmp_path / "pages" / entry["file"]).read_text() == "Hello, World!"
 
 
-def test_progress_is_told(fetch: Fetch) -> None:
+def test_progress_is_printed(fetch: Fetch) -> None:
     process = fetch("--progress", "2")
     _, err = process.communicate(lines(20), PATIENCE_S)
     said = [json.loads(line) for line in err.splitlines()]

@@ -384,11 +384,24 @@ def test_a_load_is_a_run_like_any_other(here: Command, origin: str, tmp_path: Pa
     assert (resumed.code, "cannot be continued" in resumed.err) == (2, True), resumed.err
 
 
+def test_loads_with_other_options_are_not_compared(here: Command, origin: str, tmp_path: Path) -> None:
+    load = ("load", *PATIENT, f"{origin}/plain", "-n", "50", "-c", "1")
+    assert here(*load, "--out", "one").code == 0
+    other = here(*load, "--no-delay", "off", "--out", "two")
+    assert "options: --no-delay off" in other.out
+    first, second = (str(next((tmp_path / runs).iterdir())) for runs in ("one", "two"))
+    refused = here("compare", first, second)
+    assert (refused.code, "no delay: unset in A, off in B" in refused.err) == (2, True), refused.err
+    assert here("compare", first, second, "--anyway").code == 0
+    assert "options: --no-delay off" in here("report", second).out
+
+
 def test_a_run_keeps_no_credentials(here: Command, origin: str, tmp_path: Path) -> None:
     ended = here(
         *("load", *PATIENT, f"{origin}/plain?access_token=planted", "-n", "10", "-c", "1", "-X", "POST"),
         *("-H", "Authorization: Bearer planted", "--header=X-Api-Key: planted", "-HCookie: session=planted"),
         *("--body", '{"password": "planted"}', "--samples", "samples.csv"),
+        *("--check", "header=Set-Cookie: planted"),
     )
     assert ended.code == 0, ended.err
     assert here("report", "latest", "--html", "page.html").code == 0

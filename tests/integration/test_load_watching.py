@@ -195,6 +195,22 @@ def test_every_second_is_a_line_of_json_and_the_last_line_is_the_report(
             assert sum(line[name] for line in measured) == report[name]
 
 
+def test_the_seconds_of_a_search_say_which_step_they_belong_to(engine: Engine, origin: str, tmp_path: Path) -> None:
+    argv: Argv = [engine.path, "load", origin, "--find", "p99 < 2s", "--find-for", "10s", "--find-from", "20"]
+    out = subprocess.check_output([*argv, "--format", "ndjson"], cwd=tmp_path, text=True, timeout=PATIENCE_S)
+    lines = [json.loads(line) for line in out.splitlines()]
+    schema = json.loads((REFERENCE / "load-interval.schema.json").read_text(encoding="utf-8"))
+    intervals = [line for line in lines if line["type"] == "interval"]
+    for line in intervals:
+        Draft202012Validator(schema).validate(line)
+    steps = [line["step"] for line in intervals if line["step"] is not None]
+    assert (steps[0], steps) == (1, sorted(steps))
+    rates = {(line["step"], line["target_rps"]) for line in intervals if line["step"] is not None}
+    assert len(rates) == len(set(steps)) > 1
+    times = [line["since_start_s"] for line in intervals]
+    assert times == sorted(times)
+
+
 def test_a_load_ends_when_the_reader_of_its_lines_closes(engine: Engine, origin: str, tmp_path: Path) -> None:
     argv: Argv = [engine.path, "load", origin, "-c", "1", "-d", "600s", "--rate", "20", "--format", "ndjson", "--quiet"]
     with subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

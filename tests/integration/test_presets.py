@@ -37,7 +37,7 @@ def again(httpdyno: Command, tmp_path: Path) -> Again:
     return measure
 
 
-def test_latency_stands_beside_the_published_loops(again: Again) -> None:
+def test_latency_is_compared_with_the_published_loops(again: Again) -> None:
     ended = again(
         *("latency", "python-urllib-executor", "--workload", "plain", "--parallel", "1", "--duration", "3s"),
         charts={"loops-0"},
@@ -55,7 +55,7 @@ def test_latency_stands_beside_the_published_loops(again: Again) -> None:
 
 
 @pytest.mark.skipif(shutil.which("ruby") is None, reason="ruby is not installed")
-def test_cost_stands_beside_the_published_seconds(again: Again) -> None:
+def test_cost_is_compared_with_the_published_seconds(again: Again) -> None:
     ended = again(
         *("cost", "ruby-net-http", "--documents", "400"),
         charts={"throughput", "real-time", "user-system-time", "all-data"},
@@ -74,7 +74,7 @@ def test_cost_stands_beside_the_published_seconds(again: Again) -> None:
             assert [theirs[name] for name in ("user", "system", "total", "real")] == published
 
 
-def test_service_stands_beside_the_published_responses(again: Again) -> None:
+def test_service_is_compared_with_the_published_responses(again: Again) -> None:
     ended = again(
         *("service", "flask-gunicorn", "--connections", "20", "--duration", "4s"),
         charts={"overhead-p99", "cpu-per-request"},

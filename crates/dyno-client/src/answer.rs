@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use dyno_http::HttpVersion;
+use dyno_http::{Deviations, HttpVersion};
 
 use crate::failure::Failure;
 use crate::upload::Expectation;
@@ -112,4 +112,6 @@ pub struct Exchanged {
     pub reusable: bool,
     /// What ended the wait before the content of the request was sent.
     pub expectation: Expectation,
+    /// What was odd in the answer, and was accepted.
+    pub deviations: Deviations,
 }

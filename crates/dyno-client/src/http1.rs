@@ -10,7 +10,9 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use dyno_http::body::{Decoder, Framing};
-use dyno_http::{Limits, Method, Parse, Tolerance, response};
+use dyno_http::{
+    Deviation, Deviations, Limits, Mended, Mender, Method, Parse, Tolerance, response,
+};
 use dyno_io::{Alarm, Input};
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -29,7 +31,7 @@ const MAX_INTERIM: u32 = 32;
 /// Longest head that is kept for comparison with the next one.
 const MAX_REMEMBERED_HEAD_BYTES: usize = 1 << 10;
 
-/// Parser settings for heads of servers: lenient, because a client must read the web as it is.
+/// Parser settings of the strict profile, and of proxies.
 pub(crate) const LIMITS: Limits = Limits {
     head_bytes: Input::MAX_BYTES,
     target_bytes: 16 << 10,
@@ -38,8 +40,49 @@ pub(crate) const LIMITS: Limits = Limits {
     chunk_line_bytes: 4 << 10,
     chunk_extension_bytes: 16 << 10,
     trailer_bytes: 8 << 10,
-    tolerance: Tolerance::ALL,
+    tolerance: Tolerance::HARMLESS,
 };
+
+/// Parser settings of the tolerant profile, which reads the web as browsers do.
+const TOLERANT: Limits = Limits {
+    // As in Chromium.
+    head_bytes: 256 << 10,
+    fields: (256 << 10) / 3,
+    chunk_line_bytes: 64 << 10,
+    chunk_extension_bytes: 1 << 20,
+    trailer_bytes: 256 << 10,
+    tolerance: Tolerance::TOLERANT,
+    ..LIMITS
+};
+
+/// What answers a connection accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// Well-formed ones, and odd ones that no two readers understand differently, as browsers do.
+    #[default]
+    Tolerant,
+    /// Well-formed ones.
+    Strict,
+}
+
+impl Profile {
+    /// The profile of a command with or without `--strict`.
+    #[must_use]
+    pub const fn of(is_strict: bool) -> Self {
+        if is_strict {
+            Self::Strict
+        } else {
+            Self::Tolerant
+        }
+    }
+
+    const fn limits(self) -> Limits {
+        match self {
+            Self::Tolerant => TOLERANT,
+            Self::Strict => LIMITS,
+        }
+    }
+}
 
 /// The bytes of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -135,7 +178,10 @@ impl Request {
 pub struct Connection<S> {
     stream: S,
     input: Input,
+    profile: Profile,
     parser: response::Parser,
+    /// Memory of the last head that was not well-formed.
+    mender: Mender,
     decoder: Decoder,
     /// The last head: most answers of a server repeat it byte for byte.
     last: Option<ParsedHead>,
@@ -201,6 +247,8 @@ struct Exchange {
     /// Whether content in pieces follows, or has followed, the rest of the request.
     is_uploading: bool,
     expectation: Expectation,
+    /// Deviations of its heads; the decoder has those of the content.
+    deviations: Deviations,
     /// State of input that is not fully processed: whether more may follow, and when it arrived.
     filled: Option<(bool, Instant)>,
 }
@@ -214,6 +262,7 @@ impl Exchange {
         keep_alive: None,
         is_uploading: false,
         expectation: Expectation::None,
+        deviations: Deviations::NONE,
         filled: None,
     };
 }
@@ -232,17 +281,27 @@ impl<S> Connection<S> {
     pub const fn is_unanswered(&self) -> bool {
         self.exchange.first_byte.is_none() && self.exchange.interim == 0
     }
+
+    /// What was odd in the last answer, and was accepted.
+    #[must_use]
+    #[inline]
+    pub const fn deviations(&self) -> Deviations {
+        self.exchange.deviations.union(self.decoder.deviations())
+    }
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     /// Starts a connection on a stream.
     #[must_use]
-    pub fn new(stream: S) -> Self {
+    pub fn new(stream: S, profile: Profile) -> Self {
+        let limits = profile.limits();
         Self {
             stream,
             input: Input::growing(),
-            parser: response::Parser::new(LIMITS),
-            decoder: Decoder::new(Framing::None, &LIMITS),
+            profile,
+            parser: response::Parser::new(limits),
+            mender: Mender::default(),
+            decoder: Decoder::new(Framing::None, &limits),
             last: None,
             exchange: Exchange::NEW,
             uploading: None,
@@ -286,6 +345,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     end,
                     reusable,
                     expectation: self.exchange.expectation,
+                    deviations: self.deviations(),
                 })
         })
     }
@@ -528,62 +588,126 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         self.decoder.restart(last.framing);
         self.exchange.keep_alive = Some(last.keep_alive);
         // The parser may have read a part of it.
-        self.parser = response::Parser::new(LIMITS);
+        self.parser = response::Parser::new(self.profile.limits());
         self.input.consume(last.bytes.len());
         Ok(true)
     }
 
     /// Parses one head, interim or final. False if it is incomplete.
     fn take_head(&mut self, is_head: bool, receive: &mut impl Receive) -> Result<bool, Failure> {
-        let parsed = self.parser.parse(self.input.bytes());
-        let Parse::Complete { head, bytes } = parsed.map_err(Failure::from_head)? else {
+        match self.parser.parse(self.input.bytes()) {
+            Ok(Parse::Complete { head, bytes }) => {
+                if head.is_interim() {
+                    self.exchange.take_interim(head.status)?;
+                    self.input.consume(bytes);
+                    return Ok(true);
+                }
+                let parsed = TakenHead::new(&head, is_head, receive)?;
+                let mut memory = self.last.take().map_or_else(Vec::new, |last| last.bytes);
+                // A long head is not worth the memory and the comparison.
+                if bytes <= MAX_REMEMBERED_HEAD_BYTES {
+                    memory.clear();
+                    memory.extend_from_slice(&self.input.bytes()[..bytes]);
+                    // The fields end where the empty line begins.
+                    let end = bytes - 2;
+                    let fields = (end - head.fields.as_bytes().len()..end, head.fields.len());
+                    self.last = Some(ParsedHead {
+                        bytes: memory,
+                        fields,
+                        status: head.status,
+                        version: head.version,
+                        content_length: head.content_length(),
+                        is_head,
+                        framing: parsed.framing,
+                        keep_alive: parsed.keep_alive,
+                    });
+                }
+                self.begin_content(parsed, bytes);
+                Ok(true)
+            }
+            Ok(Parse::Partial) => Ok(false),
+            Err(error) if self.profile == Profile::Strict => Err(Failure::from_head(error)),
+            Err(_) => self.take_odd_head(is_head, receive),
+        }
+    }
+
+    /// Like [`Connection::take_head`], for a head that the parser refuses.
+    #[cold]
+    fn take_odd_head(
+        &mut self,
+        is_head: bool,
+        receive: &mut impl Receive,
+    ) -> Result<bool, Failure> {
+        let mended = self.mender.mend(self.input.bytes(), &TOLERANT);
+        let Parse::Complete { head, bytes } = mended.map_err(Failure::from_head)? else {
             return Ok(false);
         };
+        let Mended { head, deviations } = head;
+        self.exchange.deviations = self.exchange.deviations.union(deviations);
         if head.is_interim() {
-            self.exchange.interim += 1;
-            if self.exchange.interim > MAX_INTERIM {
-                return Err(Failure::InterimFlood);
-            }
-            if self.exchange.sending == Sending::Expecting && head.status == 100 {
-                self.exchange.sending = Sending::Uploading;
-                self.exchange.expectation = Expectation::Continue;
-                // That of the final answer counts.
-                self.exchange.first_byte = None;
-            }
+            self.exchange.take_interim(head.status)?;
+            self.input.consume(bytes);
         } else {
-            let method = if is_head { Method::Head } else { Method::Get };
-            let framing = head.framing(method);
-            let keep_alive = head.keep_alive(framing);
-            receive.head(&AnswerHead {
-                status: head.status,
-                version: head.version.into(),
-                content_length: head.content_length(),
-                fields: Fields::Lines(head.fields),
-            })?;
-            let mut memory = self.last.take().map_or_else(Vec::new, |last| last.bytes);
-            // A long head is not worth the memory and the comparison.
-            if bytes <= MAX_REMEMBERED_HEAD_BYTES {
-                memory.clear();
-                memory.extend_from_slice(&self.input.bytes()[..bytes]);
-                // The fields end where the empty line begins.
-                let end = bytes - 2;
-                let fields = (end - head.fields.as_bytes().len()..end, head.fields.len());
-                self.last = Some(ParsedHead {
-                    bytes: memory,
-                    fields,
-                    status: head.status,
-                    version: head.version,
-                    content_length: head.content_length(),
-                    is_head,
-                    framing,
-                    keep_alive,
-                });
-            }
-            self.decoder.restart(framing);
-            self.exchange.keep_alive = Some(keep_alive);
+            let mut parsed = TakenHead::new(&head, is_head, receive)?;
+            // Another reader may have counted the content otherwise, so nothing may follow it (RFC 9112, 6.1).
+            parsed.keep_alive &= !deviations.contains(Deviation::LengthAndTransferEncoding);
+            self.begin_content(parsed, bytes);
         }
-        self.input.consume(bytes);
+        // The next head may begin in the received bytes.
+        self.parser = response::Parser::new(TOLERANT);
         Ok(true)
+    }
+
+    fn begin_content(&mut self, head: TakenHead, bytes: usize) {
+        self.decoder.restart(head.framing);
+        self.exchange.keep_alive = Some(head.keep_alive);
+        self.input.consume(bytes);
+    }
+}
+
+impl Exchange {
+    fn take_interim(&mut self, status: u16) -> Result<(), Failure> {
+        self.interim += 1;
+        if self.interim > MAX_INTERIM {
+            return Err(Failure::InterimFlood);
+        }
+        if self.sending == Sending::Expecting && status == 100 {
+            self.sending = Sending::Uploading;
+            self.expectation = Expectation::Continue;
+            // That of the final answer counts.
+            self.first_byte = None;
+        }
+        Ok(())
+    }
+}
+
+/// What a final head says about its content and connection.
+#[derive(Debug, Clone, Copy)]
+struct TakenHead {
+    framing: Framing,
+    keep_alive: bool,
+}
+
+impl TakenHead {
+    /// Passes the head on.
+    fn new(
+        head: &response::ResponseHead<'_>,
+        is_head: bool,
+        receive: &mut impl Receive,
+    ) -> Result<Self, Failure> {
+        let method = if is_head { Method::Head } else { Method::Get };
+        let framing = head.framing(method);
+        let keep_alive = head.keep_alive(framing);
+        receive.head(&AnswerHead {
+            status: head.status,
+            version: head.version.into(),
+            content_length: head.content_length(),
+            fields: Fields::Lines(head.fields),
+        })?;
+        Ok(Self {
+            framing,
+            keep_alive,
+        })
     }
 }
 

@@ -9,6 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
+use dyno_http::Deviations;
 use dyno_io::Alarm;
 use h2::client::{self, ResponseFuture, SendRequest};
 use h2::{RecvStream, SendStream};
@@ -176,6 +177,7 @@ impl Connection {
             end,
             reusable: true,
             expectation: Expectation::None,
+            deviations: Deviations::NONE,
         })
     }
 
@@ -228,6 +230,7 @@ impl Connection {
             end,
             reusable: true,
             expectation,
+            deviations: Deviations::NONE,
         })
     }
 }

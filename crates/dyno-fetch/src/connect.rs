@@ -81,7 +81,7 @@ async fn stages(
         .connected(begun, resolved, connected);
     let versions = shared.options.http;
     if !origin.encrypted {
-        return speak(Stream::Plain(wire), versions.in_the_clear()).await;
+        return speak(shared, Stream::Plain(wire), versions.in_the_clear()).await;
     }
     stage.set(Stage::ShakingHands);
     let secured = shared.tls.handshake(wire, origin.certified_name()).await?;
@@ -92,12 +92,13 @@ async fn stages(
     if !versions.protocols().contains(&secured.protocol) {
         return Err(Failure::Http2NotOffered);
     }
-    speak(Stream::Encrypted(secured.stream), secured.protocol).await
+    speak(shared, Stream::Encrypted(secured.stream), secured.protocol).await
 }
 
-async fn speak(stream: Stream, protocol: Protocol) -> Result<Connection, Failure> {
+async fn speak(shared: &Shared, stream: Stream, protocol: Protocol) -> Result<Connection, Failure> {
+    let profile = shared.options.profile;
     Ok(match protocol {
-        Protocol::Http1 => Pooled::Alone(Box::new(http1::Connection::new(stream))),
+        Protocol::Http1 => Pooled::Alone(Box::new(http1::Connection::new(stream, profile))),
         Protocol::Http2 => Pooled::Shared(http2::Connection::new(stream).await?),
     })
 }

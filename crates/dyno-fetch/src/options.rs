@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dyno_client::http1::Profile;
 use dyno_client::{Protocol, Proxies, Reroute, Sockets, tls};
 
 /// Allowed versions of HTTP.
@@ -55,6 +56,8 @@ pub struct Options {
     pub keepalive: bool,
     /// Whether content must be the expected JSON.
     pub check_json: bool,
+    /// What answers over HTTP/1.1 are accepted.
+    pub profile: Profile,
     /// Allowed versions of HTTP.
     pub http: Versions,
     /// Maximum number of concurrent URLs of one host.
@@ -105,6 +108,7 @@ impl Default for Options {
             user_agent: concat!("httpdyno/", env!("CARGO_PKG_VERSION")).to_owned(),
             keepalive: true,
             check_json: false,
+            profile: Profile::Tolerant,
             http: Versions::Http1,
             per_host: None,
             delay: Duration::ZERO,

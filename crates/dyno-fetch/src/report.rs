@@ -27,6 +27,8 @@ pub struct Report {
     errors: BTreeMap<&'static str, u64>,
     errors_total: u64,
     requests: u64,
+    /// Answers that are not well-formed, by what was tolerated.
+    tolerated: BTreeMap<&'static str, u64>,
     /// Contents with an unknown coding, which were saved undecoded.
     not_decoded: u64,
     /// URLs with a redirect from https to http.
@@ -119,6 +121,7 @@ impl Report {
             errors_total: tally.errors.values().sum(),
             errors: tally.errors.clone(),
             requests: tally.requests,
+            tolerated: tally.tolerated.by_name(),
             not_decoded: tally.not_decoded,
             left_https: tally.left_https,
             resent: tally.resent,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use dyno_client::Exchanged;
+use dyno_http::DeviationCounts;
 use hdrhistogram::Histogram;
 
 use crate::row::Code;
@@ -28,6 +29,8 @@ pub(crate) struct Tally {
     pub resent: u64,
     pub retried: u64,
     pub requests: u64,
+    /// Odd answers.
+    pub tolerated: DeviationCounts,
     pub phases: Option<Box<Phases>>,
 }
 
@@ -93,6 +96,9 @@ impl Tally {
         self.requests += 1;
         self.reused += u64::from(reused);
         self.encoded_bytes += encoded_bytes;
+        if !exchanged.deviations.is_empty() {
+            self.tolerated.add(exchanged.deviations);
+        }
         if let Some(phases) = &mut self.phases {
             record(
                 &mut phases.first_byte,

@@ -7,6 +7,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use dyno_client::coding::ACCEPTED;
 use dyno_client::{Exchanged, Expectation, Failure, Reach, http1, http2};
+use dyno_http::Deviations;
 use url::Url;
 
 use crate::connect::{Stage, open};
@@ -97,6 +98,13 @@ fn reach(link: &Connection) -> Reach {
     }
 }
 
+fn deviations(link: &Connection) -> Deviations {
+    match link {
+        Pooled::Alone(connection) => connection.deviations(),
+        Pooled::Shared(_) => Deviations::NONE,
+    }
+}
+
 /// Whether the connection failed, and not the answer.
 const fn is_of_connection(failure: Failure) -> bool {
     !matches!(
@@ -135,6 +143,7 @@ async fn exchange(
             end: Instant::now(),
             reusable: false,
             expectation: Expectation::None,
+            deviations: deviations(link),
         }),
         (exchanged, _) => exchanged,
     }

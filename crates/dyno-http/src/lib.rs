@@ -5,7 +5,8 @@
 //!
 //! Strict by default: where RFC 9110 and RFC 9112 let a recipient either repair or refuse a message, this crate refuses it,
 //! because recipients that repair differently enable request smuggling. [`Tolerance`] lists the permitted exceptions. None of
-//! them changes where a message ends, except [`Tolerance::padded_chunk_size`], which is unambiguous.
+//! them changes where a message ends, except those of chunk lines, which are unambiguous. A client that reads odd answers as browsers
+//! do has a [`Mender`] rewrite a refused head; [`Deviation`] names what it accepted.
 //!
 //! # Server
 //!
@@ -52,9 +53,11 @@
 
 pub mod body;
 mod connection;
+mod deviation;
 mod error;
 pub mod fields;
 mod limits;
+mod mend;
 mod method;
 mod progress;
 mod reason;
@@ -67,9 +70,11 @@ mod version;
 pub mod write;
 
 pub use connection::ConnectionOptions;
+pub use deviation::{Deviation, DeviationCounts, Deviations};
 pub use error::{Error, Problem};
 pub use fields::{Field, Fields};
 pub use limits::{Limits, Tolerance};
+pub use mend::{Mended, Mender};
 pub use method::Method;
 pub use request::RequestHead;
 pub use response::ResponseHead;

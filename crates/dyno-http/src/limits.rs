@@ -35,6 +35,10 @@ impl Default for Limits {
 
 /// Deviations from the grammar that existing programs depend on. All off by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a deviation of its own"
+)]
 pub struct Tolerance {
     /// Accept visible ASCII characters in a request target that RFC 3986 requires to be escaped, except `#`, and a `%` without two
     /// digits after it. User agents that follow the WHATWG URL standard send `|` and `{` in queries unescaped.
@@ -43,6 +47,9 @@ pub struct Tolerance {
     pub missing_reason_space: bool,
     /// Accept white space between a chunk size and the end of its line. Old servers pad the size to a fixed width.
     pub padded_chunk_size: bool,
+    /// Accept LF without CR after a plain chunk size, after chunk data and in trailers; any chunk extension without CR, LF and
+    /// NUL; and skip lines of trailers that are no fields. See [`crate::Deviation`].
+    pub odd_chunks: bool,
 }
 
 impl Tolerance {
@@ -51,11 +58,18 @@ impl Tolerance {
         unescaped_target: false,
         missing_reason_space: false,
         padded_chunk_size: false,
+        odd_chunks: false,
     };
-    /// All deviations: for talking to the real internet rather than testing it.
-    pub const ALL: Self = Self {
+    /// Deviations that never matter: for talking to the real internet rather than testing it.
+    pub const HARMLESS: Self = Self {
         unescaped_target: true,
         missing_reason_space: true,
         padded_chunk_size: true,
+        odd_chunks: false,
+    };
+    /// The tolerant profile; of heads, a [`crate::Mender`] reads the rest of it.
+    pub const TOLERANT: Self = Self {
+        odd_chunks: true,
+        ..Self::HARMLESS
     };
 }

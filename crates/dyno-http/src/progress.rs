@@ -15,7 +15,7 @@ pub(crate) struct Progress {
 impl Progress {
     /// Return whether `bytes`, which extend those of the last call, may give another result than last time.
     pub fn worth_parsing(&mut self, bytes: &[u8], head_bytes: usize) -> bool {
-        // An empty line is LF CR LF, of which two bytes may have been present last time.
+        // An empty line is LF CR LF, or LF LF where it is tolerated, of which two bytes may have been present last time.
         let ended = has_empty_line(bytes, self.searched.saturating_sub(2));
         self.searched = bytes.len();
         if ended || bytes.len() >= self.again_at.min(head_bytes) {
@@ -30,7 +30,7 @@ fn has_empty_line(bytes: &[u8], mut at: usize) -> bool {
     loop {
         at = scan::line_feed(bytes, at);
         match bytes.get(at..) {
-            Some([b'\n', b'\r', b'\n', ..]) => return true,
+            Some([b'\n', b'\n', ..] | [b'\n', b'\r', b'\n', ..]) => return true,
             Some([_, ..]) => at += 1,
             _ => return false,
         }

@@ -162,7 +162,7 @@ impl<'a> Signals<'a> {
 }
 
 /// Parse a number of decimal digits; `None` for other characters, no digits, or too many.
-fn decimal(digits: &[u8]) -> Option<u64> {
+pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }

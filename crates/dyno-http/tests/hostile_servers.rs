@@ -15,7 +15,7 @@ const LIMITS: Limits = Limits {
     chunk_line_bytes: 256,
     chunk_extension_bytes: 1024,
     trailer_bytes: 512,
-    tolerance: Tolerance::ALL,
+    tolerance: Tolerance::HARMLESS,
 };
 
 /// Feed an endless response in pieces until it is refused; return the number of bytes before that.

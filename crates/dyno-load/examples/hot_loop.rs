@@ -40,6 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         connections,
         streams: streams.unwrap_or(1),
         protocol,
+        profile: dyno_client::http1::Profile::Tolerant,
         keepalive: true,
         reconnect_after: None,
         opened_per_s: None,

@@ -189,6 +189,28 @@ pub struct Checked {
     pub wrong_json: u64,
 }
 
+/// Parts of the names of fields whose values are secret.
+const SECRET: [&str; 12] = [
+    "api-key",
+    "api_key",
+    "apikey",
+    "authorization",
+    "cookie",
+    "credential",
+    "passwd",
+    "password",
+    "secret",
+    "session",
+    "signature",
+    "token",
+];
+
+/// Whether the name of a header field, or of a key in JSON, says that its value is secret.
+pub(crate) fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET.iter().any(|part| name.contains(part))
+}
+
 /// The first wrong answer by one kind of check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckExample {
@@ -256,6 +278,22 @@ impl Checked {
 }
 
 impl Check {
+    /// The check as it is stored and printed: with `***` in place of a secret value.
+    pub(crate) fn without_secret(&self) -> Self {
+        let hidden = || "***".to_owned();
+        match self {
+            Self::Header { name, value } if is_secret(name) => Self::Header {
+                name: name.clone(),
+                value: value.as_ref().map(|_| hidden()),
+            },
+            Self::Json { pointer, .. } if is_secret(pointer) => Self::Json {
+                pointer: pointer.clone(),
+                value: hidden().into(),
+            },
+            other => other.clone(),
+        }
+    }
+
     /// Reads `status=200`, `header=Name: value`, `length=13`, `sha256=HEX`, `contains=TEXT`, `regex=PATTERN` or
     /// `json=/pointer=value`.
     ///

@@ -7,7 +7,7 @@ use dyno_client::{AnswerHead, Failure};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::check::{Check, CheckExample, Checked, hexadecimal};
+use crate::check::{Check, CheckExample, Checked, hexadecimal, is_secret};
 use crate::preview::preview;
 
 /// Longest content that is buffered for a check, and longest decoded content; a longer one counts as wrong.
@@ -293,6 +293,9 @@ impl Checker {
                 let json = json.get_or_insert_with(|| serde_json::from_slice(content).ok());
                 match json.as_ref().map(|json| json.pointer(pointer)) {
                     Some(Some(found)) if found == value => None,
+                    Some(Some(_)) if is_secret(pointer) => {
+                        Wrong::content(index, format!(", {} is ***", place(pointer)))
+                    }
                     Some(Some(found)) => {
                         let found = preview(found.to_string().as_bytes(), 40);
                         Wrong::content(index, format!(", {} is {found}", place(pointer)))
@@ -311,6 +314,9 @@ impl Checker {
         let check = &self.checks[wrong.index];
         let got = match (check, &self.value) {
             (Check::Header { name, .. }, None) => format!("{status}, no header {name}"),
+            (Check::Header { name, .. }, Some(_)) if is_secret(name) => {
+                format!("{status}, {name}: ***")
+            }
             (Check::Header { name, .. }, Some(value)) => {
                 format!("{status}, {name}: {}", preview(value, PREVIEW_CHARACTERS))
             }
@@ -322,7 +328,7 @@ impl Checker {
         };
         CheckExample {
             kind: check.kind(),
-            check: check.to_string(),
+            check: check.without_secret().to_string(),
             got,
         }
     }
@@ -613,6 +619,39 @@ mod tests {
                 (counted.map_or("", |(name, _)| name), &example[..]),
                 (failed, expected)
             );
+        }
+    }
+
+    #[test]
+    fn secret_values_are_in_no_example() {
+        for (typed, headers, content, expected) in [
+            (
+                "header=Set-Cookie: planted",
+                &[("set-cookie", "planted too")][..],
+                &b""[..],
+                r#"wrong by header="Set-Cookie: ***": got 200, Set-Cookie: ***"#,
+            ),
+            (
+                "header=Authorization: planted",
+                &[],
+                b"",
+                r#"wrong by header="Authorization: ***": got 200, no header Authorization"#,
+            ),
+            (
+                "json=/user/token=\"planted\"",
+                &[],
+                b"{\"user\": {\"token\": 7}}",
+                "wrong by json=/user/token=\"***\": got 200, 22 bytes, /user/token is ***",
+            ),
+        ] {
+            let mut checker = Checker::new();
+            let answer = Answer {
+                status: 200,
+                headers,
+                content,
+            };
+            let (_, example) = check(&mut checker, &[typed], &answer);
+            assert!(example.starts_with(expected), "{example}");
         }
     }
 

@@ -84,7 +84,7 @@ impl Http1Pool {
         self.0.push(Connection {
             server,
             address: opened.address,
-            http1: http1::Connection::new(opened.stream),
+            http1: http1::Connection::new(opened.stream, worker.plan.profile),
             carried: 0,
             most_again: worker.reconnect_after - 1,
         });

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::BufRead;
+use std::path::PathBuf;
 
 use bytes::Bytes;
 use dyno_io::list;
@@ -22,6 +23,10 @@ pub struct Described {
     pub headers: Vec<(String, String)>,
     /// The body, if the line has one.
     pub body: Option<Bytes>,
+    /// The file with its body; [`Preparation::add_with_body`](crate::Preparation::add_with_body) takes the content.
+    pub body_file: Option<PathBuf>,
+    /// The fields of a form (`application/x-www-form-urlencoded`) as its body.
+    pub form: Option<Vec<(String, String)>>,
     /// Whether its content was given as bytes, which have no placeholders.
     pub is_base64: bool,
     /// Its name in the report, where it has one of its own.
@@ -43,13 +48,15 @@ pub struct LineError {
 }
 
 /// The keys of [`Line`].
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 11] = [
     "at",
     "url",
     "method",
     "headers",
     "body",
     "body_base64",
+    "body_file",
+    "form",
     "check",
     "label",
     "weight",
@@ -64,9 +71,11 @@ struct Line {
     url: String,
     method: Option<String>,
     #[serde(default)]
-    headers: Headers,
+    headers: Pairs,
     body: Option<String>,
     body_base64: Option<String>,
+    body_file: Option<PathBuf>,
+    form: Option<Pairs>,
     #[serde(default)]
     check: Vec<String>,
     label: Option<String>,
@@ -75,36 +84,36 @@ struct Line {
 
 /// `{"a": "b"}` or `[["a", "b"], ...]`; only the second form can repeat a name.
 #[derive(Default)]
-struct Headers(Vec<(String, String)>);
+struct Pairs(Vec<(String, String)>);
 
-impl<'de> Deserialize<'de> for Headers {
+impl<'de> Deserialize<'de> for Pairs {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either;
         impl<'de> Visitor<'de> for Either {
-            type Value = Headers;
+            type Value = Pairs;
 
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 formatter.write_str("{\"name\": \"value\"} or [[\"name\", \"value\"]]")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Headers, A::Error> {
-                let mut headers = Vec::new();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
                 while let Some(entry) = map.next_entry()? {
-                    headers.push(entry);
+                    pairs.push(entry);
                 }
-                Ok(Headers(headers))
+                Ok(Pairs(pairs))
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Headers, A::Error> {
-                let mut headers = Vec::new();
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
                 while let Some(pair) = list.next_element()? {
-                    headers.push(pair);
+                    pairs.push(pair);
                 }
-                Ok(Headers(headers))
+                Ok(Pairs(pairs))
             }
 
-            fn visit_unit<E: de::Error>(self) -> Result<Headers, E> {
-                Ok(Headers::default())
+            fn visit_unit<E: de::Error>(self) -> Result<Pairs, E> {
+                Ok(Pairs::default())
             }
         }
         deserializer.deserialize_any(Either)
@@ -160,11 +169,18 @@ pub(crate) fn timed_line(
         }
     })?;
     json.end().map_err(|error| reason(&error))?;
+    let contents = [
+        ("body", line.body.is_some()),
+        ("body_base64", line.body_base64.is_some()),
+        ("body_file", line.body_file.is_some()),
+        ("form", line.form.is_some()),
+    ];
+    let mut given = contents.iter().filter(|(_, is_given)| *is_given);
+    if let (Some((one, _)), Some((other, _))) = (given.next(), given.next()) {
+        return Err(format!("both {one} and {other}: keep one"));
+    }
     let is_base64 = line.body_base64.is_some();
     let body = match (line.body, line.body_base64) {
-        (Some(_), Some(_)) => {
-            return Err("both body and body_base64: keep one".to_owned());
-        }
         (Some(text), None) => Some(text.into()),
         (None, Some(coded)) => {
             use base64::Engine as _;
@@ -175,7 +191,7 @@ pub(crate) fn timed_line(
                     .into(),
             )
         }
-        (None, None) => None,
+        (None, None) | (Some(_), Some(_)) => None,
     };
     if let Some(label) = &line.label
         && (label.trim().is_empty()
@@ -198,6 +214,8 @@ pub(crate) fn timed_line(
         method: line.method,
         headers: line.headers.0,
         body,
+        body_file: line.body_file,
+        form: line.form.map(|pairs| pairs.0),
         is_base64,
         label: line.label,
         weight: line.weight,
@@ -271,7 +289,10 @@ mod tests {
         let text = br#"{"url": "http://a.test/1"}
 
 {"url": "http://a.test/2", "method": "POST", "headers": {"a": "b"}, "body": "text"}
-{"url": "http://a.test/3", "headers": [["a", "b"], ["a", "c"]], "body_base64": "AAE=", "check": ["status=404"]}"#;
+{"url": "http://a.test/3", "headers": [["a", "b"], ["a", "c"]], "body_base64": "AAE=", "check": ["status=404"]}
+{"url": "http://a.test/4", "form": {"a": "b c", "d": ""}}
+{"url": "http://a.test/5", "form": [["a", "b"], ["a", "c"]]}
+{"url": "http://a.test/6", "body_file": "order.json"}"#;
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let expected = [
             Described {
@@ -293,14 +314,29 @@ mod tests {
                 checks: vec![Check::Status(404)],
                 ..Described::default()
             },
+            Described {
+                url: "http://a.test/4".to_owned(),
+                form: Some(vec![pair("a", "b c"), pair("d", "")]),
+                ..Described::default()
+            },
+            Described {
+                url: "http://a.test/5".to_owned(),
+                form: Some(vec![pair("a", "b"), pair("a", "c")]),
+                ..Described::default()
+            },
+            Described {
+                url: "http://a.test/6".to_owned(),
+                body_file: Some("order.json".into()),
+                ..Described::default()
+            },
         ];
-        let numbered: Vec<_> = [1, 3, 4].into_iter().zip(expected).collect();
+        let numbered: Vec<_> = [1, 3, 4, 5, 6, 7].into_iter().zip(expected).collect();
         assert_eq!(all(text).unwrap(), numbered);
     }
 
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
-        let cases: [(&[u8], &str); 16] = [
+        let cases: [(&[u8], &str); 19] = [
             (
                 b"{\"url\": \"\", \"weight\": 0}",
                 "line 1: weight: 0 is not positive; write a number above 0",
@@ -325,7 +361,7 @@ mod tests {
             ),
             (
                 b"{\"url\": \"\", \"heavy!\": 2}",
-                "line 1: column 20: unknown field `heavy!`, expected one of `at`, `url`, `method`, `headers`, `body`, `body_base64`, `check`, `label`, `weight`",
+                "line 1: column 20: unknown field `heavy!`, expected one of `at`, `url`, `method`, `headers`, `body`, `body_base64`, `body_file`, `form`, `check`, `label`, `weight`",
             ),
             (
                 b"{\"url\": \"\", \"headers\": \"a: b\"}",
@@ -340,12 +376,24 @@ mod tests {
                 "line 1: both body and body_base64: keep one",
             ),
             (
+                b"{\"url\": \"\", \"form\": {}, \"body_file\": \"a\"}",
+                "line 1: both body_file and form: keep one",
+            ),
+            (
+                b"{\"url\": \"\", \"form\": {\"a\": 5}}",
+                "line 1: \"form.a\": column 27: invalid type: integer `5`, expected a string",
+            ),
+            (
+                b"{\"url\": \"\", \"body_file\": 5}",
+                "line 1: \"body_file\": column 26: invalid type: integer `5`, expected path string",
+            ),
+            (
                 b"{\"url\": \"\", \"body_base64\": \"?\"}",
                 "line 1: body_base64: Invalid symbol 63, offset 0.",
             ),
             (
                 b"{\"a\\nb\\u001b[2J\": 1}",
-                "line 1: column 16: unknown field `a\\nb\\u{1b}[2J`, expected one of `at`, `url`, `method`, `headers`, `body`, `body_base64`, `check`, `label`, `weight`",
+                "line 1: column 16: unknown field `a\\nb\\u{1b}[2J`, expected one of `at`, `url`, `method`, `headers`, `body`, `body_base64`, `body_file`, `form`, `check`, `label`, `weight`",
             ),
             (
                 b"{\"url\": \"\", \"check\": \"status=200\"}",

@@ -106,6 +106,12 @@ impl Second<'_> {
         Buckets::new(&self.tally.response, bounds_ns)
     }
 
+    /// Counts of the response times of the other answers.
+    #[must_use]
+    pub fn failed_buckets(&self, bounds_ns: &[u64]) -> Buckets {
+        Buckets::new(&self.tally.failed_answers, bounds_ns)
+    }
+
     /// Counts of the send lags.
     #[must_use]
     pub fn send_lag_buckets(&self, bounds_ns: &[u64]) -> Buckets {

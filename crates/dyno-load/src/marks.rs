@@ -264,7 +264,6 @@ pub(crate) fn escape(described: &mut Described) {
         .headers
         .iter_mut()
         .for_each(|(_, value)| escape(value));
-    described.is_base64 = true;
 }
 
 fn position(bytes: &[u8], of: &[u8]) -> Option<usize> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dyno_client::http1::Profile;
 use dyno_client::{Protocol, Reroute, Sockets, tls};
 
 use crate::arrival_process::{Arrivals, PerSecond, Rate};
@@ -27,6 +28,8 @@ pub struct Plan {
     pub streams: usize,
     /// Protocol of the connections.
     pub protocol: Protocol,
+    /// What answers over HTTP/1.1 are accepted.
+    pub profile: Profile,
     /// Whether connections are kept after a request.
     pub keepalive: bool,
     /// Requests after which a kept connection is replaced by a new one.

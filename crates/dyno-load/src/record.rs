@@ -57,6 +57,9 @@ impl Worker {
                 if exchanged.expectation != Expectation::None {
                     tally.expectation(exchanged.expectation);
                 }
+                if !exchanged.deviations.is_empty() {
+                    tally.counts.tolerated.add(exchanged.deviations);
+                }
                 let response_ns = ended.ns - intended.ns.min(ended.ns);
                 let passed = checker.and_then(|checker| {
                     checker.end(

@@ -60,6 +60,8 @@ pub struct Report {
     pub failed_answers: u64,
     /// Requests sent again, because the server closed their connection before it could have seen them.
     pub resent: u64,
+    /// Answers that are not well-formed, by what was tolerated.
+    pub tolerated: BTreeMap<&'static str, u64>,
     /// Answers to requests with `Expect: 100-continue`; `None` without any such request.
     pub expect_continue: Option<ExpectRecord>,
     /// Answers by the result of `--check`; `None` without a check.

@@ -97,9 +97,28 @@ impl<'s> Preparation<'s> {
     ///
     /// The reason why it cannot be sent.
     pub fn add(&mut self, mut described: Described) -> Result<(), Error> {
+        let body = match (described.body.take(), described.form.take()) {
+            (Some(bytes), _) if described.is_base64 => Some(Body::new(vec![Section::Bytes(bytes)])),
+            (Some(text), _) => Some(text.into()),
+            (None, Some(fields)) => Some(Body::form(&fields)),
+            (None, None) => None,
+        };
+        self.add_with_body(described, body)
+    }
+
+    /// Prepares a request with this body, or with that of all requests.
+    ///
+    /// # Errors
+    ///
+    /// The reason why it cannot be sent.
+    pub fn add_with_body(
+        &mut self,
+        mut described: Described,
+        body: Option<Body>,
+    ) -> Result<(), Error> {
         let label = described.label.take();
         self.weights.push(described.weight.unwrap_or(1.0));
-        self.add_unnamed(described)?;
+        self.add_unnamed(described, body)?;
         if let Some(prepared) = self.all.last_mut() {
             let name = label
                 .as_deref()
@@ -122,7 +141,9 @@ impl<'s> Preparation<'s> {
     ) -> Result<u32, Error> {
         marks::escape(&mut described);
         let label = described.label.take();
-        self.add_unnamed(described)?;
+        let bytes = described.body.take();
+        let body = bytes.map(|bytes| Body::new(vec![Section::Bytes(bytes)]));
+        self.add_unnamed(described, body)?;
         let place = self.all.len() - 1;
         self.all[place].label = self
             .naming
@@ -140,13 +161,9 @@ impl<'s> Preparation<'s> {
         Ok(Requests { order, ..requests })
     }
 
-    fn add_unnamed(&mut self, mut described: Described) -> Result<(), Error> {
+    fn add_unnamed(&mut self, described: Described, body: Option<Body>) -> Result<(), Error> {
         let data = self.values.data.as_deref();
-        let body = match described.body.take() {
-            Some(bytes) if described.is_base64 => Some(Body::new(vec![Section::Bytes(bytes)])),
-            Some(text) => Some(text.into()),
-            None => self.shape.body.clone(),
-        };
+        let body = body.or_else(|| self.shape.body.clone());
         let replaced = Marks::replace(&described, body.as_ref(), self.shape, data)?;
         let Some((marked, marked_body, marks)) = replaced else {
             return self.prepare(described, body);

@@ -81,6 +81,8 @@ pub fn run(
     } else {
         UNWATCHED
     };
+    // Requests after a warm-up continue its rows and numbers; a recording begins after it.
+    let numbers = (warm_up.is_some() && plan.replay.is_none()).then(Arc::default);
     let common = |plan: Arc<Plan>, is_warm_up, warm_up| {
         Arc::new(Common {
             schedule: Schedule::new(
@@ -88,7 +90,8 @@ pub fn run(
                     .as_ref()
                     .map(|(rate, arrivals)| ArrivalProcess::new(rate.clone(), arrivals.clone())),
                 plan.termination,
-            ),
+            )
+            .numbered_by(numbers.clone()),
             plan,
             stop: stop.clone(),
             ready: Barrier::new(thread_count + 1),

@@ -1,7 +1,7 @@
 //! The schedule of a run. All threads and connections share it, and claim their next request from it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::arrival_process::ArrivalProcess;
 use crate::termination::Termination;
@@ -12,7 +12,7 @@ const ONE_BY_ONE: u64 = 1_000_000;
 /// A request to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Claim {
-    /// Its number in the run, counted from 0.
+    /// Its number, counted from 0; those of a warm-up before the run count, too.
     pub(crate) index: u64,
     /// Intended time; `None` in the closed loop: at once.
     pub(crate) intended_ns: Option<u64>,
@@ -25,6 +25,8 @@ pub(crate) struct Schedule {
     termination: Termination,
     next: AtomicU64,
     paced: Option<Mutex<Paced>>,
+    /// Numbers the requests of a warm-up and of the run after it; `None`: the run alone.
+    numbers: Option<Arc<AtomicU64>>,
 }
 
 #[derive(Debug)]
@@ -39,7 +41,18 @@ impl Schedule {
             termination,
             next: AtomicU64::new(0),
             paced: process.map(|process| Mutex::new(Paced { process, index: 0 })),
+            numbers: None,
         }
+    }
+
+    /// The same schedule, whose requests are numbered together with those of another.
+    pub(crate) fn numbered_by(self, numbers: Option<Arc<AtomicU64>>) -> Self {
+        Self { numbers, ..self }
+    }
+
+    fn number(&self, index: u64) -> u64 {
+        let numbers = self.numbers.as_ref();
+        numbers.map_or(index, |numbers| numbers.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Whether requests follow a schedule, independent of earlier answers.
@@ -60,8 +73,8 @@ impl Schedule {
     pub(crate) fn claim(&self) -> Option<Claim> {
         let Some(paced) = &self.paced else {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
-            return self.termination.admits(index).then_some(Claim {
-                index,
+            return self.termination.admits(index).then(|| Claim {
+                index: self.number(index),
                 intended_ns: None,
             });
         };
@@ -74,7 +87,7 @@ impl Schedule {
         paced.index += 1;
         paced.process.pass(1);
         Some(Claim {
-            index,
+            index: self.number(index),
             intended_ns: Some(intended_ns),
         })
     }
@@ -111,7 +124,6 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::thread;
 
     use proptest::prelude::*;
@@ -145,6 +157,26 @@ mod tests {
             let schedule = Schedule::new(Some(process(100, Arrivals::Constant)), termination);
             assert_eq!(claims(&schedule).len(), expected, "{termination:?}");
             assert_eq!(schedule.claim(), None);
+        }
+    }
+
+    #[test]
+    fn a_run_continues_the_numbers_of_its_warm_up() {
+        let termination = Termination {
+            requests: Some(3),
+            duration_ns: None,
+        };
+        for is_open in [false, true] {
+            let numbers = Arc::new(AtomicU64::new(0));
+            let [warm_up, run] = [(); 2].map(|()| {
+                let process = is_open.then(|| process(100, Arrivals::Constant));
+                Schedule::new(process, termination).numbered_by(Some(numbers.clone()))
+            });
+            for (schedule, expected) in [(warm_up, [0, 1, 2]), (run, [3, 4, 5])] {
+                let found: Vec<_> = claims(&schedule).iter().map(|claim| claim.index).collect();
+                assert_eq!(found, expected);
+                assert!(schedule.is_used_up());
+            }
         }
     }
 

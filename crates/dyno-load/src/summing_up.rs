@@ -87,6 +87,7 @@ pub(crate) fn report(
         errors_total: total.errors_total(),
         failed_answers,
         resent: counts.resent,
+        tolerated: counts.tolerated.by_name(),
         expect_continue: plan.requests.expect_continue().then_some(ExpectRecord {
             continued: counts.continued,
             answered: counts.answered_at_once,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dyno_client::{Expectation, Failure};
-use dyno_http::{HttpVersion, PerVersion};
+use dyno_http::{DeviationCounts, HttpVersion, PerVersion};
 use hdrhistogram::Histogram;
 
 use crate::check::{CheckExample, Checked};
@@ -92,6 +92,8 @@ pub(crate) struct Counts {
     pub(crate) continued: u64,
     pub(crate) answered_at_once: u64,
     pub(crate) silent: u64,
+    /// Odd answers.
+    pub(crate) tolerated: DeviationCounts,
 }
 
 impl Counts {
@@ -109,6 +111,7 @@ impl Counts {
         self.continued += other.continued;
         self.answered_at_once += other.answered_at_once;
         self.silent += other.silent;
+        self.tolerated.merge(&other.tolerated);
     }
 }
 

@@ -156,7 +156,8 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     match end {
-        End::Gone | End::ToCachedLoop => Ok(()),
+        // Dropping the stream closes the TCP connection in order.
+        End::Gone | End::ToCachedLoop | End::WithoutNotice => Ok(()),
         End::Reset => {
             reset(&stream);
             Ok(())

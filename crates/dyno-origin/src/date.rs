@@ -30,6 +30,15 @@ impl Date {
     }
 }
 
+/// The second after a value.
+pub(crate) fn next(text: &Text) -> Text {
+    let moment = std::str::from_utf8(text)
+        .ok()
+        .and_then(|text| httpdate::parse_http_date(text).ok());
+    let since = moment.and_then(|moment| moment.duration_since(UNIX_EPOCH).ok());
+    since.map_or(*text, |since| format(since.as_secs() + 1))
+}
+
 fn format(second: u64) -> Text {
     let text = httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(second));
     text.as_bytes()
@@ -52,5 +61,6 @@ mod tests {
         for (unix_ns, text) in cases {
             assert_eq!(&date.at(unix_ns), text);
         }
+        assert_eq!(next(cases[0].1), *cases[1].1);
     }
 }

@@ -1,6 +1,8 @@
 //! State of a running origin that can be read from outside: progress, and the number of requests in flight.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use dyno_io::Count;
@@ -40,6 +42,8 @@ pub(crate) struct Shared {
     /// Start of the trial, in nanoseconds after `start`.
     began_ns: AtomicU64,
     flight: Flight,
+    /// Number of requests for each host and target of the hosts that count them, in this trial.
+    counted: Mutex<HashMap<(String, String), u32>>,
 }
 
 #[derive(Debug, Default)]
@@ -70,11 +74,29 @@ impl Shared {
             start: Instant::now(),
             began_ns: AtomicU64::new(0),
             flight: Flight::default(),
+            counted: Mutex::default(),
         }
+    }
+
+    /// Counts a request; returns the number of earlier ones for the same target in this trial.
+    pub(crate) fn count(&self, host: &str, target: &str) -> u32 {
+        let mut counted = self.counted();
+        let count = counted
+            .entry((host.to_owned(), target.to_owned()))
+            .or_default();
+        let earlier = *count;
+        *count = count.saturating_add(1);
+        earlier
+    }
+
+    fn counted(&self) -> MutexGuard<'_, HashMap<(String, String), u32>> {
+        // Each count is stored at once, so a panic leaves nothing inconsistent.
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts the trial: elapsed time and the peak count from now on.
     pub(crate) fn begin(&self) {
+        self.counted().clear();
         let now = self.flight.now.load(Ordering::Relaxed);
         self.flight.peak.store(now, Ordering::Relaxed);
         self.began_ns

@@ -17,6 +17,7 @@ use crate::counters::Counters;
 use crate::date::Date;
 use crate::live::{Live, Shared};
 use crate::message::AnswerCache;
+use crate::message::request::Names;
 use crate::open_connection::Connection;
 use crate::prepared::Pages;
 use crate::timer::Timer;
@@ -89,6 +90,15 @@ impl Worker {
         let (connection, has_closed) = self.open.enter(&self.cached);
         self.counters.borrow_mut().crowded_out += u64::from(has_closed);
         connection
+    }
+
+    /// Number of earlier requests of the trial for the same URL, where the host counts them; else 0.
+    pub(crate) fn earlier(&self, names: &Names) -> u32 {
+        if self.web.counts_requests(&names.host) {
+            self.shared.count(&names.host, &names.target)
+        } else {
+            0
+        }
     }
 
     /// Called every second.

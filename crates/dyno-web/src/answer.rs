@@ -6,6 +6,7 @@ use crate::coding::{Accepted, Coding};
 use crate::content::{Class, STREAM_LINE};
 use crate::fault::Fault;
 use crate::framing::Framing;
+use crate::oddity::Oddity;
 use crate::scheme::Scheme;
 use crate::units::Nanos;
 
@@ -20,6 +21,10 @@ pub struct Request<'r> {
     pub target: &'r str,
     /// Codings that its `Accept-Encoding` allows.
     pub accepted: Accepted,
+    /// Whether it has the cookie of [`Oddity::Cookie`].
+    pub has_cookie: bool,
+    /// Number of earlier requests for this target of this host, where [`Oddity::counts_requests`]; else 0.
+    pub earlier: u32,
 }
 
 /// The content of an answer.
@@ -42,6 +47,21 @@ pub enum Content {
         /// Number of lines.
         count: u64,
     },
+}
+
+impl<'r> Request<'r> {
+    /// The first request for a URL, without a cookie, of a client that accepts no coding.
+    #[must_use]
+    pub const fn first(scheme: Scheme, host: &'r str, target: &'r str) -> Self {
+        Self {
+            scheme,
+            host,
+            target,
+            accepted: Accepted::NONE,
+            has_cookie: false,
+            earlier: 0,
+        }
+    }
 }
 
 impl Content {
@@ -74,6 +94,9 @@ pub struct Answer {
     pub delay: Nanos,
     /// The fault, of [`crate::Layer::Head`] or [`crate::Layer::Body`]. (A redirect loop is an ordinary answer with that fault's name.)
     pub fault: Option<Fault>,
+    /// The oddity of this answer. (It may be an ordinary answer in the chain of an odd host.)
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oddity: Option<Oddity>,
     /// Status of an interim answer before this one.
     pub interim: Option<u16>,
     /// The final status.
@@ -102,6 +125,7 @@ impl Answer {
         Self {
             delay: Nanos::ZERO,
             fault: None,
+            oddity: None,
             interim: None,
             status,
             location: None,

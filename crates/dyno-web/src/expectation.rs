@@ -3,6 +3,7 @@
 use dyno_http::HttpVersion;
 use serde::Serialize;
 
+use crate::oddity::Capabilities;
 use crate::one_origin::OneOrigin;
 use crate::units::{Bytes, Nanos};
 
@@ -22,6 +23,8 @@ pub struct Terms<'o> {
     pub check: Option<Check>,
     /// The only version of HTTP that the client speaks; `None`: its default.
     pub version: Option<HttpVersion>,
+    /// The capabilities that the client must show; answers that need others are undecided.
+    pub capabilities: Capabilities,
     /// The one origin that serves the web on a real machine, with real names, addresses and connections; URLs elsewhere are errors
     /// with the cause `elsewhere`.
     pub origin: Option<&'o OneOrigin>,
@@ -35,6 +38,7 @@ impl Terms<'_> {
             timeout,
             check: None,
             version: None,
+            capabilities: Capabilities::NONE,
             origin: None,
         }
     }
@@ -62,7 +66,8 @@ pub enum Outcome {
         status: u16,
         /// The length in case of success.
         length: Bytes,
-        /// The cause in case of an error: `timeout` or `plain_http`.
+        /// The cause in case of an error: `timeout`, `plain_http`, or the name of an oddity. Of an oddity that counts requests, the
+        /// status of the first answer is right as well.
         cause: &'static str,
     },
 }

@@ -167,12 +167,9 @@ mod tests {
     use crate::scheme::Scheme;
 
     fn ask(target: &str) -> Option<Answer> {
-        let accepted = Accepted::parse(b"gzip");
         let request = Request {
-            scheme: Scheme::Http,
-            host: "any.test",
-            target,
-            accepted,
+            accepted: Accepted::parse(b"gzip"),
+            ..Request::first(Scheme::Http, "any.test", target)
         };
         answer(&request, || &JSON_DOCUMENT)
     }

@@ -8,6 +8,7 @@ use crate::coding::Coding;
 use crate::fault::Fault;
 use crate::framing::Framing;
 use crate::key_kind::KeyKind;
+use crate::oddity::Oddity;
 use crate::scheme::Scheme;
 
 mod check;
@@ -48,6 +49,9 @@ pub struct Model {
     pub(crate) names: Names,
     #[serde(default)]
     pub(crate) faults: BTreeMap<Fault, Share>,
+    /// Shares of the sites without a fault. (Omitted from the digest when absent, so that older webs keep their digests.)
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) oddities: BTreeMap<Oddity, Share>,
     #[serde(default)]
     pub(crate) tls: Tls,
     #[serde(default)]
@@ -84,6 +88,12 @@ pub(crate) struct Names {
     pub delay: Delay,
     pub ipv6: Share,
     pub servfail_after_ms: u64,
+    /// Share of hosts that share an address with others, and the number of these addresses. (Omitted from the digest when absent, so
+    /// that older webs keep their digests.)
+    #[serde(skip_serializing_if = "Share::is_none")]
+    pub shared: Share,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub shared_addresses: u64,
     /// Domains whose hosts, including all subdomains, always answer with a page of status 200, without random faults.
     /// (Omitted from the digest when absent, so that older webs keep their digests.)
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -181,6 +191,9 @@ pub(crate) struct HostEntry {
     pub name: String,
     #[serde(default)]
     pub fault: Option<Fault>,
+    /// (Omitted from the digest when absent, so that older webs keep their digests.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oddity: Option<Oddity>,
     /// The listed URL of the host [default: from the list's scheme and path].
     #[serde(default)]
     pub url: Option<String>,
@@ -267,6 +280,11 @@ impl Model {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 const fn default_timeout_ms() -> u64 {
     5_000
 }
@@ -287,6 +305,8 @@ impl Default for Names {
             delay: Delay::default(),
             ipv6: Share(0),
             servfail_after_ms: 2_000,
+            shared: Share(0),
+            shared_addresses: 0,
             reliable: Vec::new(),
         }
     }

@@ -8,6 +8,7 @@ use crate::fault::{Fault, Layer};
 use crate::fixed_path;
 use crate::framing::Framing;
 use crate::model::HostEntry;
+use crate::oddity::Oddity;
 use crate::scheme::Scheme;
 use crate::site::{Home, Site, site_of};
 use crate::units::Nanos;
@@ -60,6 +61,9 @@ impl Web {
         {
             return faulty(self.page(request, entry), fault);
         }
+        if let Some(oddity) = self.oddity(request.host) {
+            return self.odd_answer(request, entry, oddity);
+        }
         let redirect = match entry {
             Some(entry) => self.entry_redirect(request, entry),
             None => self.site_redirect(request, &site),
@@ -75,6 +79,38 @@ impl Web {
             &WRONG_DOCUMENT
         } else {
             &JSON_DOCUMENT
+        }
+    }
+
+    fn odd_answer(
+        &self,
+        request: &Request<'_>,
+        entry: Option<&HostEntry>,
+        oddity: Oddity,
+    ) -> Answer {
+        let redirect =
+            |path: &str| Answer::redirect(302, path.to_owned(), self.redirect_delay(request.host));
+        let answer = match (oddity, oddity.redirect_path()) {
+            (_, Some(path)) if path == request.target => return self.page(request, entry),
+            (Oddity::RedirectCutShort, Some(path)) => faulty(redirect(path), Fault::ShortBody),
+            (Oddity::RedirectWithoutEnd, Some(path)) => faulty(redirect(path), Fault::ShortChunked),
+            (Oddity::RedirectDrips, Some(path)) => Answer {
+                status: 302,
+                ..faulty(redirect(path), Fault::DripBody)
+            },
+            (_, Some(path)) => redirect(path),
+            (Oddity::Cookie, None) if request.has_cookie => return self.page(request, entry),
+            (Oddity::Cookie, None) => redirect(request.target),
+            (Oddity::TooManyRequests | Oddity::Unavailable, None) if request.earlier > 0 => {
+                return self.page(request, entry);
+            }
+            (Oddity::TooManyRequests, None) => Answer::new(429, Content::Page(Class::nearest(0))),
+            (Oddity::Unavailable, None) => Answer::new(503, Content::Page(Class::nearest(0))),
+            (_, None) => odd_page(self.page(request, entry), oddity),
+        };
+        Answer {
+            oddity: Some(oddity),
+            ..answer
         }
     }
 
@@ -203,6 +239,29 @@ impl Web {
             place -= share.0;
         }
         Coding::Identity
+    }
+}
+
+/// Gives a page the framing and coding that its oddity needs.
+fn odd_page(page: Answer, oddity: Oddity) -> Answer {
+    let (framing, closes) = match oddity {
+        Oddity::BareLfChunks | Oddity::ChunkExtensions => (Framing::Chunked, page.closes),
+        // RFC 9112, 6.1: the connection closes after such an answer.
+        Oddity::LengthAndChunked => (Framing::Chunked, true),
+        Oddity::RepeatedLength => (Framing::Length, page.closes),
+        Oddity::IdentityTransfer | Oddity::NoCloseNotify => (Framing::UntilClose, true),
+        _ => (page.framing, page.closes),
+    };
+    let coding = match oddity {
+        Oddity::UnknownCoding => Coding::Identity,
+        _ => page.coding,
+    };
+    Answer {
+        coding,
+        framing,
+        closes,
+        trailers: false,
+        ..page
     }
 }
 

@@ -9,6 +9,7 @@ use crate::address::{self, Block};
 use crate::draw::{Draws, Kind};
 use crate::fault::{Fault, Layer};
 use crate::key_kind::KeyKind;
+use crate::oddity::Oddity;
 use crate::units::Nanos;
 use crate::web::Web;
 
@@ -69,12 +70,14 @@ mod place {
     pub(super) const ONLY_1_2: usize = 3;
     pub(super) const ECDSA: usize = 4;
     pub(super) const HTTP2: usize = 5;
+    pub(super) const ODDITY: usize = 6;
     // In a host's draws.
     pub(super) const V4: usize = 0;
     pub(super) const V6: usize = 1;
     pub(super) const HAS_V6: usize = 2;
     pub(super) const NAME_DELAY: usize = 3;
     pub(super) const REDIRECT_DELAY: usize = 4;
+    pub(super) const SHARED: usize = 5;
 }
 
 /// The site of a host: its name without a leading `www.` or `landing.`.
@@ -104,6 +107,17 @@ impl<'w> Site<'w> {
         for (fault, share) in &self.web.model.faults {
             if place < share.0 {
                 return Some(*fault);
+            }
+            place -= share.0;
+        }
+        None
+    }
+
+    fn oddity(&self) -> Option<Oddity> {
+        let mut place = self.draws.share(place::ODDITY);
+        for (oddity, share) in &self.web.model.oddities {
+            if place < share.0 {
+                return Some(*oddity);
             }
             place -= share.0;
         }
@@ -154,6 +168,31 @@ impl Web {
         }
     }
 
+    /// The oddity of a host, which has no fault then.
+    #[must_use]
+    pub fn oddity(&self, host: &str) -> Option<Oddity> {
+        match self.entry(host) {
+            Some(entry) => entry.oddity,
+            None if self.model.oddities.is_empty() || host.parse::<IpAddr>().is_ok() => None,
+            None => {
+                let site = Site::new(self, host);
+                site.oddity().filter(|_| site.fault().is_none())
+            }
+        }
+    }
+
+    /// Whether some answers of a host are odd.
+    #[must_use]
+    pub fn is_odd(&self, host: &str) -> bool {
+        self.has_odd_hosts && self.oddity(host).is_some()
+    }
+
+    /// Whether the answers of a host depend on the number of earlier requests.
+    #[must_use]
+    pub fn counts_requests(&self, host: &str) -> bool {
+        self.has_odd_hosts && self.oddity(host).is_some_and(Oddity::counts_requests)
+    }
+
     /// The answer of the name servers for `host` (lower case, no final dot).
     #[must_use]
     pub fn resolve(&self, host: &str) -> Resolution {
@@ -178,6 +217,7 @@ impl Web {
             }
             _ => {
                 let fault = fault.filter(|fault| fault.layer() == Layer::Connection);
+                let draws = self.owner_of_address(draws);
                 let has_v6 = entry
                     .and_then(|entry| entry.ipv6)
                     .unwrap_or_else(|| draws.happens(place::HAS_V6, self.model.names.ipv6.0));
@@ -189,6 +229,16 @@ impl Web {
                 Resolution { resolved, delay }
             }
         }
+    }
+
+    /// The draws of the address of a host: its own, or those that several hosts share.
+    fn owner_of_address(&self, draws: Draws) -> Draws {
+        let names = &self.model.names;
+        if !draws.happens(place::SHARED, names.shared.0) {
+            return draws;
+        }
+        let number = draws.word(place::V4) % names.shared_addresses.max(1);
+        self.key.draws(Kind::Host, "", &number.to_string())
     }
 
     /// The behaviour of connections to `address` before the first byte; `None` outside the web.
@@ -217,9 +267,10 @@ impl Web {
                     KeyKind::Rsa
                 }
             }),
-            newest: if entry
-                .and_then(|entry| entry.http2)
-                .unwrap_or_else(|| site.draws.happens(place::HTTP2, self.model.http.http2.0))
+            newest: if self.oddity(host).is_none()
+                && entry
+                    .and_then(|entry| entry.http2)
+                    .unwrap_or_else(|| site.draws.happens(place::HTTP2, self.model.http.http2.0))
             {
                 HttpVersion::Http2
             } else {

@@ -18,6 +18,7 @@ pub struct Web {
     reliable: HashSet<String>,
     /// The entry of every host in a reliable domain.
     reliable_entry: HostEntry,
+    pub(crate) has_odd_hosts: bool,
 }
 
 impl Web {
@@ -37,6 +38,8 @@ impl Web {
             seed,
             samplers,
             entries,
+            has_odd_hosts: !model.oddities.is_empty()
+                || model.hosts.iter().any(|host| host.oddity.is_some()),
             reliable: model.names.reliable.iter().cloned().collect(),
             reliable_entry: HostEntry {
                 status: Some(200),

@@ -156,10 +156,8 @@ fn weights_on_the_wire_match_the_published_ones() {
             url.trim_start_matches("https://").trim_end_matches('/')
         );
         let answer = web.answer(&Request {
-            scheme: Scheme::Https,
-            host: &host,
-            target: "/",
             accepted,
+            ..Request::first(Scheme::Https, &host, "/")
         });
         if answer.status == 200 && answer.fault.is_none() {
             *codings.entry(answer.coding).or_default() += 1;

@@ -66,7 +66,7 @@ fn describe(web: &Web, url: &str) -> String {
             "key": handshake.key,
             "http2": handshake.newest == HttpVersion::Http2,
         },
-        "answer": web.answer(&Request { scheme, host, target, accepted }),
+        "answer": web.answer(&Request { accepted, ..Request::first(scheme, host, target) }),
         "expect": web.expect(url, Nanos::from_millis(5_000)),
     });
     format!("{line}\n")

@@ -1,11 +1,11 @@
 //! The shipped webs: each parses, none has undecided results, `contract` has every fault.
 #![expect(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use dyno_web::{Check, Fault, Model, Nanos, Outcome, Terms, Web};
+use dyno_web::{Capability, Check, Fault, Model, Nanos, Oddity, Outcome, Resolved, Terms, Web};
 
-const SHIPPED: [(&str, &str); 4] = [
+const SHIPPED: [(&str, &str); 5] = [
     ("top-sites", include_str!("../webs/top-sites.toml")),
     ("plain", include_str!("../webs/plain.toml")),
     ("contract", include_str!("../webs/contract.toml")),
@@ -13,6 +13,7 @@ const SHIPPED: [(&str, &str); 4] = [
         "wrong-documents",
         include_str!("../webs/wrong-documents.toml"),
     ),
+    ("wild", include_str!("../webs/wild.toml")),
 ];
 
 fn webs() -> impl Iterator<Item = Web> {
@@ -27,8 +28,12 @@ fn webs() -> impl Iterator<Item = Web> {
 fn no_url_has_an_undecided_result() {
     for web in webs() {
         let timeout = Nanos::from_millis(web.model().timeout_ms);
+        let able = Terms {
+            capabilities: Capability::ALL.iter().copied().collect(),
+            ..Terms::within(timeout)
+        };
         for url in web.urls().take(20_000) {
-            let outcome = web.expect(&url, timeout).outcome;
+            let outcome = web.expect_on(&able, &url).outcome;
             assert!(
                 !matches!(outcome, Outcome::Either { .. }),
                 "{}: {url}",
@@ -86,6 +91,35 @@ fn example_names_answer_in_every_web() {
             }
         }
     }
+}
+
+#[test]
+fn wild_has_every_oddity_in_its_share() {
+    let web = webs().find(|web| web.model().name == "wild").unwrap();
+    let mut hosts = BTreeMap::<Oddity, usize>::new();
+    let mut addresses = BTreeMap::<String, usize>::new();
+    for url in web.urls() {
+        let host = url
+            .trim_start_matches("https://")
+            .trim_end_matches('/')
+            .to_owned();
+        if let Some(oddity) = web.oddity(&host) {
+            assert_eq!(web.fault(&host), None, "{host}");
+            *hosts.entry(oddity).or_default() += 1;
+        }
+        if let Resolved::Addresses { v4, .. } = web.resolve(&host).resolved {
+            *addresses.entry(v4.to_string()).or_default() += 1;
+        }
+    }
+    assert_eq!(hosts.len(), Oddity::ALL.len());
+    // 1 to 3 % of the 18,500 hosts without a fault; bounds of four standard deviations and more.
+    assert!(
+        hosts.values().all(|count| (125..660).contains(count)),
+        "{hosts:?}"
+    );
+    // 20 % of the hosts with an address are on 40 addresses, about 90 on each.
+    let shared = addresses.values().filter(|&&hosts| hosts > 40).count();
+    assert_eq!(shared, 40, "{addresses:?}");
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow};
 use clap::{Args, ValueEnum};
-use dyno_web::{Check, Expectation, HttpVersion, Nanos, OneOrigin, Outcome, Terms};
+use dyno_web::{
+    Capabilities, Capability, Check, Expectation, HttpVersion, Nanos, OneOrigin, Outcome, Terms,
+};
 use serde::Serialize;
 
 use crate::quantity;
@@ -28,6 +30,20 @@ pub struct Arguments {
     /// HTTP version of the client: with 2, a host without HTTP/2 is an error
     #[arg(long, value_enum, value_name = "VERSION")]
     http_version: Option<VersionName>,
+    /// Capabilities of the client, separated by commas, or all; an answer that needs others is undecided
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = capabilities)]
+    capable: Vec<Capabilities>,
+}
+
+/// Parses a capability, or `all`.
+fn capabilities(text: &str) -> Result<Capabilities, String> {
+    let is_meant = |capability: &&Capability| text == "all" || capability.name() == text;
+    let chosen: Vec<Capability> = Capability::ALL.iter().filter(is_meant).copied().collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = Capability::ALL.iter().map(|known| known.name()).collect();
+        return Err(format!("there are {}, or all", names.join(", ")));
+    }
+    Ok(chosen.into_iter().collect())
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -114,6 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             VersionName::Http1 => HttpVersion::Http11,
             VersionName::Http2 => HttpVersion::Http2,
         }),
+        capabilities: arguments.capable.iter().copied().collect(),
         origin: arguments.against.as_ref(),
     };
     let expect = |url: &str| web.expect_on(&terms, url);

@@ -44,6 +44,8 @@ enum Meaning {
     Same,
     /// Left out, for this reason; the option has a value.
     LeftOut(&'static str),
+    /// The same without a value.
+    FlagLeftOut(&'static str),
     /// Refused, for this reason.
     Refused(&'static str),
 }
@@ -52,7 +54,7 @@ impl Meaning {
     const fn takes_value(self) -> bool {
         !matches!(
             self,
-            Self::Flag(_) | Self::Method(_) | Self::Same | Self::Refused(_)
+            Self::Flag(_) | Self::Method(_) | Self::Same | Self::FlagLeftOut(_) | Self::Refused(_)
         )
     }
 }
@@ -60,6 +62,10 @@ impl Meaning {
 type Row = (&'static [&'static str], Meaning);
 
 /// Another load generator.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a habit of the tool, independent of the others"
+)]
 struct Tool {
     name: &'static str,
     /// Whether its options are read as programs in Go do: `-cpus 2`, `-n=5`; else `-c64` is `-c 64`.
@@ -71,7 +77,21 @@ struct Tool {
     closes: bool,
     /// Whether it follows redirects.
     follows: bool,
+    /// Fields that it sends with every request.
+    fields: &'static [(&'static str, &'static str)],
+    /// Media type of a body, if it sends one.
+    content_type: Option<&'static str>,
+    /// Whether the method stays GET if there is a body.
+    stays_get: bool,
+    /// Whether it verifies certificates.
+    verifies: bool,
+    /// What `load` does otherwise, and the options after which it does not.
+    differences: &'static [(&'static str, &'static [&'static str])],
 }
+
+const OWN_AGENT: (&str, &[&str]) = ("names itself httpdyno (User-Agent)", &["User-Agent"]);
+/// Options that leave out the field `Accept-Encoding`.
+const UNCOMPRESSED: [&str; 2] = ["-disable-compression", "--disable-compression"];
 
 const THREADS: Meaning = Meaning::LeftOut("load has a thread on each CPU; choose them with --cpus");
 const SCRIPTS: Meaning = Meaning::Refused(
@@ -202,7 +222,13 @@ const AB: &[Row] = &[
         &["-b", "-v", "-x", "-y", "-z"],
         Meaning::LeftOut("it changes what ab prints or the size of its buffers"),
     ),
-    (&["-q", "-l", "-r", "-d", "-S", "-w", "-I"], Meaning::Same),
+    (&["-B"], Meaning::Value("--local-address")),
+    (&["-E"], Meaning::Value("--cert")),
+    (
+        &["-I"],
+        Meaning::FlagLeftOut("load names the server in the TLS handshake (SNI)"),
+    ),
+    (&["-q", "-l", "-r", "-d", "-S", "-w"], Meaning::Same),
 ];
 
 const TOOLS: [Tool; 4] = [
@@ -217,6 +243,17 @@ const TOOLS: [Tool; 4] = [
         ],
         closes: false,
         follows: false,
+        fields: &[],
+        content_type: None,
+        stays_get: false,
+        verifies: false,
+        differences: &[
+            OWN_AGENT,
+            (
+                "gives up a request at its timeout, which wrk only counts",
+                &[],
+            ),
+        ],
     },
     Tool {
         name: "hey",
@@ -229,6 +266,11 @@ const TOOLS: [Tool; 4] = [
         ],
         closes: false,
         follows: true,
+        fields: &[("Content-Type", "text/html"), ("Accept-Encoding", "gzip")],
+        content_type: None,
+        stays_get: true,
+        verifies: false,
+        differences: &[OWN_AGENT],
     },
     Tool {
         name: "oha",
@@ -237,6 +279,17 @@ const TOOLS: [Tool; 4] = [
         defaults: &[("--connections", "50"), ("--requests", "200")],
         closes: false,
         follows: true,
+        fields: &[
+            ("Accept", "*/*"),
+            ("Accept-Encoding", "gzip, compress, deflate, br"),
+        ],
+        content_type: None,
+        stays_get: true,
+        verifies: true,
+        differences: &[
+            OWN_AGENT,
+            ("waits 5 s for an answer, not forever", &["--timeout"]),
+        ],
     },
     Tool {
         name: "ab",
@@ -249,6 +302,18 @@ const TOOLS: [Tool; 4] = [
         ],
         closes: true,
         follows: false,
+        fields: &[("Accept", "*/*")],
+        content_type: Some("text/plain"),
+        stays_get: false,
+        verifies: false,
+        differences: &[
+            ("speaks HTTP/1.1, not 1.0", &[]),
+            OWN_AGENT,
+            (
+                "does not count answers of another length than the first as failed",
+                &["-l"],
+            ),
+        ],
     },
 ];
 
@@ -305,6 +370,8 @@ struct Meant {
     rate_of_each: Option<String>,
     proxy_user: Option<String>,
     is_duration_alone: bool,
+    /// Options of the tool that change nothing here.
+    same: Vec<String>,
     notes: Vec<String>,
 }
 
@@ -383,8 +450,8 @@ impl Meant {
                 self.options.push(("--duration", Some(format!("{value}s"))));
                 self.options.push(("--requests", Some(requests.to_owned())));
             }
-            Meaning::Same => {}
-            Meaning::LeftOut(why) => {
+            Meaning::Same => self.same.push(name.to_owned()),
+            Meaning::LeftOut(why) | Meaning::FlagLeftOut(why) => {
                 self.notes.push(format!("{name} is left out: {why}"));
             }
             Meaning::Refused(why) => return Err(format!("--as {}: {name}: {why}", tool.name)),
@@ -394,6 +461,58 @@ impl Meant {
 
     fn has(&self, option: &str) -> bool {
         self.options.iter().any(|(own, _)| *own == option)
+    }
+
+    fn has_field(&self, name: &str) -> bool {
+        self.options.iter().any(|(option, value)| {
+            let field = value.as_deref().and_then(|text| text.split_once(':'));
+            *option == "--header" && field.is_some_and(|(own, _)| own.eq_ignore_ascii_case(name))
+        })
+    }
+
+    fn had(&self, option: &str) -> bool {
+        self.same.iter().any(|own| own == option)
+    }
+
+    /// Adds what the tool sends with every request, and lets `load` trust the certificates that the tool trusts.
+    fn add_fields(&mut self, tool: &Tool) {
+        let has_body = self.has("--body") || self.has("--body-file");
+        let typed = tool.content_type.filter(|_| has_body);
+        let typed = typed.map(|value| ("Content-Type", value));
+        let is_plain = UNCOMPRESSED.iter().any(|option| self.had(option));
+        for (name, value) in tool.fields.iter().copied().chain(typed) {
+            let is_left_out = name == "Accept-Encoding" && is_plain;
+            if !self.has_field(name) && !is_left_out {
+                self.options
+                    .push(("--header", Some(format!("{name}: {value}"))));
+            }
+        }
+        if tool.stays_get && has_body && !self.has("--method") {
+            self.options.push(("--method", Some("GET".to_owned())));
+        }
+        let mut urls = self.urls.iter();
+        if !tool.verifies && urls.any(|url| url.starts_with("https:")) {
+            self.options.push(("--insecure", None));
+        }
+    }
+
+    /// Notes what `load` does otherwise.
+    fn note_differences(&mut self, tool: &Tool) {
+        let differences = tool.differences.iter().filter(|(_, cures)| {
+            let mut cures = cures.iter();
+            !cures.any(|one| self.has(one) || self.has_field(one) || self.had(one))
+        });
+        let texts: Vec<&str> = differences.map(|(text, _)| *text).collect();
+        if !texts.is_empty() {
+            self.notes
+                .push(format!("unlike {}, load {}", tool.name, texts.join(", ")));
+        }
+        if tool.follows && !self.had("-disable-redirects") {
+            self.notes.push(format!(
+                "{} follows redirects; load counts them as answers",
+                tool.name
+            ));
+        }
     }
 
     /// The words of `load`, and the notes.
@@ -418,13 +537,8 @@ impl Meant {
         if let Some(rate) = self.rate_of_each.take() {
             self.add_rate(&rate);
         }
-        if tool.follows {
-            let redirects = format!(
-                "{} follows redirects; load counts them as answers",
-                tool.name
-            );
-            self.notes.push(redirects);
-        }
+        self.add_fields(tool);
+        self.note_differences(tool);
         let mut words = self.urls;
         for (option, value) in self.options {
             words.push(option.to_owned());
@@ -531,43 +645,59 @@ mod tests {
             ),
             (
                 "httpdyno load --as=hey -- -n=1000 -c 5 --m PUT -d '{}' -T text/plain -h2 http://a/",
-                "httpdyno load http://a/ --requests 1000 --connections 5 --method PUT --body '{}' --header 'Content-Type: text/plain' --http2 --timeout 20s",
+                "httpdyno load http://a/ --requests 1000 --connections 5 --method PUT --body '{}' --header 'Content-Type: text/plain' --http2 --timeout 20s --header 'Accept-Encoding: gzip'",
             ),
             (
                 "httpdyno load --as hey -- -n 9 -z 5s -q 10 http://a/",
-                "httpdyno load http://a/ --duration 5s --connections 50 --timeout 20s --rate 500",
+                "httpdyno load http://a/ --duration 5s --connections 50 --timeout 20s --rate 500 --header 'Content-Type: text/html' --header 'Accept-Encoding: gzip'",
             ),
             (
                 "httpdyno load --as oha -- -n 2k -q 100 -p 4 --http2 --insecure https://a/",
-                "httpdyno load https://a/ --requests 2000 --rate 100 --streams 4 --http2 --insecure --connections 50",
+                "httpdyno load https://a/ --requests 2000 --rate 100 --streams 4 --http2 --insecure --connections 50 --header 'Accept: */*' --header 'Accept-Encoding: gzip, compress, deflate, br'",
             ),
             (
                 "httpdyno load --as oha -- -n 5 -F a=b --form 'f=@x.png;type=image/png' http://a/",
-                "httpdyno load http://a/ --requests 5 --multipart 'a=b' --multipart 'f=@x.png;type=image/png' --connections 50",
+                "httpdyno load http://a/ --requests 5 --multipart 'a=b' --multipart 'f=@x.png;type=image/png' --connections 50 --header 'Accept: */*' --header 'Accept-Encoding: gzip, compress, deflate, br'",
             ),
             (
                 "httpdyno load --as ab -- -kr -n 100 -c10 -p body -T text/plain -A me:planted http://a/",
-                "httpdyno load http://a/ --keepalive --requests 100 --connections 10 --method POST --body-file body --header 'Content-Type: text/plain' --header 'Authorization: Basic bWU6cGxhbnRlZA==' --timeout 30s",
+                "httpdyno load http://a/ --keepalive --requests 100 --connections 10 --method POST --body-file body --header 'Content-Type: text/plain' --header 'Authorization: Basic bWU6cGxhbnRlZA==' --timeout 30s --header 'Accept: */*'",
             ),
             (
                 "httpdyno load --as ab -- -t 5 http://a/",
-                "httpdyno load http://a/ --duration 5s --requests 50000 --connections 1 --timeout 30s --no-keepalive",
+                "httpdyno load http://a/ --duration 5s --requests 50000 --connections 1 --timeout 30s --no-keepalive --header 'Accept: */*'",
             ),
             (
                 "httpdyno load --as hey -- -x http://p:1 http://a/",
-                "httpdyno load http://a/ --proxy http://p:1 --connections 50 --requests 200 --timeout 20s",
+                "httpdyno load http://a/ --proxy http://p:1 --connections 50 --requests 200 --timeout 20s --header 'Content-Type: text/html' --header 'Accept-Encoding: gzip'",
             ),
             (
                 "httpdyno load --as oha -- -x http://p:1 -p 2 http://a/",
-                "httpdyno load http://a/ --proxy http://p:1 --streams 2 --connections 50 --requests 200",
+                "httpdyno load http://a/ --proxy http://p:1 --streams 2 --connections 50 --requests 200 --header 'Accept: */*' --header 'Accept-Encoding: gzip, compress, deflate, br'",
             ),
             (
                 "httpdyno load --as ab -- -k -P me:pl@nted -X p:1 http://a/",
-                "httpdyno load http://a/ --keepalive --proxy 'http://me:pl%40nted@p:1' --connections 1 --requests 1 --timeout 30s",
+                "httpdyno load http://a/ --keepalive --proxy 'http://me:pl%40nted@p:1' --connections 1 --requests 1 --timeout 30s --header 'Accept: */*'",
             ),
             (
                 "httpdyno load --as ab -- -k -P me:planted http://a/",
-                "httpdyno load http://a/ --keepalive --connections 1 --requests 1 --timeout 30s --header 'Proxy-Authorization: Basic bWU6cGxhbnRlZA=='",
+                "httpdyno load http://a/ --keepalive --connections 1 --requests 1 --timeout 30s --header 'Proxy-Authorization: Basic bWU6cGxhbnRlZA==' --header 'Accept: */*'",
+            ),
+            (
+                "httpdyno load --as ab -- -k -p body -C a=b https://a/",
+                "httpdyno load https://a/ --keepalive --method POST --body-file body --header 'Cookie: a=b' --connections 1 --requests 1 --timeout 30s --header 'Accept: */*' --header 'Content-Type: text/plain' --insecure",
+            ),
+            (
+                "httpdyno load --as hey -- -d '{}' -disable-compression -H 'content-type: a/b' http://a/",
+                "httpdyno load http://a/ --body '{}' --header 'content-type: a/b' --connections 50 --requests 200 --timeout 20s --method GET",
+            ),
+            (
+                "httpdyno load --as oha -- -d '{}' --disable-compression -A a/b -t 1s http://a/",
+                "httpdyno load http://a/ --body '{}' --header 'Accept: a/b' --timeout 1s --connections 50 --requests 200 --method GET",
+            ),
+            (
+                "httpdyno load --as wrk -- https://a/",
+                "httpdyno load https://a/ --connections 10 --duration 10s --timeout 2s --insecure",
             ),
         ] {
             assert_eq!(words(typed), expected, "{typed}");
@@ -576,11 +706,32 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_noted() {
-        let translated = translate("httpdyno load --as wrk -- -t4 http://a/").unwrap();
-        assert_eq!(
-            translated.unwrap().notes,
-            ["-t is left out: load has a thread on each CPU; choose them with --cpus"]
-        );
+        let threads = "-t is left out: load has a thread on each CPU; choose them with --cpus";
+        let sni = "-I is left out: load names the server in the TLS handshake (SNI)";
+        let wrk = "unlike wrk, load names itself httpdyno (User-Agent), gives up a request at its timeout, which wrk only counts";
+        let ab = "unlike ab, load speaks HTTP/1.1, not 1.0, names itself httpdyno (User-Agent), does not count answers of another length than the first as failed";
+        let hey = "unlike hey, load names itself httpdyno (User-Agent)";
+        let redirects = |tool| format!("{tool} follows redirects; load counts them as answers");
+        for (typed, expected) in [
+            ("wrk -- -t4 http://a/", vec![threads, wrk]),
+            ("ab -- -I http://a/", vec![sni, ab]),
+            (
+                "ab -- -l -H User-Agent:a http://a/",
+                vec!["unlike ab, load speaks HTTP/1.1, not 1.0"],
+            ),
+            ("hey -- http://a/", vec![hey, &redirects("hey")]),
+            ("hey -- -U a -disable-redirects http://a/", vec![]),
+            (
+                "oha -- -H User-Agent:a http://a/",
+                vec![
+                    "unlike oha, load waits 5 s for an answer, not forever",
+                    &redirects("oha"),
+                ],
+            ),
+        ] {
+            let translated = translate(&format!("httpdyno load --as {typed}")).unwrap();
+            assert_eq!(translated.unwrap().notes, expected, "{typed}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use dyno_web::{Model, Web};
 use crate::messages::UsageError;
 
 /// The webs that ship with the engine.
-const BUILT_IN: [(&str, &str); 4] = [
+const BUILT_IN: [(&str, &str); 5] = [
     (
         "top-sites",
         include_str!("../../dyno-web/webs/top-sites.toml"),
@@ -23,12 +23,13 @@ const BUILT_IN: [(&str, &str); 4] = [
         "wrong-documents",
         include_str!("../../dyno-web/webs/wrong-documents.toml"),
     ),
+    ("wild", include_str!("../../dyno-web/webs/wild.toml")),
 ];
 
 /// A web and its seed.
 #[derive(Debug, Clone, Args)]
 pub struct WebArguments {
-    /// A built-in web (top-sites, plain, contract, wrong-documents) or a TOML file
+    /// A built-in web (top-sites, plain, contract, wrong-documents, wild) or a TOML file
     #[arg(long, value_name = "WEB", default_value = "top-sites")]
     pub web: String,
     /// Seed of every answer, instead of the web's own

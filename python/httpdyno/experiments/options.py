@@ -9,7 +9,7 @@ from httpdyno.experiments.option_fields import Group, Option
 from httpdyno.experiments.option_fields import option as option  # for experiments, which import both
 from httpdyno.model import LINK_PRESETS, LIVE, Link, SubjectKind, parse_duration_ns, parse_size_bytes
 
-WEBS: Final = ("top-sites", "plain", "contract", "wrong-documents")
+WEBS: Final = ("top-sites", "plain", "contract", "wrong-documents", "wild")
 """The webs that ship with the engine."""
 LINKS: Final = ("direct", *(preset.name for preset in LINK_PRESETS))
 """The named links."""

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from httpdyno.judge.reference import CHECK_FAILED, WRONG_CONTENT, Reference, TextIndex
+from httpdyno.judge.reference import CHECK_FAILED, FIRST_STATUSES, WRONG_CONTENT, Reference, TextIndex
 from httpdyno.model import KnownFailure, Link, Verdict
 from httpdyno.stats import BoolArray, Int64Array
 
@@ -230,7 +230,10 @@ def _with_verdicts(matched: pl.DataFrame, ids: Int64Array, reference: Reference,
         served_body_length=expected["length"].gather(ids),
     )
     answered = pl.col("status").is_not_null()
-    compared = answered & (pl.col("due") != "error")
+    # The first answer of a host that counts requests is right for a client that does not ask again.
+    first_answer = pl.col("cause").replace_strict(FIRST_STATUSES, default=None, return_dtype=pl.Int64)
+    asked_once = (pl.col("due") == "either") & (pl.col("status") == first_answer).fill_null(False)
+    compared = answered & (pl.col("due") != "error") & ~asked_once
     has_length = pl.col("served_body_length").is_not_null()
     unread = (pl.col("cause") == WRONG_CONTENT).fill_null(False) & (pl.col("code") != CHECK_FAILED)
     conditions = {

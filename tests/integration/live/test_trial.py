@@ -142,7 +142,7 @@ def test_an_interval_is_kept(run: Run) -> None:
         ("import os; os.close(0); os.close(1)", "exited", 0),
     ],
 )
-def test_however_a_client_ends_it_is_told(run: Run, program: str, outcome: str, code: int | None) -> None:
+def test_every_end_of_a_client_has_its_outcome(run: Run, program: str, outcome: str, code: int | None) -> None:
     urls = [b"http://a/%d" % n for n in range(100_000)]
     report = run(program, urls, per_host=100_000).report
     assert (report["outcome"], report["subject"]["exit_code"]) == (outcome, code)

@@ -68,7 +68,7 @@ def test_the_way_there_takes_the_place_of_a_presets_link(
     assert "or the preset that sets them" in refused.err
 
 
-def test_documents_come_from_there_and_their_start_is_told_by_its_stamps(
+def test_documents_come_from_the_other_machine_and_its_stamps_give_their_start(
     origin: Callable[..., RunningOrigin], here: Command, tmp_path: Path
 ) -> None:
     origin()

@@ -96,7 +96,7 @@ from httpdyno.store import open_run
         (["subjects", "lst"], "'lst': there is no such verb; did you mean 'list'? See: httpdyno subjects -h"),
         (
             ["urls", "nowhere"],
-            "httpdyno: urls: 'nowhere' is not a file, and no web (top-sites, plain, contract, wrong-documents)",
+            "httpdyno: urls: 'nowhere' is not a file, and no web (top-sites, plain, contract, wrong-documents, wild)",
         ),
         (["urls", "absent.csv"], "httpdyno: urls: 'absent.csv' is not a file, and no web"),
         (["bench", "zzzzzz"], "httpdyno: 'zzzzzz': there is no such client; there are"),

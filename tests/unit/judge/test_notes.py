@@ -95,7 +95,7 @@ def test_a_record_without_the_names_of_rules_is_shown_like_one_with_them() -> No
         ((Counters(exit_code=1), Counters(exit_code=2)), 2),
     ],
 )
-def test_failures_are_told_apart_by_the_end_of_the_process(counters: tuple[Counters, ...], lines: int) -> None:
+def test_the_end_of_the_process_distinguishes_failures(counters: tuple[Counters, ...], lines: int) -> None:
     failed = [
         trial("a", block, outcome=Outcome.CRASHED, validity=None, reason=f"ended: {block}", counters=one)
         for block, one in enumerate(counters)

@@ -58,6 +58,7 @@ def judge(
 
 PAGE: Due = (URL, "status", 200, 300, None, 1)
 STALL: Due = (URL, "error", None, None, "stall_tls", 0)
+BUSY: Due = (URL, "either", 200, 300, "too_many_requests", 2)
 GREY: Due = (URL, "either", 200, 300, "slow", 1)
 LIE: Due = (URL, "error", None, None, "check_failed", 1)
 SEEN, ELSEWHEN = (URL + "/", 10, 20), (URL + "/", 900, 910)
@@ -97,6 +98,11 @@ SEEN, ELSEWHEN = (URL + "/", 10, 20), (URL + "/", 900, 910)
         ((URL, "200", 0, 50, 1), GREY, SEEN, "wrong_length"),
         ((URL, "200", 0, 50, 300), GREY, ELSEWHEN, "wrong_time"),
         ((URL, "Timeout", 0, 1201, None), GREY, None, "late"),
+        # the first answer, or the second
+        ((URL, "429", 0, 50, 7), BUSY, SEEN, "right"),
+        ((URL, "200", 0, 50, 300), BUSY, SEEN, "right"),
+        ((URL, "503", 0, 50, 7), BUSY, SEEN, "wrong_status"),
+        ((URL, "429", 0, 50, 7), GREY, SEEN, "wrong_status"),
         # unknown truth
         ((URL, "200", 0, 9000, 1), (URL, None, None, None, None, None), None, "unverified"),
         # several faults at once: the content comes before the time

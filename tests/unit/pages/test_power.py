@@ -9,7 +9,7 @@ from httpdyno.stats.ratio import LogRatio
 from pages.power import relative_power, smallest_difference
 
 
-def test_equals_are_told_apart_as_often_as_promised() -> None:
+def test_equal_clients_are_separated_as_often_as_promised() -> None:
     assert relative_power(1, 0.02, 5) == pytest.approx(0.05, abs=1e-5)
     assert relative_power(1, 0.02, 7, comparisons=10) == pytest.approx(0.005, abs=1e-5)
 

@@ -15,7 +15,7 @@ def test_the_page_is_current() -> None:
     assert with_rules(page, validity_rules()) == page, "write it anew with: make docs"
 
 
-def test_every_verdict_is_told_of() -> None:
+def test_the_page_describes_every_verdict() -> None:
     head, _, advice = PAGE.read_text(encoding="utf-8").partition("## What to do")
     for validity in Validity:
         assert f"| `{validity}` |" in head

@@ -58,7 +58,7 @@ fn exchanges(wire: &str, pieces: &[usize], heads: &[bool]) -> Vec<Result<(Taken,
             theirs.shutdown().await.unwrap();
         };
         let ask = async {
-            let mut connection = Connection::new(ours);
+            let mut connection = Connection::new(ours, Profile::Strict);
             let mut all = Vec::new();
             for is_head in heads {
                 let mut taken = Taken::default();
@@ -123,7 +123,7 @@ fn a_repeated_head_means_the_same_and_a_different_one_does_not() {
         .unwrap();
     runtime.block_on(async {
         let (ours, mut theirs) = tokio::io::duplex(1 << 16);
-        let mut connection = Connection::new(ours);
+        let mut connection = Connection::new(ours, Profile::Strict);
         let expected = [
             taken(200, Some("a"), Some(5), "hello"),
             taken(200, Some("a"), Some(5), "world"),
@@ -156,4 +156,71 @@ fn a_head_of_500_fields_is_read() {
     let wire = format!("HTTP/1.1 200 OK\r\n{fields}Content-Length: 2\r\n\r\nok");
     let found = exchanges(&wire, &[], &[false]);
     assert_eq!(found, [Ok((taken(200, None, Some(2), "ok"), true))]);
+}
+
+/// An answer's content, its deviations, and whether the connection stays open.
+type OddAnswer = (String, Vec<Deviation>, bool);
+
+/// Returns the results of exchanges one after another on a tolerant connection.
+fn odd_exchanges(answers: &[&str]) -> Vec<Result<OddAnswer, Failure>> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let (ours, mut theirs) = tokio::io::duplex(1 << 20);
+        let mut connection = Connection::new(ours, Profile::Tolerant);
+        let mut all = Vec::new();
+        for answer in answers {
+            theirs.write_all(answer.as_bytes()).await.unwrap();
+            let request = Request::new(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n".to_vec(), false);
+            let mut taken = Taken::default();
+            let exchanged = connection.exchange(&request, &mut taken).await;
+            all.push(exchanged.map(|exchanged| {
+                let content = String::from_utf8(taken.content).unwrap();
+                let deviations = exchanged.deviations.iter().collect();
+                (content, deviations, exchanged.reusable)
+            }));
+        }
+        all
+    })
+}
+
+#[test]
+fn odd_answers_are_read_and_their_deviations_named() {
+    const ODD: &str = "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello";
+    let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;\r\nworld\n0\r\n\r\n";
+    let plain = format!("{PLAIN}again");
+    let interim = format!("HTTP/1.1 103 x\n\n{plain}");
+    let both = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n";
+    let found = odd_exchanges(&[ODD, &plain, ODD, chunked, &plain, &interim, both]);
+    let is = |content: &str, deviations: &[Deviation], reusable| {
+        Ok((content.to_owned(), deviations.to_vec(), reusable))
+    };
+    let lines = Deviation::LineFeedAlone;
+    assert_eq!(
+        found,
+        [
+            is("hello", &[lines], true),
+            is("again", &[], true),
+            is("hello", &[lines], true),
+            is("world", &[lines, Deviation::ChunkExtension], true),
+            is("again", &[], true),
+            is("again", &[lines], true),
+            is("ok", &[Deviation::LengthAndTransferEncoding], false),
+        ]
+    );
+}
+
+#[test]
+fn more_than_32_interim_answers_are_refused_by_both_profiles() {
+    let answers = |line_end: &str, count| {
+        let interim = format!("HTTP/1.1 102 x{line_end}{line_end}").repeat(count);
+        odd_exchanges(&[&format!("{interim}{PLAIN}hello")])
+            .remove(0)
+            .map(|(content, ..)| content)
+    };
+    for line_end in ["\r\n", "\n"] {
+        assert_eq!(answers(line_end, 32), Ok("hello".to_owned()));
+        assert_eq!(answers(line_end, 33), Err(Failure::InterimFlood));
+    }
 }

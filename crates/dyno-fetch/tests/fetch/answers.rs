@@ -2,9 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
+use dyno_client::http1::Profile;
 use dyno_fetch::Options;
 use serde_json::json;
 
@@ -76,6 +78,26 @@ fn answer(stream: &mut TcpStream, path: &str) -> KeepsOn {
             let zeros = vec![0; 1 << 20];
             let bomb = zstd::encode_all(&zeros[..], 3).unwrap();
             whole(stream, "Content-Encoding: zstd\r\n", &bomb)
+        }
+        "/line-feeds" => {
+            send(
+                stream,
+                b"HTTP/1.1 200 OK\nA: b\n c\nContent-Length: 2, 2\n\nok",
+            );
+            true
+        }
+        "/both" => {
+            let head = head("200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked");
+            send(
+                stream,
+                &[head.as_bytes(), b"2;\r\nok\r\n0\r\n\r\n"].concat(),
+            );
+            true
+        }
+        "/two-lengths" => {
+            let head = head("200 OK\r\nContent-Length: 2\r\nContent-Length: 3");
+            send(stream, &[head.as_bytes(), b"ok"].concat());
+            true
         }
         "/json" => whole(stream, "", br#"[{"numbers": 123123}]"#),
         _ => redirect(stream, path),
@@ -199,6 +221,44 @@ fn a_redirect_whose_content_is_not_read_to_its_end_is_a_request_too() {
         (&json!(2), [&json!(2), &json!(2), &json!(1)]),
         "{report}"
     );
+}
+
+#[test]
+fn odd_answers_are_read_and_counted_unless_the_profile_is_strict() {
+    let paths = [
+        "/line-feeds",
+        "/line-feeds",
+        "/both",
+        "/both",
+        "/two-lengths",
+    ];
+    let urls = paths.map(|path| format!("http://a.test{path}"));
+    for (profile, codes, tolerated, connections) in [
+        (
+            Profile::Tolerant,
+            ["200", "200", "200", "200", "MalformedHead"],
+            json!({
+                "line_feed_alone": 2, "folded_field": 2, "repeated_length": 2,
+                "length_and_transfer_encoding": 2, "chunk_extension": 2,
+            }),
+            // The connection stays open after the first answer, and is closed after the others.
+            3,
+        ),
+        (Profile::Strict, ["MalformedHead"; 5], json!({}), 5),
+    ] {
+        let server = Server::start(|stream, path, _| answer(stream, path));
+        let options = Options {
+            concurrency: 1,
+            profile,
+            ..at(&server)
+        };
+        let (rows, report) = reported(options, &urls);
+        let found: Vec<&str> = rows.iter().map(|row| row.1.as_str()).collect();
+        assert_eq!(found, codes);
+        assert_eq!(report["tolerated"], tolerated);
+        let opened = server.connections.load(Ordering::SeqCst);
+        assert_eq!(opened, connections, "{profile:?}");
+    }
 }
 
 #[test]

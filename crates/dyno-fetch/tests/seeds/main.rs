@@ -104,6 +104,8 @@ targets! {
     lines "../../../../fuzz/targets/lines.rs"
     link "../../../../fuzz/targets/link.rs"
     names "../../../../fuzz/targets/names.rs"
+    odd_chunks "../../../../fuzz/targets/odd_chunks.rs"
+    odd_heads "../../../../fuzz/targets/odd_heads.rs"
     origin "../../../../fuzz/targets/origin.rs"
     packets "../../../../fuzz/targets/packets.rs"
     redirect "../../../../fuzz/targets/redirect.rs"

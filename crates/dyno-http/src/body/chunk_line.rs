@@ -1,6 +1,6 @@
 //! The line before each chunk: its size in hexadecimal digits, and extensions (RFC 9112, 7.1).
 
-use crate::{Error, Limits, Problem, Tolerance, scan::is_token};
+use crate::{Deviation, Deviations, Error, Limits, Problem, Tolerance, scan::is_token};
 
 /// Parser of a chunk-size line that may arrive in pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -9,6 +9,7 @@ pub(super) struct ChunkLine {
     size: u64,
     length: usize,
     size_length: usize,
+    pub deviations: Deviations,
 }
 
 /// Return the size and the end of the line at `at` if it is complete and has only digits. Nearly all lines do, and this is several
@@ -60,6 +61,8 @@ enum Place {
     Escaped,
     /// After a value: a semicolon, or the end of the line.
     AfterValue,
+    /// In an extension outside the grammar, up to the end of its line.
+    Odd,
     LineFeed,
     End,
 }
@@ -72,7 +75,7 @@ impl ChunkLine {
 
     /// Return the number of bytes between the size and the line end.
     pub fn extension_bytes(&self) -> usize {
-        self.length - self.size_length - 2
+        (self.length - self.size_length).saturating_sub(2)
     }
 
     /// Consume bytes from `at` on, at most to the end of the line; return the position after them.
@@ -88,6 +91,7 @@ impl ChunkLine {
             }
             self.place = self
                 .next(*byte, limits.tolerance)
+                .or_else(|problem| self.tolerated(*byte, problem, limits.tolerance))
                 .map_err(|problem| Error::new(at + offset, problem))?;
             self.length += 1;
             if self.place == Place::Digit {
@@ -108,6 +112,7 @@ impl ChunkLine {
             (Place::LineFeed, b'\n') => Place::End,
             (Place::LineFeed, _) => return Err(Problem::BareCarriageReturn),
             (Place::FirstDigit, _) => return Err(Problem::InvalidChunkSize),
+            (Place::Odd, _) => return Err(Problem::InvalidChunkExtension),
             (
                 Place::Digit | Place::Name | Place::AfterName | Place::Token | Place::AfterValue,
                 b'\r',
@@ -138,6 +143,30 @@ impl ChunkLine {
             (Place::Digit | Place::AfterSize, _) => return Err(Problem::InvalidChunkSize),
             _ => return Err(Problem::InvalidChunkExtension),
         })
+    }
+
+    /// Return the next place after a byte that the grammar does not allow, or the problem. LF ends a line only after a plain
+    /// size: some readers take it as part of an extension.
+    #[cold]
+    fn tolerated(
+        &mut self,
+        byte: u8,
+        problem: Problem,
+        tolerance: Tolerance,
+    ) -> Result<Place, Problem> {
+        let (place, deviation) = match (self.place, byte) {
+            _ if !tolerance.odd_chunks => return Err(problem),
+            (Place::Digit | Place::AfterSize, b'\n') => (Place::End, Deviation::LineFeedAlone),
+            (
+                Place::FirstDigit | Place::Digit | Place::AfterSize | Place::LineFeed | Place::End,
+                _,
+            )
+            | (_, b'\n' | 0) => return Err(problem),
+            (_, b'\r') => (Place::LineFeed, Deviation::ChunkExtension),
+            _ => (Place::Odd, Deviation::ChunkExtension),
+        };
+        self.deviations.add(deviation);
+        Ok(place)
     }
 
     fn add_digit(&mut self, value: u8) -> Result<Place, Problem> {

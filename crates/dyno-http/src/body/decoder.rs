@@ -7,7 +7,7 @@ use super::{
     chunk_line::{ChunkLine, plain},
     trailers::Trailers,
 };
-use crate::{Error, Fields, Limits, Problem};
+use crate::{Deviation, Deviations, Error, Fields, Limits, Problem};
 
 /// Finds the content in the bytes of one body, in pieces of any size.
 ///
@@ -20,6 +20,7 @@ pub struct Decoder {
     taken: u64,
     extension_bytes: usize,
     trailers: Trailers,
+    deviations: Deviations,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +73,7 @@ impl Decoder {
             taken: 0,
             extension_bytes: 0,
             trailers: Trailers::default(),
+            deviations: Deviations::NONE,
         }
     }
 
@@ -81,6 +83,7 @@ impl Decoder {
         self.taken = 0;
         self.extension_bytes = 0;
         self.trailers.clear();
+        self.deviations = Deviations::NONE;
     }
 
     /// Return whether the body has ended.
@@ -105,6 +108,13 @@ impl Decoder {
     #[must_use]
     pub fn trailers(&self) -> Fields<'_> {
         self.trailers.fields()
+    }
+
+    /// Return the deviations of the body so far.
+    #[must_use]
+    #[inline]
+    pub const fn deviations(&self) -> Deviations {
+        self.deviations
     }
 
     /// Consume bytes of the body up to the end of the first piece of content and of the framing after it.
@@ -219,6 +229,7 @@ impl Decoder {
                 self.state = match line.size() {
                     None => State::Line(line),
                     Some(size) => {
+                        self.deviations = self.deviations.union(line.deviations);
                         self.extension_bytes += line.extension_bytes();
                         if self.extension_bytes > self.limits.chunk_extension_bytes {
                             let limit = self.limits.chunk_extension_bytes;
@@ -237,8 +248,14 @@ impl Decoder {
                 self.state = State::LineStart;
                 Ok(at + 1)
             }
+            (State::DataCarriageReturn, b'\n') if self.limits.tolerance.odd_chunks => {
+                self.deviations.add(Deviation::LineFeedAlone);
+                self.state = State::LineStart;
+                Ok(at + 1)
+            }
             (State::Trailers, _) => {
-                let (end, whole) = self.trailers.take(bytes, at, &self.limits)?;
+                let deviations = &mut self.deviations;
+                let (end, whole) = self.trailers.take(bytes, at, &self.limits, deviations)?;
                 if whole {
                     self.state = State::Done;
                 }

@@ -1,7 +1,7 @@
 //! The trailer section of a chunked body.
 
 use crate::{
-    Error, Fields, Limits, Problem,
+    Deviation, Deviations, Error, Fields, Limits, Problem,
     fields::{Line, line},
     scan,
 };
@@ -13,6 +13,8 @@ pub(super) struct Trailers {
     bytes: Vec<u8>,
     /// Length of the complete lines in `bytes`.
     checked: usize,
+    /// Bytes on the wire.
+    received: usize,
     count: usize,
     whole: bool,
 }
@@ -21,6 +23,7 @@ impl Trailers {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.checked = 0;
+        self.received = 0;
         self.count = 0;
         self.whole = false;
     }
@@ -39,6 +42,7 @@ impl Trailers {
         bytes: &[u8],
         at: usize,
         limits: &Limits,
+        deviations: &mut Deviations,
     ) -> Result<(usize, bool), Error> {
         if self.bytes.is_empty() && bytes[at..].starts_with(b"\r\n") && limits.trailer_bytes >= 2 {
             self.whole = true;
@@ -46,7 +50,7 @@ impl Trailers {
         }
         let line_feed = scan::line_feed(bytes, at);
         let end = bytes.len().min(line_feed + 1);
-        let room = limits.trailer_bytes - self.bytes.len();
+        let room = limits.trailer_bytes - self.received;
         if end - at > room {
             return Err(Error::new(
                 at + room,
@@ -55,12 +59,15 @@ impl Trailers {
                 },
             ));
         }
+        self.received += end - at;
         let before = self.bytes.len();
         self.bytes.extend_from_slice(&bytes[at..end]);
         if line_feed < bytes.len() {
             // The error may be in the bytes of an earlier call: then the offset wraps, and wraps back when the decoder adds the bytes
             // consumed before.
-            self.check_line(limits).map_err(|error| Error {
+            let checked = self.check_line(limits);
+            let checked = checked.or_else(|error| self.tolerate_line(error, limits, deviations));
+            checked.map_err(|error| Error {
                 offset: (error.offset + at as u64).wrapping_sub(before as u64),
                 ..error
             })?;
@@ -88,5 +95,32 @@ impl Trailers {
             }
             Line::Partial => unreachable!("a line with its line feed is either valid or refused"),
         }
+    }
+    /// Repair the end of a line that was refused, or drop the line: trailers are never merged into a head.
+    #[cold]
+    fn tolerate_line(
+        &mut self,
+        error: Error,
+        limits: &Limits,
+        deviations: &mut Deviations,
+    ) -> Result<(), Error> {
+        if !limits.tolerance.odd_chunks || matches!(error.problem, Problem::TooManyFields { .. }) {
+            return Err(error);
+        }
+        let line = &self.bytes[self.checked..];
+        if line.contains(&0) || line[..line.len() - 2.min(line.len())].contains(&b'\r') {
+            return Err(error);
+        }
+        if !line.ends_with(b"\r\n") {
+            deviations.add(Deviation::LineFeedAlone);
+            self.bytes.pop();
+            self.bytes.extend_from_slice(b"\r\n");
+            if self.check_line(limits).is_ok() {
+                return Ok(());
+            }
+        }
+        deviations.add(Deviation::SkippedLine);
+        self.bytes.truncate(self.checked);
+        Ok(())
     }
 }

@@ -236,6 +236,14 @@ fn jsonl_line(bytes: &[u8], compiled: &mut jsonl::Compiled) -> Result<Line, Stri
     let text = std::str::from_utf8(bytes)
         .map_err(|error| format!("byte {} is not UTF-8", error.valid_up_to() + 1))?;
     let (at, described) = jsonl::timed_line(text, compiled)?;
+    if described.body_file.is_some() {
+        return Err("body_file: only --requests-file has it; write the content as body".to_owned());
+    }
+    if described.form.is_some() {
+        return Err(
+            "form: only --requests-file has it; write it as body, with its Content-Type".to_owned(),
+        );
+    }
     let Some(at) = at else {
         return Err(
             "at is missing: write its time, as \"at\": 2.5 (seconds from the start)".to_owned(),

@@ -7,6 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use dyno_client::Protocol;
+use dyno_client::http1::Profile;
 use serde_json::{Value, json};
 
 use crate::server::{HELLO, Server, read_request, reset, wait_for_the_end};
@@ -110,7 +111,7 @@ fn each_misbehaviour_has_its_name() {
         ),
         (
             "MalformedHead",
-            Box::new(says(b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", false)),
+            Box::new(says(b"HTTP/1.1 200 OK\r\na: b\rc\r\n\r\n", false)),
         ),
         ("ClosedBeforeAnswer", Box::new(says(b"", true))),
         (
@@ -175,6 +176,38 @@ fn each_misbehaviour_has_its_name() {
     ];
     for (name, behave) in cases {
         check(name, &Server::start(behave).url(), Protocol::Http1);
+    }
+}
+
+#[test]
+fn odd_answers_are_counted_and_the_strict_profile_refuses_them() {
+    const ODD: &[u8] = b"HTTP/1.1 200 OK\nno colon\nContent-Length: 2\n\nok";
+    for (profile, answers) in [(Profile::Tolerant, REQUESTS), (Profile::Strict, 0)] {
+        let server =
+            Server::start(
+                |mut stream: TcpStream| {
+                    while read_request(&mut stream) && stream.write_all(ODD).is_ok() {}
+                },
+            );
+        let mut stage = get(&[server.url()]).requests(REQUESTS).connections(1);
+        stage.plan.profile = profile;
+        let report = stage.run();
+        let (counts, errors) = match answers {
+            0 => (json!({}), json!({ "MalformedHead": REQUESTS })),
+            answers => (
+                json!({ "line_feed_alone": answers, "skipped_line": answers }),
+                json!({}),
+            ),
+        };
+        assert_eq!(
+            (&report["tolerated"], &report["errors"]),
+            (&counts, &errors)
+        );
+        assert_eq!(number(&report, "/requests"), answers);
+        if answers > 0 {
+            // Odd answers with a length keep their connection.
+            assert_eq!(number(&report, "/connections/opened"), 1);
+        }
     }
 }
 

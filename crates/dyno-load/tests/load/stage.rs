@@ -60,6 +60,7 @@ pub fn described_as(described: impl IntoIterator<Item = Described>, shape: &Shap
             connections: 2,
             streams: 1,
             protocol: shape.protocol,
+            profile: dyno_client::http1::Profile::Tolerant,
             keepalive: shape.keepalive,
             reconnect_after: None,
             opened_per_s: None,

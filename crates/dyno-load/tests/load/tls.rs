@@ -70,7 +70,7 @@ fn load(server: &Server, protocol: Protocol, tls: Settings) -> Value {
 }
 
 #[test]
-fn a_client_shows_its_certificate_or_is_told_by_an_alert() {
+fn a_client_shows_its_certificate_or_gets_an_alert() {
     for version in [&TLS12, &TLS13] {
         let server = server(&[version], true);
         let known = Settings {

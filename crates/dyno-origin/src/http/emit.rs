@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use dyno_web::{Answer, Nanos};
+use dyno_web::{Answer, Nanos, Oddity};
 
-use super::End;
 use super::exchange::Exchange;
+use super::{End, odd};
 use crate::message::answer_cache::{CacheKey, CachedAnswer};
 use crate::message::delivery::Delivery;
 use crate::message::head;
@@ -30,6 +30,25 @@ pub(super) struct Reply<'a> {
 }
 
 impl<S: Outlet> Exchange<'_, S> {
+    /// Sends the head and the content of an answer whose chunks are odd; returns false for any other.
+    async fn has_sent_odd_chunks(&mut self, reply: &Reply<'_>) -> Result<bool, End> {
+        let odd = reply.answer.oddity.filter(|_| reply.delivery.has_content);
+        let Some(chunks) = odd.and_then(|oddity| odd::chunks(reply.source, oddity)) else {
+            return Ok(false);
+        };
+        self.head.extend_from_slice(&chunks);
+        self.write_head().await?;
+        Ok(true)
+    }
+
+    #[cold]
+    fn rewrite_head(&mut self, oddity: Oddity, content_bytes: u64) {
+        odd::rewrite_head(&mut self.head, oddity);
+        if oddity == Oddity::LengthAndChunked {
+            odd::add_length(&mut self.head, content_bytes);
+        }
+    }
+
     /// Sends an answer, step by step.
     pub(super) async fn emit(&mut self, mut reply: Reply<'_>) -> Result<(), End> {
         let Reply {
@@ -62,6 +81,9 @@ impl<S: Outlet> Exchange<'_, S> {
                         let reason = format!("the answer of the web cannot be sent: {error}\n");
                         return self.refuse(500, &reason).await;
                     }
+                    if let Some(oddity) = answer.oddity {
+                        self.rewrite_head(oddity, source.bytes());
+                    }
                     had_peer_ended = self.has_peer_ended;
                     head_at = if had_peer_ended {
                         // Noted when the peer has received the answer.
@@ -82,7 +104,13 @@ impl<S: Outlet> Exchange<'_, S> {
                     continue;
                 }
                 Step::Body { from, to } => (from, to, &b""[..]),
-                Step::Rest { from } => (from, content_bytes, delivery.end(answer)),
+                Step::Rest { from } => {
+                    if is_head_due && self.has_sent_odd_chunks(&reply).await? {
+                        is_head_due = false;
+                        continue;
+                    }
+                    (from, content_bytes, delivery.end(answer))
+                }
                 Step::Close(last) => {
                     if last == LastBytes::Garbage {
                         self.head.clear();
@@ -115,7 +143,9 @@ impl<S: Outlet> Exchange<'_, S> {
             return Err(End::Gone);
         }
         stamp.note_end(worker);
-        if delivery.keep_alive {
+        if answer.oddity == Some(Oddity::NoCloseNotify) {
+            Err(End::WithoutNotice)
+        } else if delivery.keep_alive {
             Ok(())
         } else {
             Err(End::Close)

@@ -146,10 +146,14 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             host: &self.names.host,
             target: &self.names.target,
             accepted: asked.codings,
+            has_cookie: self.names.has_cookie,
+            earlier: worker.earlier(&self.names),
         });
+        // An answer whose bytes or order are odd is made anew for each request.
+        let again = again.filter(|_| !worker.web.is_odd(&self.names.host));
         {
             let mut counters = worker.counters.borrow_mut();
-            if let Some(fault) = answer.fault {
+            if let Some(fault) = answer.fault.filter(|_| answer.oddity.is_none()) {
                 counters.fault(fault);
             }
             counters.chosen(&self.names.host, answer.status);

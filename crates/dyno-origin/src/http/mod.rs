@@ -3,6 +3,7 @@
 mod cached_answer;
 mod emit;
 mod exchange;
+mod odd;
 mod sending;
 
 use std::time::Duration;
@@ -19,6 +20,8 @@ pub(crate) const LINGER: Duration = Duration::from_secs(2);
 pub(crate) enum End {
     /// Orderly: TLS `close_notify` first, then TCP.
     Close,
+    /// With TCP's end alone: TLS `close_notify` is missing.
+    WithoutNotice,
     /// With a reset.
     Reset,
     /// Not at all: the connection repeatedly requests cached answers, and moves to the cached loop.

@@ -5,12 +5,12 @@ use dyno_http::{HttpVersion, Version};
 use dyno_web::{Accepted, Answer, Request};
 use h2::RecvStream;
 use http::Method;
-use http::header::{ACCEPT_ENCODING, EXPECT, HOST, USER_AGENT};
+use http::header::{ACCEPT_ENCODING, COOKIE, EXPECT, HOST, USER_AGENT};
 use http::request::Parts;
 
 use super::session::Session;
 use crate::accounting::note_request;
-use crate::message::request::Asked;
+use crate::message::request::{Asked, has_cookie};
 use crate::message::request_stamp::RequestStamp;
 
 /// The parts of a request that determine the answer; where the version matters, the rules of HTTP/1.1 apply.
@@ -49,6 +49,8 @@ pub(super) fn note(session: &Session, parts: &Parts, asked: &Asked) -> (RequestS
         .map_or("/", http::uri::PathAndQuery::as_str);
     let mut names = session.names.borrow_mut();
     names.set(authority, target, scheme);
+    let mut cookies = parts.headers.get_all(COOKIE).iter();
+    names.has_cookie = cookies.any(|value| has_cookie(value.as_bytes()));
     let stamp = note_request(
         worker,
         &session.info,
@@ -62,6 +64,8 @@ pub(super) fn note(session: &Session, parts: &Parts, asked: &Asked) -> (RequestS
         host: &names.host,
         target: &names.target,
         accepted: asked.codings,
+        has_cookie: names.has_cookie,
+        earlier: worker.earlier(&names),
     });
     (stamp, answer)
 }

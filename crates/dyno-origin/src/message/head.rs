@@ -1,7 +1,7 @@
 //! The head of an answer.
 
 use dyno_http::{Error, Version, write};
-use dyno_web::{Answer, Coding, Content, Framing};
+use dyno_web::{Answer, Coding, Content, Framing, Oddity};
 
 use super::delivery::Delivery;
 use super::request::Asked;
@@ -76,6 +76,11 @@ pub(crate) fn write(
     let mut head = write::response(out, Version::Http11, answer.status)?.field("Date", date)?;
     for (field, value) in describe(answer, delivery) {
         head = head.field(field.name(), value)?;
+    }
+    match answer.oddity {
+        Some(Oddity::TooManyRequests) => head = head.field("Retry-After", b"1")?,
+        Some(Oddity::Unavailable) => head = head.field("Retry-After", &date::next(date))?,
+        _ => {}
     }
     head = match delivery.framing {
         // These have no Content-Length (RFC 9110, section 8.6).

@@ -15,7 +15,15 @@ pub(crate) struct Asked {
     pub(crate) codings: Accepted,
 }
 
-/// The host and target of a request, in buffers that are reused for the next one.
+/// The cookie, as a client sends it.
+const COOKIE: &str = "visited=1";
+
+/// Whether the value of a `Cookie` field has the cookie.
+pub(crate) fn has_cookie(value: &[u8]) -> bool {
+    std::str::from_utf8(value).is_ok_and(|value| value.split(';').any(|pair| pair.trim() == COOKIE))
+}
+
+/// The host, target and cookie of a request, in buffers that are reused for the next one.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     /// In lower case, without port, final dot or the brackets of an IPv6 address.
@@ -24,6 +32,8 @@ pub(crate) struct Names {
     pub(crate) authority: String,
     /// Path with query, or `*`.
     pub(crate) target: String,
+    /// Whether it has the cookie of a host that redirects without one.
+    pub(crate) has_cookie: bool,
 }
 
 /// Status and reason for refusing a method, whatever the URL.
@@ -76,6 +86,7 @@ impl Names {
             path_and_query => path_and_query,
         };
         self.set(head.authority().unwrap_or_default(), target, scheme);
+        self.has_cookie = head.fields.get_all("cookie").any(has_cookie);
     }
 
     /// Copies an authority and a target.

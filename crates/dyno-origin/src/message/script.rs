@@ -254,12 +254,7 @@ mod tests {
     fn a_dripping_host_sends_one_byte_after_the_other() {
         let model = "name = 'test'\nseed = 1\n[[host]]\nname = 'drip.test'\nfault = 'drip_body'\n";
         let web = Web::new(Model::from_toml(model).unwrap(), None);
-        let answer = web.answer(&Request {
-            scheme: Scheme::Http,
-            host: "drip.test",
-            target: "/",
-            accepted: dyno_web::Accepted::NONE,
-        });
+        let answer = web.answer(&Request::first(Scheme::Http, "drip.test", "/"));
         let steps: Vec<Step> = Script::new(&answer, answer.content.bytes())
             .skip(2)
             .take(3)

@@ -5,6 +5,7 @@ mod cached_answers;
 mod faults;
 mod http2;
 mod names;
+mod odd;
 mod paths;
 mod record;
 mod stage;

@@ -1,7 +1,10 @@
 //! Correct results, case by case.
 
 use super::*;
-use crate::{Check, HttpVersion, Model, OneOrigin};
+use crate::units::Bytes;
+use crate::{
+    Capabilities, Capability, Check, HttpVersion, Model, Oddity, OneOrigin, Request, Scheme,
+};
 
 fn web(extra: &str) -> Web {
     Web::new(
@@ -18,6 +21,7 @@ const CHECKING: Terms<'_> = Terms {
     timeout: Nanos(5_000_000_000),
     check: Some(Check::Json),
     version: None,
+    capabilities: Capabilities::NONE,
     origin: None,
 };
 
@@ -272,4 +276,88 @@ fn a_close_over_http2_is_no_hazard_for_a_client_of_http1() {
         };
         assert_eq!(web.expect_on(&terms, "https://closes.test/").hazard, hazard);
     }
+}
+
+#[test]
+fn an_odd_answer_is_due_from_clients_with_its_capability_alone() {
+    let host = |oddity: &Oddity| {
+        let name = oddity.name();
+        format!(
+            "[[host]]\nname = '{}.test'\noddity = '{name}'\ncontent_bytes = 1000\nstatus = 200\n",
+            name.replace('_', "-")
+        )
+    };
+    let web = web(&Oddity::ALL.iter().map(host).collect::<String>());
+    for &oddity in Oddity::ALL {
+        let url = format!("https://{}.test/", oddity.name().replace('_', "-"));
+        let (status, length) = match oddity {
+            // The shortest page, which every redirect has.
+            Oddity::LocationEmpty => (302, 256),
+            _ => (200, 1_000),
+        };
+        let others = Capability::ALL
+            .iter()
+            .copied()
+            .filter(|&capability| capability != oddity.capability());
+        let cases = [
+            (Capabilities::NONE, false),
+            (others.collect(), false),
+            ([oddity.capability()].into_iter().collect(), true),
+        ];
+        for (capabilities, is_due) in cases {
+            let terms = Terms {
+                capabilities,
+                ..Terms::within(Nanos::from_millis(5_000))
+            };
+            let expected = if is_due {
+                Outcome::Status {
+                    status,
+                    length: Bytes(length),
+                }
+            } else {
+                Outcome::Either {
+                    status,
+                    length: Bytes(length),
+                    cause: oddity.name(),
+                }
+            };
+            assert_eq!(web.expect_on(&terms, &url).outcome, expected, "{url}");
+        }
+    }
+}
+
+#[test]
+fn an_odd_host_answers_by_cookie_count_and_path() {
+    let web = web(
+        "[[host]]\nname = 'cookie.test'\noddity = 'cookie'\nstatus = 200\n\
+         [[host]]\nname = 'busy.test'\noddity = 'too_many_requests'\nstatus = 200\n\
+         [[host]]\nname = 'moved.test'\noddity = 'redirect_drips'\nstatus = 200\n",
+    );
+    let first = |host| Request::first(Scheme::Https, host, "/a");
+    let with_cookie = Request {
+        has_cookie: true,
+        ..first("cookie.test")
+    };
+    let second = Request {
+        earlier: 1,
+        ..first("busy.test")
+    };
+    let at_target = Request::first(Scheme::Https, "moved.test", "/moved");
+    let cases = [
+        (first("cookie.test"), 302, Some("/a")),
+        (with_cookie, 200, None),
+        (first("busy.test"), 429, None),
+        (second, 200, None),
+        (first("moved.test"), 302, Some("/moved")),
+        (at_target, 200, None),
+    ];
+    for (request, status, location) in cases {
+        let answer = web.answer(&request);
+        assert_eq!(
+            (answer.status, answer.location.as_deref()),
+            (status, location),
+            "{request:?}"
+        );
+    }
+    assert_eq!(web.handshake("cookie.test").newest, HttpVersion::Http11);
 }

@@ -7,11 +7,11 @@ use url::{Host, Url};
 
 use crate::address::Block;
 use crate::answer::{Answer, Content, Request};
-use crate::coding::Accepted;
 use crate::content::JSON_DOCUMENT;
 use crate::expectation::{Check, Expectation, Outcome, Terms};
 use crate::fault::{Fault, Layer};
 use crate::listed_url::{is_resolvable, request_url, scheme_of};
+use crate::oddity::Oddity;
 use crate::scheme::Scheme;
 use crate::site::Resolved;
 use crate::units::{Bytes, Nanos};
@@ -52,6 +52,8 @@ struct Walk<'w> {
     resolved: Vec<String>,
     handshakes: Vec<String>,
     hazard: Option<&'static str>,
+    /// The last oddity on the way.
+    oddity: Option<Oddity>,
 }
 
 /// Walks `web` from `first` with these settings.
@@ -67,6 +69,7 @@ pub(super) fn walk(web: &Web, terms: &Terms<'_>, first: Url) -> Expectation {
         resolved: Vec::new(),
         handshakes: Vec::new(),
         hazard: None,
+        oddity: None,
     };
     let outcome = walk.run(first);
     Expectation {
@@ -87,7 +90,9 @@ impl Walk<'_> {
             match self.step(&url) {
                 Step::Follow(next) => url = next,
                 Step::End(outcome) => {
-                    return self.within_timeout(self.undecided_by_version(outcome));
+                    return self.within_timeout(
+                        self.undecided_by_oddity(self.undecided_by_version(outcome)),
+                    );
                 }
             }
         }
@@ -195,23 +200,39 @@ impl Walk<'_> {
 
     fn exchange(&mut self, url: &Url, scheme: Scheme, host: &str) -> Step {
         let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
-        let answer = self.web.answer(&Request {
-            scheme,
-            host,
-            target,
-            accepted: Accepted::NONE,
-        });
+        let first = Request::first(scheme, host, target);
+        let mut answer = self.web.answer(&first);
         self.requests += 1;
-        self.planned += answer.planned();
+        if let Some(oddity) = answer.oddity {
+            self.oddity = Some(oddity);
+            if oddity == Oddity::Cookie || oddity.counts_requests() {
+                // The client asks again, with the cookie or as late as the answer says.
+                self.requests += 1;
+                self.planned += answer.delay;
+                answer = self.web.answer(&Request {
+                    has_cookie: true,
+                    earlier: 1,
+                    ..first
+                });
+            }
+        }
+        let is_whole = answer.oddity.is_none() || answer.location.is_none();
+        self.planned += if is_whole {
+            answer.planned()
+        } else {
+            // The content of a redirect decides nothing, however long it takes.
+            answer.delay
+        };
         self.note_hazard(&answer, scheme, host);
-        if let Some(fault) = answer.fault.filter(|fault| *fault != Fault::RedirectLoop) {
+        let fault = answer.fault.filter(|_| is_whole);
+        if let Some(fault) = fault.filter(|fault| *fault != Fault::RedirectLoop) {
             let cause = self.record_fault(fault);
             return Step::End(Outcome::Error { cause });
         }
         let redirects = matches!(answer.status, 301 | 302 | 303 | 307 | 308);
         match answer
             .location
-            .filter(|_| redirects)
+            .filter(|location| redirects && !location.is_empty())
             .map(|location| url.join(&location))
         {
             Some(Ok(next)) => Step::Follow(next),
@@ -262,6 +283,22 @@ impl Walk<'_> {
                 cause: PLAIN_HTTP,
             },
             outcome => outcome,
+        }
+    }
+
+    /// Turns an answer into an undecided result if it needs a capability that the client does not have to show.
+    fn undecided_by_oddity(&self, outcome: Outcome) -> Outcome {
+        match (outcome, self.oddity) {
+            (Outcome::Status { status, length }, Some(oddity))
+                if !self.terms.capabilities.has(oddity.capability()) =>
+            {
+                Outcome::Either {
+                    status,
+                    length,
+                    cause: oddity.name(),
+                }
+            }
+            (outcome, _) => outcome,
         }
     }
 

@@ -14,6 +14,7 @@ impl Model {
         let faults = self.faults.values().copied();
         let homes = &self.redirects;
         check_sum("[faults]", faults)?;
+        check_sum("[oddities]", self.oddities.values().copied())?;
         check_sum("[statuses]", self.statuses.values().copied())?;
         check_sum("[content.codings]", self.content.codings.values().copied())?;
         check_sum(
@@ -24,6 +25,11 @@ impl Model {
             "the shares of [[host]]",
             self.hosts.iter().filter_map(|host| host.share),
         )?;
+        if self.names.shared.is_none() != (self.names.shared_addresses == 0) {
+            return Err(wrong_value(
+                "[names] shared, shared_addresses: give both or neither".to_owned(),
+            ));
+        }
         for status in self.statuses.keys() {
             if !status
                 .parse::<u16>()
@@ -131,6 +137,8 @@ impl HostEntry {
             Some("interim must be 100 to 199, not 101")
         } else if self.has_unreachable_fault(listed) {
             Some("a fault of TLS has no effect on a plain URL")
+        } else if self.oddity.is_some() && (self.fault.is_some() || self.http2 == Some(true)) {
+            Some("an oddity is one of HTTP/1.1, without a fault")
         } else {
             None
         }

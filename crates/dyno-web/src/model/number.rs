@@ -15,6 +15,13 @@ pub(crate) struct Share(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Sigma(pub u32);
 
+impl Share {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+    pub(crate) const fn is_none(&self) -> bool {
+        self.0 == 0
+    }
+}
+
 impl Serialize for Share {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(self.0)

@@ -75,6 +75,9 @@ pub struct Arguments {
         value_name = "VERSION"
     )]
     pub http_version: Option<HttpVersion>,
+    /// Refuse answers over HTTP/1.1 that are not well-formed, instead of reading them as browsers do
+    #[arg(long)]
+    pub strict: bool,
     /// Maximum number of URLs in flight for one host
     #[arg(long, value_name = "N", value_parser = concurrency)]
     pub per_host: Option<usize>,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use dyno_client::http1::Profile;
 use dyno_client::{Proxies, tls};
 use dyno_fetch::{Options, Versions};
 use dyno_io::open_files;
@@ -33,6 +34,7 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
             .unwrap_or(default.user_agent),
         keepalive: given(arguments.keepalive, "KEEPALIVE", is_on)?.unwrap_or(default.keepalive),
         check_json,
+        profile: Profile::of(arguments.strict),
         http,
         per_host: arguments.per_host,
         delay: arguments.per_host_interval.unwrap_or_default(),

@@ -171,6 +171,9 @@ pub struct Arguments {
     /// The same as --http-version 2
     #[arg(help_heading = CONNECTIONS, long, conflicts_with = "http_version")]
     http2: bool,
+    /// Refuse answers over HTTP/1.1 that are not well-formed, instead of reading them as browsers do and naming what is odd
+    #[arg(help_heading = CONNECTIONS, long)]
+    pub strict: bool,
     /// HTTP/2: requests in flight on each connection
     #[arg(help_heading = CONNECTIONS, long, value_name = "N", default_value_t = 1, value_parser = streams)]
     pub streams: usize,
@@ -199,6 +202,8 @@ pub struct Arguments {
     /// Serve the counters of the running load at /metrics, for Prometheus; :9900 listens on all addresses
     #[arg(help_heading = RESULTS, long, value_name = "ADDRESS:PORT", value_parser = scrape_address)]
     pub prometheus: Option<ScrapeAddress>,
+    #[arg(help = "Push the metrics of the running load here, in OTLP over HTTP, every 10 s and at the end: http://127.0.0.1:4318", help_heading = RESULTS, long, value_name = "URL", conflicts_with_all = ["dry_run", "report"])]
+    pub otlp: Option<String>,
     /// Folder of runs; each run gets a folder of its own in it
     #[arg(help_heading = RESULTS, long, value_name = "DIR", default_value = "runs")]
     pub out: PathBuf,

@@ -1,5 +1,6 @@
 //! The body of the requests: text, a file, or one of the two forms of HTML.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -140,17 +141,42 @@ pub fn body(arguments: &Arguments) -> Result<Option<Body>> {
         let fields = arguments.multipart.iter().map(TypedField::open);
         return Ok(Some(Body::multipart(fields.collect::<Result<_>>()?)));
     }
-    let Some(path) = &arguments.body_file else {
-        return Ok(None);
-    };
-    Ok(Some(match open("--body-file", path)? {
+    let path = arguments.body_file.as_deref();
+    path.map(|path| of_file("--body-file", path)).transpose()
+}
+
+/// The content of a file; `option` names it in messages.
+fn of_file(option: &str, path: &Path) -> Result<Body> {
+    Ok(match open(option, path)? {
         Section::Bytes(bytes) => bytes.into(),
         Section::File(file) => match text_with_braces(path, &file)? {
             Some(text) => Body::new(vec![Section::Text(text)]),
             None => Body::new(vec![Section::File(file)]),
         },
         text @ Section::Text(_) => Body::new(vec![text]),
-    }))
+    })
+}
+
+/// The files that lines of requests name as their bodies, each opened once.
+#[derive(Debug, Default)]
+pub struct BodyFiles(HashMap<PathBuf, Body>);
+
+impl BodyFiles {
+    /// The content of the file that a line names; `None` without one.
+    pub fn body(&mut self, path: Option<PathBuf>) -> Result<Option<Body>> {
+        let Some(path) = path else {
+            return Ok(None);
+        };
+        if path == Path::new("-") {
+            bail!("body_file: \"-\" is no file; name one");
+        }
+        if let Some(known) = self.0.get(&path) {
+            return Ok(Some(known.clone()));
+        }
+        let body = of_file("body_file", &path)?;
+        self.0.insert(path, body.clone());
+        Ok(Some(body))
+    }
 }
 
 /// Opens a file of a body: a long one is read while it is sent. What is no file, such as a pipe, is read now.

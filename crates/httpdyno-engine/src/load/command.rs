@@ -21,7 +21,7 @@ use super::trial::Trial;
 use super::watching::Observers;
 use crate::messages::{NOTHING_MEASURED, UsageError, print_message};
 use crate::stop::{received_signal, stop_at_signals};
-use crate::table::{self, Format, without_controls};
+use crate::table::{self, Format, Note, without_controls};
 
 /// Exit status when a limit of `--fail-if` is broken.
 const LIMIT_BROKEN: u8 = 1;
@@ -120,7 +120,7 @@ impl RunningLoad<'_> {
             if number > 0 && self.stop.load(Ordering::Relaxed) {
                 break;
             }
-            observers.begin(number);
+            observers.begin(number, plan);
             let numbered =
                 |path: &Option<PathBuf>| path.as_ref().map(|path| numbered(path, number));
             let plan = Plan {
@@ -237,7 +237,12 @@ fn show(result: &LoadResult, planned: usize, format: Format) -> Result<()> {
     if result.answered() == 0 {
         return Ok(());
     }
-    match table::print(&tables(&result.trials, planned, format), format) {
+    let mut tables = tables(&result.trials, planned, format);
+    if let Some(last) = tables.last_mut().filter(|_| !format.is_for_programs()) {
+        let note = keep::options_note().map(|text| Note { text, row: None });
+        last.notes.splice(..0, note);
+    }
+    match table::print(&tables, format) {
         // A reader that closes early does not change the exit status.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         printed => printed.context("standard output")?,

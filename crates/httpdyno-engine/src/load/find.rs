@@ -31,8 +31,8 @@ const HOPELESS: u32 = 4;
 
 /// Progress of a search, for its observer.
 pub enum Progress<'p> {
-    /// A step begins: its name, and its plan.
-    Begin(&'p str, &'p Plan),
+    /// A step begins: its name, its number from 1 (`None` for a recovery), and its plan.
+    Begin(&'p str, Option<usize>, &'p Plan),
     /// An event of a step.
     Event(Event<'p>),
     /// A line about a step that has ended, or about the search.
@@ -66,16 +66,15 @@ pub fn search(
     while let Next::Step(step) = search.next() {
         number += 1;
         let budget_s = search.budget_s();
-        let name = if step.is_recovery {
-            "waiting for the server".to_owned()
-        } else {
-            format!("step {}", steps.len() + 1)
-        };
+        let of_step = (!step.is_recovery).then_some(steps.len() + 1);
+        let name = of_step.map_or("waiting for the server".to_owned(), |number| {
+            format!("step {number}")
+        });
         let cpu_before = processes.cpu_s();
         let step_began = Instant::now();
         let own = step_plan(arguments, objective, plan, &step, number)?;
         let connections = own.connections * own.streams;
-        show(Progress::Begin(&name, &own));
+        show(Progress::Begin(&name, of_step, &own));
         let mut report = run_step(own, objective, stop, show)?;
         let took_s = step_began.elapsed().as_secs_f64();
         let server_cpu = cpu_before

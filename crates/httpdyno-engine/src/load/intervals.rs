@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
-use dyno_load::{Second, Summary};
+use dyno_load::{Rate, Second, Summary};
 use serde::Serialize;
 
 /// Writes the lines to standard output.
@@ -17,7 +18,30 @@ use serde::Serialize;
 pub struct Intervals {
     lines: Sender<String>,
     thread: JoinHandle<io::Result<()>>,
-    trial: usize,
+    began: Instant,
+    part: Part,
+}
+
+/// The part of a load that seconds belong to.
+#[derive(Debug, Default)]
+pub struct Part {
+    /// Number of the trial, from 0.
+    pub trial: usize,
+    pub step: Step,
+    /// The schedule; `None` in a closed loop.
+    pub rate: Option<Rate>,
+}
+
+/// The step of a search.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Step {
+    /// The load is no search, or its first step has not begun.
+    #[default]
+    None,
+    /// Number of the step, from 1.
+    Number(usize),
+    /// A slow load between two steps, until the server answers as before.
+    Recovery,
 }
 
 impl Intervals {
@@ -39,18 +63,23 @@ impl Intervals {
         Ok(Self {
             lines,
             thread,
-            trial: 0,
+            began: Instant::now(),
+            part: Part::default(),
         })
     }
 
-    /// Begins a trial, numbered from 0.
-    pub const fn begin(&mut self, trial: usize) {
-        self.trial = trial;
+    /// Begins a trial or step.
+    pub fn begin(&mut self, part: Part) {
+        self.part = part;
     }
 
     /// Writes a second.
     pub fn second(&self, second: &Second<'_>) {
-        if let Ok(line) = serde_json::to_string(&Interval::new(self.trial, second)) {
+        if let Ok(line) = serde_json::to_string(&Interval::new(
+            &self.part,
+            self.began.elapsed().as_secs_f64(),
+            second,
+        )) {
             // After a failed write the thread is gone, and the load ends.
             let _ = self.lines.send(line + "\n");
         }
@@ -71,9 +100,12 @@ impl Intervals {
 struct Interval<'s> {
     r#type: &'static str,
     trial: usize,
+    step: Option<usize>,
     phase: &'static str,
     start_s: u64,
     end_s: f64,
+    since_start_s: f64,
+    target_rps: Option<f64>,
     sent: u64,
     requests: u64,
     rps: Option<f64>,
@@ -95,7 +127,7 @@ struct Interval<'s> {
 
 impl<'s> Interval<'s> {
     #[expect(clippy::cast_precision_loss, reason = "counts and times of a second")]
-    fn new(trial: usize, second: &'s Second<'_>) -> Self {
+    fn new(part: &Part, since_start_s: f64, second: &'s Second<'_>) -> Self {
         let row = &second.row;
         let good = row.requests - second.failed_answers();
         let length_s = second.end_s - row.at_s as f64;
@@ -103,10 +135,23 @@ impl<'s> Interval<'s> {
         let time = |read: fn(&Summary) -> f64| response.as_ref().map(|times| read(times) * 1e-6);
         Self {
             r#type: "interval",
-            trial,
-            phase: if second.is_warm_up { "warm-up" } else { "load" },
+            trial: part.trial,
+            step: match part.step {
+                Step::Number(number) => Some(number),
+                Step::None | Step::Recovery => None,
+            },
+            phase: match part.step {
+                Step::Recovery => "recovery",
+                _ if second.is_warm_up => "warm-up",
+                _ => "load",
+            },
             start_s: row.at_s,
             end_s: second.end_s,
+            since_start_s: (since_start_s * 1e3).round() / 1e3,
+            target_rps: part.rate.as_ref().map(|rate| {
+                // A warm-up has the rate of the beginning.
+                rate.at_s(if second.is_warm_up { 0.0 } else { second.end_s })
+            }),
             sent: row.sent,
             requests: row.requests,
             rps: (length_s > 0.0).then(|| good as f64 / length_s),

@@ -11,6 +11,7 @@ mod intervals;
 mod keep;
 mod limit;
 mod line;
+mod otlp;
 mod plan;
 mod prometheus;
 mod replay;
@@ -18,6 +19,7 @@ mod screen;
 mod server_cpu;
 mod single;
 mod streams;
+mod sums;
 mod tables;
 mod trial;
 mod watching;
@@ -43,8 +45,16 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 
 /// Sends one load; an output file that cannot be created is a usage error.
 fn measure(plan: Plan, stop: &Arc<AtomicBool>, watch: Option<Watch<'_>>) -> Result<Report> {
-    dyno_load::run(plan, stop, watch).map_err(|error| match error {
-        error @ dyno_load::Error::Create { .. } => UsageError::new(one_line(&error)).into(),
+    let mut report = dyno_load::run(plan, stop, watch).map_err(|error| match error {
+        error @ dyno_load::Error::Create { .. } => {
+            anyhow::Error::from(UsageError::new(one_line(&error)))
+        }
         error => error.into(),
-    })
+    })?;
+    // The start of an answer may have credentials.
+    let checks = report.checks.iter_mut();
+    for example in checks.flat_map(|checks| &mut checks.examples) {
+        example.got = keep::without_credentials(&example.got);
+    }
+    Ok(report)
 }

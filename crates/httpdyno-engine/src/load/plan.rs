@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Error, Result, anyhow, bail};
+use dyno_client::http1::Profile;
 use dyno_client::{Protocol, Reroute, tls};
 use dyno_io::list;
 use dyno_load::jsonl::{self, Described};
@@ -19,7 +20,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, getrlimit};
 
 use super::arguments::{Arguments, ArrivalsName, RateRange};
-use super::body::body;
+use super::body::{BodyFiles, body};
 use super::replay;
 use crate::messages::system_message;
 
@@ -116,6 +117,7 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         connections: arguments.connections.unwrap_or(CONNECTIONS),
         streams: arguments.streams,
         protocol,
+        profile: Profile::of(arguments.strict),
         keepalive: arguments.keepalive(),
         reconnect_after: arguments.reconnect_after,
         opened_per_s: arguments.connections_rate,
@@ -190,6 +192,9 @@ fn check_options(arguments: &Arguments) -> Result<()> {
         }
     }
     let http2 = arguments.http2();
+    if arguments.strict && http2 {
+        bail!("--strict: answers over HTTP/2 are always strict; remove it, or use HTTP/1.1");
+    }
     if arguments.streams > 1 && !http2 {
         bail!(
             "--streams {}: only HTTP/2 has streams; add --http2",
@@ -441,9 +446,14 @@ fn requests(arguments: &Arguments, shape: &Shape) -> Result<Requests> {
     }
     if let Some(path) = &arguments.requests_file {
         let name = || format!("--requests-file {}", path.display());
+        let mut files = BodyFiles::default();
         for line in jsonl::lines(reader(path).with_context(name)?) {
-            let (number, described) = line.with_context(name)?;
-            let added = all.add(described);
+            let (number, mut described) = line.with_context(name)?;
+            let body = files.body(described.body_file.take());
+            let added = body.and_then(|body| match body {
+                Some(body) => Ok(all.add_with_body(described, Some(body))?),
+                None => Ok(all.add(described)?),
+            });
             added.map_err(|error| anyhow!("{}: line {number}: {error}", name()))?;
         }
     }

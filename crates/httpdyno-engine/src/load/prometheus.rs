@@ -1,11 +1,10 @@
 //! `--prometheus ADDRESS:PORT`: serves the counters of a running load in Prometheus' text format, and in
 //! `OpenMetrics`.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -14,6 +13,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::timeout;
+
+use super::sums::Sums;
 
 /// Upper ends of the buckets, in nanoseconds: ten for each power of ten, from 20 us to 20 s.
 const BOUNDS_NS: [u64; 61] = bounds();
@@ -70,7 +71,7 @@ impl fmt::Display for ScrapeAddress {
 /// Serves the metrics until it is dropped.
 #[derive(Debug)]
 pub struct Exporter {
-    metrics: Arc<Mutex<Metrics>>,
+    sums: Arc<Mutex<Sums>>,
     end: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
 }
@@ -83,16 +84,13 @@ impl Exporter {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let metrics = Arc::new(Mutex::new(Metrics {
-            rate,
-            ..Metrics::default()
-        }));
+        let sums = Arc::new(Mutex::new(Sums::new(&BOUNDS_NS, rate)));
         let end = Arc::new(Notify::new());
-        let serving = serve_until(end.clone(), listener, metrics.clone());
+        let serving = serve_until(end.clone(), listener, sums.clone());
         let thread = thread::Builder::new().name("prometheus".to_owned());
         let thread = thread.spawn(move || runtime.block_on(serving))?;
         Ok(Self {
-            metrics,
+            sums,
             end,
             thread: Some(thread),
         })
@@ -100,10 +98,16 @@ impl Exporter {
 
     /// Counts a second.
     pub fn second(&self, second: &Second<'_>) {
-        let mut metrics = self.metrics.lock().unwrap_or_else(PoisonError::into_inner);
-        if !second.is_warm_up {
-            metrics.add(second);
-        }
+        self.sums().add(second);
+    }
+
+    /// Follows the schedule of a new trial or step.
+    pub fn begin(&self, rate: Option<Rate>) {
+        self.sums().begin(rate);
+    }
+
+    fn sums(&self) -> MutexGuard<'_, Sums> {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -117,7 +121,7 @@ impl Drop for Exporter {
     }
 }
 
-async fn serve_until(end: Arc<Notify>, listener: TcpListener, metrics: Arc<Mutex<Metrics>>) {
+async fn serve_until(end: Arc<Notify>, listener: TcpListener, sums: Arc<Mutex<Sums>>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
         return;
     };
@@ -126,9 +130,9 @@ async fn serve_until(end: Arc<Notify>, listener: TcpListener, metrics: Arc<Mutex
             () = end.notified() => return,
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    let metrics = metrics.clone();
+                    let sums = sums.clone();
                     // One that asks for nothing does not delay others.
-                    tokio::spawn(async move { timeout(PATIENCE, answer(stream, &metrics)).await });
+                    tokio::spawn(async move { timeout(PATIENCE, answer(stream, &sums)).await });
                 }
                 // Too many open files, for instance.
                 Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -138,7 +142,7 @@ async fn serve_until(end: Arc<Notify>, listener: TcpListener, metrics: Arc<Mutex
 }
 
 /// Answers one request and closes.
-async fn answer(mut stream: TcpStream, metrics: &Mutex<Metrics>) -> io::Result<()> {
+async fn answer(mut stream: TcpStream, sums: &Mutex<Sums>) -> io::Result<()> {
     let mut request = Vec::new();
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {
         if request.len() > LONGEST_REQUEST || stream.read_buf(&mut request).await? == 0 {
@@ -146,12 +150,11 @@ async fn answer(mut stream: TcpStream, metrics: &Mutex<Metrics>) -> io::Result<(
         }
     }
     let request = String::from_utf8_lossy(&request).into_owned();
-    let text = response(&request, |is_open| {
-        metrics
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .text(is_open)
-    });
+    let page = |is_open| {
+        let sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+        text(&sums, is_open)
+    };
+    let text = response(&request, page);
     stream.write_all(text.as_bytes()).await?;
     stream.shutdown().await
 }
@@ -191,99 +194,57 @@ fn response(request: &str, metrics: impl FnOnce(bool) -> String) -> String {
     if method == "HEAD" { head } else { head + &body }
 }
 
-/// Sums over all trials: a counter never falls.
-#[derive(Debug, Default)]
-struct Metrics {
-    rate: Option<Rate>,
-    sent: u64,
-    statuses: BTreeMap<u16, u64>,
-    errors: BTreeMap<&'static str, u64>,
-    failed_answers: u64,
-    content_bytes: u64,
-    opened: u64,
-    not_opened: u64,
-    in_flight: u64,
-    /// Seconds since the start of the trial.
-    elapsed_s: f64,
-    response: Buckets,
-    send_lag: Buckets,
-}
-
-impl Metrics {
-    fn add(&mut self, second: &Second<'_>) {
-        let row = &second.row;
-        self.sent += row.sent;
-        for (status, count) in second.statuses() {
-            *self.statuses.entry(status).or_default() += count;
-        }
-        for (kind, count) in second.errors() {
-            *self.errors.entry(kind).or_default() += count;
-        }
-        self.failed_answers += second.failed_answers();
-        self.content_bytes += row.content_bytes;
-        self.opened += second.opened();
-        self.not_opened += second.not_opened();
-        self.in_flight = row.open;
-        self.elapsed_s = second.end_s;
-        self.response.add(&second.response_buckets(&BOUNDS_NS));
-        self.send_lag.add(&second.send_lag_buckets(&BOUNDS_NS));
-    }
-
-    fn text(&self, is_open: bool) -> String {
-        let mut page = Page {
-            text: String::new(),
-            is_open,
-        };
-        page.counter("requests_sent", "Requests sent.", [("", self.sent)]);
-        let statuses = self.statuses.iter();
-        let statuses = statuses.map(|(status, count)| (format!("{{status=\"{status}\"}}"), *count));
-        page.counter("requests", "Complete answers by status.", statuses);
-        let errors = self.errors.iter();
-        let errors = errors.map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), *count));
-        page.counter("errors", "Requests without an answer by cause.", errors);
-        page.counter(
-            "failed_answers",
-            "Answers that are not good: neither 2xx nor 3xx, or refused by a check.",
-            [("", self.failed_answers)],
-        );
-        page.counter(
-            "content_bytes",
-            "Content received.",
-            [("", self.content_bytes)],
-        );
-        page.counter(
-            "connections_opened",
-            "Connections opened.",
-            [("", self.opened)],
-        );
-        page.counter(
-            "connections_failed",
-            "Failed attempts to connect.",
-            [("", self.not_opened)],
-        );
-        page.gauge("requests_in_flight", "Requests in flight.", self.in_flight);
+/// The page of the sums over all trials.
+fn text(sums: &Sums, is_open: bool) -> String {
+    let mut page = Page {
+        text: String::new(),
+        is_open,
+    };
+    page.counter("requests_sent", "Requests sent.", [("", sums.sent)]);
+    let statuses = sums.statuses.iter();
+    let statuses = statuses.map(|(status, count)| (format!("{{status=\"{status}\"}}"), *count));
+    page.counter("requests", "Complete answers by status.", statuses);
+    let errors = sums.errors.iter();
+    let errors = errors.map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), *count));
+    page.counter("errors", "Requests without an answer by cause.", errors);
+    page.counter(
+        "failed_answers",
+        "Answers that are not good: neither 2xx nor 3xx, or refused by a check.",
+        [("", sums.failed_answers)],
+    );
+    page.counter(
+        "content_bytes",
+        "Content received.",
+        [("", sums.content_bytes)],
+    );
+    page.counter(
+        "connections_opened",
+        "Connections opened.",
+        [("", sums.opened)],
+    );
+    page.counter(
+        "connections_failed",
+        "Failed attempts to connect.",
+        [("", sums.not_opened)],
+    );
+    page.gauge("requests_in_flight", "Requests in flight.", sums.in_flight);
+    page.histogram(
+        "response_time_seconds",
+        "Time from when a request was due to the end of its answer, of good answers.",
+        &sums.response,
+    );
+    if let Some(rate) = sums.target_rate() {
+        page.gauge("target_requests_per_second", "Rate of the schedule.", rate);
         page.histogram(
-            "response_time_seconds",
-            "Time from when a request was due to the end of its answer, of good answers.",
-            &self.response,
+            "send_lag_seconds",
+            "Delay of the generator beyond the moment at which it could send.",
+            &sums.send_lag,
         );
-        if let Some(rate) = &self.rate {
-            page.gauge(
-                "target_requests_per_second",
-                "Rate of the schedule.",
-                rate.at_s(self.elapsed_s),
-            );
-            page.histogram(
-                "send_lag_seconds",
-                "Delay of the generator beyond the moment at which it could send.",
-                &self.send_lag,
-            );
-        }
-        if is_open {
-            page.text.push_str("# EOF\n");
-        }
-        page.text
     }
+    if is_open {
+        page.text.push_str("# EOF\n");
+    }
+    page.text
 }
 
 /// The text of metrics.
@@ -342,6 +303,8 @@ impl Page {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -375,12 +338,10 @@ mod tests {
 
     #[test]
     fn metrics_follow_both_formats() {
-        let mut metrics = Metrics {
-            sent: 7,
-            statuses: BTreeMap::from([(200, 4), (503, 1)]),
-            errors: BTreeMap::from([("Timeout", 2)]),
-            ..Metrics::default()
-        };
+        let mut sums = Sums::new(&BOUNDS_NS, None);
+        sums.sent = 7;
+        sums.statuses = BTreeMap::from([(200, 4), (503, 1)]);
+        sums.errors = BTreeMap::from([("Timeout", 2)]);
         let counts = |places: &[(usize, u64)]| {
             let mut counts = vec![0; BOUNDS_NS.len() + 1];
             for (place, count) in places {
@@ -389,12 +350,12 @@ mod tests {
             counts
         };
         for places in [&[(0, 1), (2, 2)][..], &[(61, 1)]] {
-            metrics.response.add(&Buckets {
+            sums.response.add(&Buckets {
                 counts: counts(places),
                 sum_s: 0.5,
             });
         }
-        let text = metrics.text(false);
+        let text = super::text(&sums, false);
         for line in [
             "# TYPE httpdyno_requests_total counter\n",
             "httpdyno_requests_total{status=\"503\"} 1\n",
@@ -411,8 +372,8 @@ mod tests {
             !text.contains("send_lag") && !text.contains("# EOF"),
             "a closed loop"
         );
-        metrics.rate = Some(Rate::constant(dyno_load::PerSecond::parse("50").unwrap()));
-        let text = metrics.text(true);
+        sums.rate = Some(Rate::constant(dyno_load::PerSecond::parse("50").unwrap()));
+        let text = super::text(&sums, true);
         assert!(text.contains("# TYPE httpdyno_requests counter\nhttpdyno_requests_total{status"));
         assert!(text.contains("httpdyno_target_requests_per_second 50\n"));
         assert!(text.ends_with("httpdyno_send_lag_seconds_count 0\n# EOF\n"));

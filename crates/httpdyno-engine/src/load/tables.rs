@@ -169,6 +169,9 @@ fn found_columns(trials: &[Trial]) -> Vec<(Column, ReadCell)> {
         rate("found_low_per_s", |found| found.found_low_per_s),
         rate("found_high_per_s", |found| found.found_high_per_s),
         text("found", find::sentence),
+        text("find_steps", |found| {
+            serde_json::to_string(&found.find.steps).unwrap_or_default()
+        }),
     ]
 }
 
@@ -743,6 +746,7 @@ fn notes(trials: &[Trial]) -> Vec<String> {
         ),
         ("until", Trial::until_note),
         ("replay", Trial::replay_note),
+        ("tolerated", Trial::tolerated_note),
         ("expect", Trial::expect_note),
         ("proxy", Trial::proxy_note),
     ] {

@@ -1,5 +1,6 @@
 //! A trial and its figures, with the names that tables, `--fail-if` and `compare` share.
 
+use dyno_http::Deviation;
 use dyno_load::find;
 use dyno_load::{CheckExample, Judgement, LabelRecord, Report, Summary, Verdict, format_time};
 
@@ -192,6 +193,27 @@ impl Trial {
                 thousands(record.continued + record.answered + record.silent)
             )
         })
+    }
+
+    /// Describes odd answers that were accepted: `VALID: 3 answers had LF line ends, 2 folded fields`.
+    pub fn tolerated_note(&self) -> Option<String> {
+        let counts = most_frequent_first(Deviation::ALL.into_iter().filter_map(|deviation| {
+            let count = self.report.tolerated.get(deviation.name())?;
+            Some((deviation.description().to_owned(), *count))
+        }));
+        let parts: Vec<String> = counts
+            .iter()
+            .enumerate()
+            .map(|(place, (description, count))| {
+                let had = match (place, count) {
+                    (0, 1) => " answer had",
+                    (0, _) => " answers had",
+                    _ => "",
+                };
+                format!("{}{had} {description}", thousands(*count))
+            })
+            .collect();
+        (!parts.is_empty()).then(|| format!("{}: {}", self.verdict(), parts.join(", ")))
     }
 
     /// Describes the proxies, and the cure if one wants credentials.

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
-use dyno_load::{Event, Plan, Stages};
+use dyno_load::{Event, Plan, Rate, Stages};
 
 use super::arguments::Arguments;
 use super::display::Display;
 use super::find::Progress;
-use super::intervals::Intervals;
+use super::intervals::{Intervals, Part, Step};
 use super::keep;
 use super::line::Lines;
+use super::otlp::Pusher;
 use super::prometheus::{Exporter, ScrapeAddress};
 use super::screen::{Frame, Screen};
 use crate::messages::{UsageError, print_message, system_message};
@@ -24,6 +25,8 @@ pub struct Observers {
     lines: Option<Lines>,
     intervals: Option<Intervals>,
     exporter: Option<Exporter>,
+    pusher: Option<Pusher>,
+    trial: usize,
 }
 
 impl Observers {
@@ -36,19 +39,23 @@ impl Observers {
     ) -> Result<Self> {
         let intervals = (format == Format::Ndjson).then(|| Intervals::start(stop.clone()));
         let exporter = arguments.prometheus.as_ref().map(|address| {
-            let rate = plan.pace.as_ref().map(|(rate, _)| rate.clone());
-            Exporter::start(address, rate).map_err(|error| refused(address, &error))
+            Exporter::start(address, schedule(plan)).map_err(|error| refused(address, &error))
         });
+        let methods_differ = arguments.requests_file.is_some() || arguments.replay.replay.is_some();
+        let repeat = usize::from(arguments.repeat);
+        let pusher = arguments.otlp.as_ref();
+        let pusher = pusher.map(|receiver| Pusher::start(receiver, plan, methods_differ, repeat));
         let mut observers = Self {
             display: None,
             lines: None,
             intervals: intervals.transpose().context("starting a thread")?,
             exporter: exporter.transpose()?,
+            pusher: pusher.transpose().map_err(UsageError::new)?,
+            trial: 0,
         };
         if arguments.quiet {
             return Ok(observers);
         }
-        let repeat = usize::from(arguments.repeat);
         let target = without_controls(&keep::target(arguments));
         let frame = Frame::new(target, repeat, plan, stages(arguments));
         let is_covered = observers.intervals.is_some() && io::stdout().is_terminal();
@@ -67,6 +74,7 @@ impl Observers {
             || self.lines.is_some()
             || self.intervals.is_some()
             || self.exporter.is_some()
+            || self.pusher.is_some()
     }
 
     /// Whether one of them shows each stretch.
@@ -75,20 +83,36 @@ impl Observers {
     }
 
     /// Begins a trial, numbered from 0.
-    pub fn begin(&mut self, trial: usize) {
+    pub fn begin(&mut self, trial: usize, plan: &Plan) {
         if let Some(display) = &self.display {
             display.update(|screen| screen.begin(trial));
         }
         if let Some(lines) = &mut self.lines {
             lines.begin(trial);
         }
+        self.trial = trial;
+        self.begin_part(Step::None, plan);
+    }
+
+    /// Begins a trial or a step, for programs.
+    fn begin_part(&mut self, step: Step, plan: &Plan) {
+        let (trial, rate) = (self.trial, schedule(plan));
+        if let Some(exporter) = &self.exporter {
+            exporter.begin(rate.clone());
+        }
+        if let Some(pusher) = &self.pusher {
+            pusher.begin(trial, step, rate.clone());
+        }
         if let Some(intervals) = &mut self.intervals {
-            intervals.begin(trial);
+            intervals.begin(Part { trial, step, rate });
         }
     }
 
     /// Takes the progress of a search.
     pub fn search(&mut self, progress: Progress<'_>) {
+        if let Progress::Begin(_, number, plan) = progress {
+            self.begin_part(number.map_or(Step::Recovery, Step::Number), plan);
+        }
         match (progress, &self.display) {
             (Progress::Event(event), Some(_)) => self.observe(event),
             // Without a screen, the lines about its steps are enough.
@@ -97,7 +121,7 @@ impl Observers {
                 self.observe(event);
                 self.lines = lines;
             }
-            (Progress::Begin(name, plan), Some(display)) => {
+            (Progress::Begin(name, _, plan), Some(display)) => {
                 display.update(|screen| screen.begin_step(name, plan));
             }
             (Progress::Line(text), Some(display)) => {
@@ -130,11 +154,23 @@ impl Observers {
         if let Some(exporter) = &self.exporter {
             exporter.second(&second);
         }
+        let line = self
+            .pusher
+            .as_ref()
+            .and_then(|pusher| pusher.second(&second));
+        match (line, &self.display) {
+            (Some(line), Some(display)) => display.update(|screen| screen.above.push(line)),
+            (Some(line), None) => print_message(line),
+            (None, _) => {}
+        }
     }
 
     /// Ends them, after the last trial.
     pub fn finish(self) -> Result<()> {
         drop(self.display);
+        if let Some(line) = self.pusher.and_then(Pusher::finish) {
+            print_message(line);
+        }
         let intervals = self.intervals.map_or(Ok(()), Intervals::finish);
         intervals.context("standard output")
     }
@@ -145,6 +181,10 @@ fn refused(address: &ScrapeAddress, error: &io::Error) -> UsageError {
     UsageError::new(format_args!(
         "--prometheus {address}: cannot listen: {reason}; choose another address or port"
     ))
+}
+
+fn schedule(plan: &Plan) -> Option<Rate> {
+    plan.pace.as_ref().map(|(rate, _)| rate.clone())
 }
 
 /// Stages as people write them, with their ends in seconds.

@@ -17,7 +17,7 @@ DEFINITION: Final = Definition(
         # In an open loop the schedule sets the throughput, so it alone shows nothing.
         compared_by=("rps", "p50", "p99"),
         tabulate=load_table,
-        views=lambda trials, _: load_views(trials),
+        views=load_views,
         report=load_report,
     ),
     judging=Judging(LOAD_RULES, figures=(LoadSummary, Labels, Addresses)),

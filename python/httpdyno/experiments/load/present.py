@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from httpdyno.experiments.definition import Definition
+from httpdyno.experiments.experiment import Setting
 from httpdyno.experiments.load.judge import LoadStage, LoadSummary, rules_of_reports
 from httpdyno.experiments.load.records import SERVER, read_load_report
 from httpdyno.experiments.load.search import search_charts, search_sentence, search_tables
@@ -227,8 +228,36 @@ def load_table(trials: Sequence[Trial]) -> Table:
     notes = tuple(Note(text, number) for number, trial in enumerate(trials) for text in load_notes([trial]))
     labels = _labels_of(trials)
     of_labels = (replace(column, name=f"{label}.{column.name}") for label in labels for column, _ in _OF_LABEL)
-    rows = tuple((*_row(trial), *_label_cells(trial, labels)) for trial in trials)
-    return Table((*_IDENTITY, *figures, *_JUDGED, *of_labels), rows, notes=notes)
+    found = _FOUND if any(load.find_verdict for load in records_of(LoadSummary, trials)) else ()
+    rows = tuple(
+        (*_row(trial), *(read(trial.get(LoadSummary)) for _, read in found), *_label_cells(trial, labels))
+        for trial in trials
+    )
+    return Table((*_IDENTITY, *figures, *_JUDGED, *(column for column, _ in found), *of_labels), rows, notes=notes)
+
+
+def _found_rate(field: str, load: LoadSummary | None) -> Cell:
+    rate: float | None = getattr(load, field, None)
+    return None if rate is None else round(rate, 3)
+
+
+def _found_steps(load: LoadSummary | None) -> str | None:
+    """Return the steps of a search as JSON text, as the engine prints them."""
+    if load is None or not load.find_steps:
+        return None
+    steps = [{**flatten(step), "over": [int(count) for count in step.over.split(", ")]} for step in load.find_steps]
+    return json.dumps(steps, ensure_ascii=False, separators=(",", ":"))
+
+
+_FOUND: Final[tuple[tuple[Column, Callable[[LoadSummary | None], Cell]], ...]] = (
+    *(
+        (Column(name, _NUMBER, shown=False), partial(_found_rate, name))
+        for name in ("found_per_s", "found_low_per_s", "found_high_per_s")
+    ),
+    (Column("found", shown=False), lambda load: None if load is None else search_sentence(load)),
+    (Column("find_steps", shown=False), _found_steps),
+)
+"""Columns of a search for programs."""
 
 
 def _labels_of(trials: Sequence[Trial]) -> list[str]:
@@ -268,22 +297,46 @@ def _row(trial: Trial) -> tuple[Cell, ...]:
     )
 
 
-def load_views(trials: Sequence[Trial]) -> tuple[Table, ...]:
+_SHOWN_SETTINGS: Final = frozenset(
+    (
+        *("target", "urls", "connections", "streams", "http", "keepalive", "rate_per_s", "rate_end_per_s", "arrivals"),
+        *("seed", "until", "warm_up_s", "stages", "replay_speed_percent", "duration_s", "requests", "timeout_s"),
+        *("proxy", "method", "headers", "body", "checks", "data", "pick", "insecure", "cpus", "repeat"),
+    )
+)
+"""Settings that are no option by that name; the engine records each other option that differs from its default."""
+
+
+def option_note(settings: Mapping[str, Setting]) -> str | None:
+    """Return the other options of a load as they are typed, ``options: --no-delay off``; None without any."""
+    words = ["options:"]
+    for name, values in sorted(settings.items()):
+        if name in _SHOWN_SETTINGS or values is None:
+            continue
+        for value in str(values).split("\n"):
+            words.append("--" + name.replace("_", "-"))
+            if value != "true":
+                words.append(f"'{value}'" if not value or any(map(str.isspace, value)) else value)
+    return " ".join(words) if len(words) > 1 else None
+
+
+def load_views(trials: Sequence[Trial], settings: Mapping[str, Setting] | None = None) -> tuple[Table, ...]:
     """Return the tables for people: figures of each trial, times, and outcomes of requests.
 
-    Trials are of the same load; times are medians over them.
+    Trials are of the same load; times are medians over them. Options that no title shows are a note of the last table.
     """
     measured = [trial for trial in trials if trial.get(LoadSummary) is not None]
     if not measured:
         return (load_table(trials),)
     loads = records_of(LoadSummary, measured)
+    outcomes, note = _outcomes(loads), option_note(settings or {})
     return (
         *search_tables(loads),
         *(_figures(measured), load_times(measured)),
         *_stages(loads),
         *load_labels(measured),
         *load_addresses(measured),
-        _outcomes(loads),
+        replace(outcomes, notes=(Note(note), *outcomes.notes)) if note else outcomes,
     )
 
 
@@ -750,9 +803,11 @@ def load_report(run: Run, definition: Definition) -> Report:
     by_address = ((table, "Connections and requests by address") for table in load_addresses(trials))
     # Loads run one after another: their order is not random.
     facts = run_facts(run.manifest, trials, blocks=False)
+    load = [("Load", "; ".join(dict.fromkeys(map(load_words, trials))))] if trials else []
+    load += [("Options", note.removeprefix("options: "))] if (note := option_note(run.manifest.settings)) else []
     return replace(
         report,
-        facts=(("Load", "; ".join(dict.fromkeys(map(load_words, trials)))), *facts) if trials else facts,
+        facts=(*load, *facts),
         evidence=(*(replace(table, title=title) for table, title in (*by_label, *by_address)), *report.evidence),
         subjects=(),
         figures="Times by percentile" + (", medians of the trials." if len(trials) > 1 else "."),

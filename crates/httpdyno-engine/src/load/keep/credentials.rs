@@ -14,9 +14,9 @@ static PATTERNS: LazyLock<[Regex; 4]> = LazyLock::new(|| {
     );
     [
         r#"(://)[^/?#\s'"]+@"#.to_owned(),
-        format!(r"(?im)((?:^|\s)(?:-H|--header=)?{name}:[ \t]*)[^\s][^\r\n]*"),
-        format!(r#"(?i)((?:^|[?&]){name}=)[^&#\s'"]+"#),
-        format!(r#"(?i)("{name}"\s*:\s*)"(?:[^"\\]|\\.)*""#),
+        format!(r"(?im)((?:^|\s)(?:-H|--header=|(?:--check=)?header=)?{name}:[ \t]*)[^\s][^\r\n]*"),
+        format!(r#"(?i)((?:^|[?&]|--form=|--multipart=|json=(?:/[^/=\s]*)*/){name}=)[^&#\s'"]+"#),
+        format!(r#"(?i)("{name}"\s*:\s*)"(?:[^"\\]|\\.)*"?"#),
     ]
     .map(|pattern| Regex::new(&pattern).expect("a valid pattern"))
 });
@@ -83,6 +83,16 @@ mod tests {
                 "http://a.test/?a=b&access_token=***&c=d",
             ),
             ("user=me&password=planted", "user=me&password=***"),
+            ("--form=password=planted", "--form=password=***"),
+            ("header=Set-Cookie: planted", "header=Set-Cookie: ***"),
+            (
+                "--check=header=Authorization: planted",
+                "--check=header=Authorization: ***",
+            ),
+            (
+                "json=/user/access_token=planted",
+                "json=/user/access_token=***",
+            ),
             ("?\u{e9}_token=planted", "?\u{e9}_token=***"),
             (
                 r#"{"user": "me", "client_secret": "plan\"ted"}"#,

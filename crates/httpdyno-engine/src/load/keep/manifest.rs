@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::machine::Machine;
+use super::options::{Options, options};
 use super::{identity, target, without_credentials, without_credentials_of_words};
 use crate::load::arguments::Arguments;
 use crate::load::trial::Trial;
@@ -77,29 +78,27 @@ struct Engine {
     sha256: String,
 }
 
+/// What the options mean, and those that have no other setting.
 #[derive(Debug, Serialize)]
 struct Settings {
     target: String,
     urls: usize,
-    connections: usize,
+    /// Absent if a search chose it, as the rate and the duration.
+    connections: Option<usize>,
     streams: usize,
     http: &'static str,
     keepalive: bool,
     rate_per_s: Option<f64>,
     rate_end_per_s: Option<f64>,
     arrivals: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
     until: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     warm_up_s: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     stages: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     replay_speed_percent: Option<f64>,
     duration_s: Option<f64>,
     requests: Option<u64>,
     timeout_s: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
     proxy: Option<String>,
     method: String,
     headers: String,
@@ -110,17 +109,15 @@ struct Settings {
     insecure: bool,
     cpus: String,
     repeat: u16,
+    #[serde(flatten)]
+    options: Options,
 }
 
 impl Manifest {
     /// Describes a run whose first trial has ended.
     pub fn new(arguments: &Arguments, first: &Trial) -> Self {
-        let typed = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-        let words = match translation() {
-            Ok(Some(translated)) => translated.words,
-            _ => typed.collect(),
-        };
-        let words = without_credentials_of_words(&words[1..]).into_iter();
+        let typed = words();
+        let words = without_credentials_of_words(&typed).into_iter();
         Self {
             experiment: "load",
             command: std::iter::once(program_name().to_owned())
@@ -136,7 +133,7 @@ impl Manifest {
             git: None,
             webs: [],
             subjects: [Subject::new(target(arguments))],
-            settings: settings(arguments, first),
+            settings: settings(arguments, first, options(&typed)),
             engine: Engine {
                 version: env!("CARGO_PKG_VERSION"),
                 sha256: identity::own_digest(),
@@ -186,17 +183,30 @@ impl Subject {
     }
 }
 
-fn settings(arguments: &Arguments, first: &Trial) -> Settings {
+/// The words of the command line from the verb on, in place of those of another tool.
+pub fn words() -> Vec<String> {
+    let typed = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+    let mut words = match translation() {
+        Ok(Some(translated)) => translated.words,
+        _ => typed.collect(),
+    };
+    words.drain(..1);
+    words
+}
+
+fn settings(arguments: &Arguments, first: &Trial, options: Options) -> Settings {
     let plan = &first.report.plan;
+    let is_search = arguments.find.is_some();
+    let given = |rate: Option<f64>| rate.filter(|_| !is_search);
     let headers: Vec<String> = arguments
         .headers
         .iter()
         .map(|(name, value)| without_credentials(&format!("{name}: {value}")))
         .collect();
-    let checks: Vec<&str> = arguments
+    let checks: Vec<String> = arguments
         .checks
         .iter()
-        .map(|check| check.text.as_str())
+        .map(|check| without_credentials(&check.text))
         .collect();
     let body = arguments.body.as_deref().map(|body| {
         let safe = without_credentials(body);
@@ -206,13 +216,16 @@ fn settings(arguments: &Arguments, first: &Trial) -> Settings {
     Settings {
         target: target(arguments),
         urls: plan.urls,
-        connections: plan.connections,
+        connections: arguments
+            .connections
+            .or((!is_search).then_some(plan.connections)),
         streams: plan.streams,
         http: plan.http,
         keepalive: plan.keepalive,
-        rate_per_s: plan.rate_per_s,
-        rate_end_per_s: plan.rate_end_per_s,
+        rate_per_s: given(plan.rate_per_s),
+        rate_end_per_s: given(plan.rate_end_per_s),
         arrivals: plan.arrivals,
+        seed: plan.seed,
         until: arguments.until.map(Goal::text),
         warm_up_s: (!arguments.warm_up.is_zero()).then_some(arguments.warm_up.as_secs_f64()),
         stages: arguments.stages.as_ref().map(ToString::to_string),
@@ -221,7 +234,7 @@ fn settings(arguments: &Arguments, first: &Trial) -> Settings {
             .replay
             .as_ref()
             .map(|replay| replay.recording.speed_percent),
-        duration_s: plan.duration_s,
+        duration_s: given(plan.duration_s),
         requests: plan.requests,
         timeout_s: plan.timeout_s,
         proxy: plan.proxy.clone(),
@@ -241,6 +254,7 @@ fn settings(arguments: &Arguments, first: &Trial) -> Settings {
             .map(ToString::to_string)
             .unwrap_or_default(),
         repeat: arguments.repeat,
+        options,
     }
 }
 

@@ -8,6 +8,7 @@ mod folder;
 mod identity;
 mod machine;
 mod manifest;
+mod options;
 mod samples;
 mod whole_file;
 
@@ -96,6 +97,11 @@ pub fn target(arguments: &Arguments) -> String {
     };
     let also = listed.map_or_else(String::new, |file| format!(" and those of {file}"));
     format!("{method}{}{more}{also}", without_credentials(first))
+}
+
+/// The options that no title and no figure shows: `options: --no-delay off`.
+pub fn options_note() -> Option<String> {
+    options::note(&options::options(&manifest::words()))
 }
 
 fn file_name(file: &Path) -> String {
