@@ -4,13 +4,13 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # Targets use each other's results.
 .NOTPARALLEL:
-.PHONY: help setup build bench test test-rust test-python test-fast test-subjects measure check ratios bare fuzz endure format docs docs-subjects docs-odd-answers docs-accuracy find-accuracy wheel wheel-check clean
+.PHONY: help setup build bench test test-rust test-python test-fast test-subjects measure check ratios bare fuzz endure format docs docs-subjects docs-odd-answers docs-wild-clients docs-accuracy find-accuracy wheel wheel-check clean
 
 # One target folder and profile for everything (scripts/setup gives the reason).
 export CARGO_TARGET_DIR := $(CURDIR)/target
 BIN := .venv/bin
 # Python files in scripts/ without the suffix .py.
-SCRIPTS := scripts/pages scripts/count-steps scripts/take-pictures scripts/write-accuracy scripts/write-crawl-table scripts/write-example scripts/write-find-accuracy scripts/write-notices scripts/write-odd-answers scripts/write-reference scripts/write-subjects
+SCRIPTS := scripts/pages scripts/count-steps scripts/take-pictures scripts/write-accuracy scripts/write-crawl-table scripts/write-example scripts/write-find-accuracy scripts/write-notices scripts/write-odd-answers scripts/write-reference scripts/write-subjects scripts/write-wild-clients
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ docs-subjects: build ## Probe every client and server and write docs/reference/s
 
 docs-odd-answers: setup ## Have seven clients read odd answers and write docs/reference/odd-answers.md (a minute)
 	$(BIN)/python scripts/write-odd-answers
+
+docs-wild-clients: setup ## Have each built client crawl the web wild and write docs/reference/wild-clients.md (a few minutes)
+	$(BIN)/python scripts/write-wild-clients $(ARGS)
 
 docs-accuracy: setup ## Check every installed load tool against known truths and write docs/concepts/accuracy.md (15 minutes on a quiet machine)
 	$(BIN)/python scripts/write-accuracy $(ARGS)

@@ -13,7 +13,10 @@ fuzz_target!(|input: (bool, &[u8])| {
     let mut described: Vec<Described> = match read(bytes) {
         Ok(described) => described,
         Err(error) => {
-            assert!((1..=bytes.split(|byte| *byte == b'\n').count()).contains(&usize::try_from(error.line).unwrap()));
+            assert!(
+                (1..=bytes.split(|byte| *byte == b'\n').count())
+                    .contains(&usize::try_from(error.line).unwrap())
+            );
             assert!(!error.to_string().contains('\n'), "{error}");
             return;
         }

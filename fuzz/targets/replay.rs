@@ -6,8 +6,8 @@ use std::io::BufReader;
 use std::sync::Arc;
 
 use dyno_client::{Protocol, Proxies};
-use dyno_load::replay::{Hosts, Options, Replay, read};
 use dyno_load::Shape;
+use dyno_load::replay::{Hosts, Options, Replay, read};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (u8, bool, &[u8])| {
@@ -24,7 +24,9 @@ fuzz_target!(|input: (u8, bool, &[u8])| {
     };
     let mut hosts = Hosts::default();
     let known = if maps_all { "*" } else { "a.test" };
-    hosts.add(&format!("{known}=http://127.0.0.1:8080")).unwrap();
+    hosts
+        .add(&format!("{known}=http://127.0.0.1:8080"))
+        .unwrap();
     let options = Options {
         base: None,
         hosts,
@@ -32,8 +34,18 @@ fuzz_target!(|input: (u8, bool, &[u8])| {
         speed: 200_000,
         is_loop: false,
     };
-    let replay = |stride: usize| read(BufReader::with_capacity(stride, bytes), "file", &options, &shape);
-    match (replay(bytes.len().max(1)), replay(usize::from(stride).max(1))) {
+    let replay = |stride: usize| {
+        read(
+            BufReader::with_capacity(stride, bytes),
+            "file",
+            &options,
+            &shape,
+        )
+    };
+    match (
+        replay(bytes.len().max(1)),
+        replay(usize::from(stride).max(1)),
+    ) {
         (Ok(whole), Ok(split)) => {
             assert_eq!(whole.times, split.times);
             assert_eq!(whole.recording.skipped, split.recording.skipped);

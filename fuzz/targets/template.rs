@@ -13,11 +13,18 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (bool, &str)| {
     let (is_http2, text) = input;
-    let data = Data::read("users.csv", &b"user,first name\nanna,a b\nbob,\"c\nd\"\n"[..]).unwrap();
+    let data = Data::read(
+        "users.csv",
+        &b"user,first name\nanna,a b\nbob,\"c\nd\"\n"[..],
+    )
+    .unwrap();
     let columns = data.columns().to_vec();
     match parse(text, Some(&columns)) {
         Ok(pieces) => {
-            let written: String = pieces.iter().map(|piece| written(piece, &columns)).collect();
+            let written: String = pieces
+                .iter()
+                .map(|piece| written(piece, &columns))
+                .collect();
             assert_eq!(parse(&written, Some(&columns)).as_ref(), Ok(&pieces));
         }
         Err(reason) => assert!(text.contains("{{") && !reason.contains('\n'), "{reason}"),

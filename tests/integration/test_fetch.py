@@ -43,7 +43,7 @@ def fetch(engine: Engine, port: int, tmp_path: Path) -> Iterator[Fetch]:
 
     def begin(*arguments: str, stdout: int | IO[str] = subprocess.PIPE, **more: str) -> "subprocess.Popen[str]":
         environment = os.environ | {"HTTPDYNO_ENGINE": str(engine.path), "REQUEST_TIMEOUT": "60"} | more
-        argv = [*PYTHON, "fetch", "--connect-to", f":80:127.0.0.1:{port}", *arguments]
+        argv = [*PYTHON, "fetch", "--quiet", "--connect-to", f":80:127.0.0.1:{port}", *arguments]
         streams = {"stdin": subprocess.PIPE, "stdout": stdout, "stderr": subprocess.PIPE}
         process = subprocess.Popen(argv, cwd=tmp_path, env=environment, text=True, **streams)  # type: ignore[call-overload]
         started.append(process)
@@ -116,7 +116,7 @@ def test_a_descriptor_that_is_not_open_is_said_to_be(fetch: Fetch) -> None:
 def test_a_terminal_shows_that_fetch_waits_for_urls(engine: Engine) -> None:
     terminal, stdin = os.openpty()
     with subprocess.Popen(
-        [*PYTHON, "fetch"],
+        [*PYTHON, "fetch", "--quiet"],
         env=os.environ | {"HTTPDYNO_ENGINE": str(engine.path)},
         stdin=stdin,
         stdout=subprocess.PIPE,

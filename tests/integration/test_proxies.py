@@ -284,7 +284,7 @@ def test_fetch_goes_through_proxies_by_scheme_and_host(run: Run, origin: Origin,
     ]
     with microsocks() as socks:
         variables = {"http_proxy": http_proxy.place, "https_proxy": f"socks5h://{socks}", "no_proxy": "127.0.0.0/8"}
-        words = ("fetch", "--insecure", "--timeout", "60s", "--report", "report.json")
+        words = ("fetch", "--quiet", "--insecure", "--timeout", "60s", "--report", "report.json")
         # tinyproxy looks up names as this machine does, which may not know this one: it is connected to by its address.
         place = f"a.localhost:{origin.http}:127.0.0.1:{origin.http}"
         ended = run(*words, "--connect-to", place, stdin="\n".join(urls), **variables)

@@ -49,6 +49,27 @@ impl<'a> AnswerHead<'a> {
         value.to_str().ok()?.parse().ok()
     }
 
+    /// Returns the head in the form of HTTP/1.1, for an archive of answers over HTTP/2.
+    #[must_use]
+    pub fn in_http1(&self) -> Vec<u8> {
+        let reason = http::StatusCode::from_u16(self.status).ok();
+        let reason = reason.and_then(|status| status.canonical_reason());
+        let mut head =
+            format!("HTTP/1.1 {} {}\r\n", self.status, reason.unwrap_or("")).into_bytes();
+        match self.fields {
+            Fields::Lines(lines) => head.extend_from_slice(lines.as_bytes()),
+            Fields::Map(map) => {
+                for (name, value) in map {
+                    head.extend_from_slice(
+                        &[name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat(),
+                    );
+                }
+            }
+        }
+        head.extend_from_slice(b"\r\n");
+        head
+    }
+
     /// Value of the first field with this name, in any case.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<&'a [u8]> {
@@ -73,6 +94,21 @@ impl<'a> AnswerHead<'a> {
 
 /// Receiver of an answer.
 pub trait Receive {
+    /// Whether errors of a server over HTTP/2 get the names that they have over HTTP/1.1. It needs further calls for
+    /// each answer.
+    const NAMES_ERRORS: bool = false;
+
+    /// Receives the bytes of an answer over HTTP/1.1 as they arrived, before what they mean: the whole final head first,
+    /// then the body in pieces, with its transfer coding.
+    ///
+    /// # Errors
+    ///
+    /// See [`Receive::head`].
+    #[inline]
+    fn received(&mut self, _: &[u8]) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Receives the head of the final answer; interim answers are not passed on.
     ///
     /// # Errors

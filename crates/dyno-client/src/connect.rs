@@ -1,6 +1,6 @@
-//! Opens a TCP connection to one address, or to the first of several that answers.
+//! Opens a TCP connection to the first of several addresses that answers.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -8,29 +8,9 @@ use tokio::task::JoinSet;
 use tokio::time::sleep_until;
 
 use crate::failure::Failure;
-use crate::link::{Link, Reach, Traffic, Wire};
+use crate::link::{Traffic, Wire};
 use crate::resolve::{Family, Lookup, Race, Step};
 use crate::sockets::Sockets;
-
-/// Connects to an address, or to the Unix socket in its place.
-///
-/// # Errors
-///
-/// The system's error as a failure. The caller sets the timeout.
-pub async fn tcp(
-    sockets: Arc<Sockets>,
-    address: SocketAddr,
-    traffic: Arc<Traffic>,
-) -> Result<Wire, Failure> {
-    let begun = Instant::now();
-    let stream = sockets.connect(address).await;
-    let stream = stream.map_err(|error| Failure::from_io(&error))?;
-    let reach = Reach {
-        address: address.ip(),
-        round_trip: begun.elapsed(),
-    };
-    Ok(Wire::new(stream, Link::new(reach, traffic)))
-}
 
 /// Connects to the addresses of a name as they become known (RFC 8305); returns the first connection that succeeds.
 /// `before` is called before each attempt, and may refuse the address.
@@ -57,7 +37,7 @@ pub async fn race(
             Step::Connect(address) => {
                 match before(address.ip()) {
                     Ok(()) => {
-                        let attempt = tcp(sockets.clone(), address, traffic.clone());
+                        let attempt = sockets.clone().open(address, traffic.clone());
                         attempts.spawn_local(attempt);
                     }
                     Err(refused) => race.failed(refused),

@@ -75,6 +75,12 @@ pub enum Failure {
     /// No route to the address.
     #[error("the network or the host cannot be reached")]
     NetworkUnreachable,
+    /// Connections to the host failed so often that no further one was attempted.
+    #[error("several connections to the host failed just before")]
+    HostDown,
+    /// `robots.txt` of the host forbids the URL.
+    #[error("robots.txt of the host forbids it")]
+    Disallowed,
     /// The peer reset the connection.
     #[error("the connection was reset")]
     ConnectionReset,
@@ -196,6 +202,8 @@ impl Failure {
             Self::ConnectionRefused => "ConnectionRefused",
             Self::ConnectTimeout => "ConnectTimeout",
             Self::NetworkUnreachable => "NetworkUnreachable",
+            Self::HostDown => "HostDown",
+            Self::Disallowed => "Disallowed",
             Self::ConnectionReset => "ConnectionReset",
             Self::TlsTimeout => "TlsTimeout",
             Self::TlsAlert(_) => "TlsAlert",

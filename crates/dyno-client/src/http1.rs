@@ -26,7 +26,7 @@ use crate::upload::{
 };
 
 /// Limit of interim answers in one exchange.
-const MAX_INTERIM: u32 = 32;
+pub(crate) const MAX_INTERIM: u32 = 32;
 
 /// Longest head that is kept for comparison with the next one.
 const MAX_REMEMBERED_HEAD_BYTES: usize = 1 << 10;
@@ -251,6 +251,7 @@ struct Exchange {
     deviations: Deviations,
     /// State of input that is not fully processed: whether more may follow, and when it arrived.
     filled: Option<(bool, Instant)>,
+    lacks_close_notify: bool,
 }
 
 impl Exchange {
@@ -264,6 +265,7 @@ impl Exchange {
         expectation: Expectation::None,
         deviations: Deviations::NONE,
         filled: None,
+        lacks_close_notify: false,
     };
 }
 
@@ -273,6 +275,12 @@ impl Connection<Stream> {
     pub fn reach(&self) -> Reach {
         self.stream.reach()
     }
+
+    /// The version of TLS: `1.2`, `1.3`; `None` without TLS.
+    #[must_use]
+    pub fn tls_version(&self) -> Option<&'static str> {
+        self.stream.tls_version()
+    }
 }
 
 impl<S> Connection<S> {
@@ -280,6 +288,13 @@ impl<S> Connection<S> {
     #[must_use]
     pub const fn is_unanswered(&self) -> bool {
         self.exchange.first_byte.is_none() && self.exchange.interim == 0
+    }
+
+    /// Whether the peer ended TLS without `close_notify` in the last exchange: the end of a content without a length
+    /// may then be the work of a third party (RFC 9112, section 9.8).
+    #[must_use]
+    pub const fn lacks_close_notify(&self) -> bool {
+        self.exchange.lacks_close_notify
     }
 
     /// What was odd in the last answer, and was accepted.
@@ -390,7 +405,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             } else {
                 let more = match ready!(self.input.poll_fill(context, &mut self.stream)) {
                     Ok(more) => more,
-                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
+                    Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                        self.exchange.lacks_close_notify = true;
+                        false
+                    }
                     Err(error) => return Poll::Ready(Err(Failure::from_io(&error))),
                 };
                 (more, Instant::now())
@@ -537,6 +555,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                 break;
             }
             let step = self.decoder.decode(bytes).map_err(Failure::from_body)?;
+            receive.received(&bytes[..step.consumed])?;
             if !step.content.is_empty() {
                 receive.content(&bytes[step.content])?;
             }
@@ -579,6 +598,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         if last.is_head != is_head || !self.input.bytes().starts_with(&last.bytes) {
             return Ok(false);
         }
+        receive.received(&last.bytes)?;
         receive.head(&AnswerHead {
             status: last.status,
             version: last.version.into(),
@@ -602,6 +622,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     self.input.consume(bytes);
                     return Ok(true);
                 }
+                receive.received(&self.input.bytes()[..bytes])?;
                 let parsed = TakenHead::new(&head, is_head, receive)?;
                 let mut memory = self.last.take().map_or_else(Vec::new, |last| last.bytes);
                 // A long head is not worth the memory and the comparison.
@@ -648,6 +669,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             self.exchange.take_interim(head.status)?;
             self.input.consume(bytes);
         } else {
+            receive.received(&self.input.bytes()[..bytes])?;
             let mut parsed = TakenHead::new(&head, is_head, receive)?;
             // Another reader may have counted the content otherwise, so nothing may follow it (RFC 9112, 6.1).
             parsed.keep_alive &= !deviations.contains(Deviation::LengthAndTransferEncoding);

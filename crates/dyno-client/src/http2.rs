@@ -17,6 +17,7 @@ use tokio::task::spawn_local;
 
 use crate::answer::{AnswerHead, Exchanged, Receive};
 use crate::failure::Failure;
+use crate::http1::MAX_INTERIM;
 use crate::link::Reach;
 use crate::stream::Stream;
 use crate::upload::{
@@ -30,6 +31,11 @@ const CONNECTION_WINDOW: u32 = 16 << 20;
 const STREAMS_AT_FIRST: usize = 100;
 /// Limit on a head, the same as with HTTP/1.1.
 const HEAD_BYTES: u32 = 64 << 10;
+/// Limit of the codec where [`Receive::NAMES_ERRORS`] compares heads with the limit: the codec gives a longer head no
+/// name of its own.
+const CODEC_HEAD_BYTES: u32 = 4 * HEAD_BYTES;
+/// Bytes that each field counts for besides its name and value (RFC 9113, section 6.5.2).
+const FIELD_BYTES: usize = 32;
 
 /// A request that can be sent any number of times.
 #[derive(Debug, Clone)]
@@ -47,6 +53,7 @@ pub struct Request {
 pub struct Connection {
     sender: SendRequest<Bytes>,
     reach: Reach,
+    tls_version: Option<&'static str>,
     /// When an answer on the connection last began or ended; before any answer, when it was opened. `None` once it is
     /// lost.
     answered: Rc<Cell<Option<Instant>>>,
@@ -81,11 +88,24 @@ impl Connection {
     ///
     /// If the peer closes at once, or does not speak HTTP/2.
     pub async fn new(stream: Stream) -> Result<Self, Failure> {
-        let reach = stream.reach();
+        Self::with_head_limit(stream, HEAD_BYTES).await
+    }
+
+    /// Like [`Connection::new`], for exchanges whose receivers have [`Receive::NAMES_ERRORS`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Connection::new`].
+    pub async fn with_named_errors(stream: Stream) -> Result<Self, Failure> {
+        Self::with_head_limit(stream, CODEC_HEAD_BYTES).await
+    }
+
+    async fn with_head_limit(stream: Stream, head_bytes: u32) -> Result<Self, Failure> {
+        let (reach, tls_version) = (stream.reach(), stream.tls_version());
         let (sender, connection) = client::Builder::new()
             .initial_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
-            .max_header_list_size(HEAD_BYTES)
+            .max_header_list_size(head_bytes)
             .initial_max_send_streams(STREAMS_AT_FIRST)
             .enable_push(false)
             .handshake(stream)
@@ -96,6 +116,7 @@ impl Connection {
         Ok(Self {
             sender,
             reach,
+            tls_version,
             answered: Rc::new(Cell::new(Some(Instant::now()))),
         })
     }
@@ -104,6 +125,12 @@ impl Connection {
     #[must_use]
     pub const fn reach(&self) -> Reach {
         self.reach
+    }
+
+    /// The version of TLS: `1.2`, `1.3`; `None` without TLS.
+    #[must_use]
+    pub const fn tls_version(&self) -> Option<&'static str> {
+        self.tls_version
     }
 
     /// Whether the peer seems to have vanished: a request was cancelled, and no answer to any request arrived since it
@@ -155,7 +182,9 @@ impl Connection {
             .clone()
             .send_request(request.head.clone(), is_empty)
             .map_err(|error| Failure::from_http2(&error))?;
-        let answer = poll_fn(|context| poll_head(&mut answer, context, &waiting, receive));
+        let mut interim = 0;
+        let answer =
+            poll_fn(|context| poll_head(&mut answer, context, &waiting, &mut interim, receive));
         let (first_byte, content) = if is_empty {
             drop(stream);
             answer.await?
@@ -205,7 +234,9 @@ impl Connection {
             Expectation::None
         };
         let whole = async {
-            let head = poll_fn(|context| poll_head(&mut answer, context, &waiting, receive));
+            let mut interim = 0;
+            let head =
+                poll_fn(|context| poll_head(&mut answer, context, &waiting, &mut interim, receive));
             let (first_byte, content) = head.await?;
             let waited = take_content(content, receive).await?;
             Ok((first_byte, waited))
@@ -299,24 +330,84 @@ async fn send_upload(stream: &mut SendStream<Bytes>, upload: &Upload) -> Failure
     std::future::pending().await
 }
 
+/// Takes the interim answers that have arrived: as many as over HTTP/1.1 are allowed, and none has status 101, which
+/// HTTP/2 does not have (RFC 9113, section 8.6).
+fn take_interim(
+    answer: &mut ResponseFuture,
+    context: &mut Context<'_>,
+    interim: &mut u32,
+) -> Result<(), Failure> {
+    // An error is returned by the answer, too.
+    while let Poll::Ready(Some(Ok(head))) = answer.poll_informational(context) {
+        *interim += 1;
+        if head.status() == http::StatusCode::SWITCHING_PROTOCOLS {
+            return Err(Failure::Http2Protocol);
+        }
+        if *interim > MAX_INTERIM {
+            return Err(Failure::InterimFlood);
+        }
+    }
+    Ok(())
+}
+
+/// Whether a head is longer than the limit.
+fn is_too_long(headers: &http::HeaderMap) -> bool {
+    let bytes = headers
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + FIELD_BYTES);
+    bytes.sum::<usize>() > HEAD_BYTES as usize
+}
+
+/// Whether an answer with this status never has content (RFC 9110, sections 15.3.5 and 15.4.5).
+const fn is_empty(status: http::StatusCode) -> bool {
+    matches!(status.as_u16(), 204 | 304)
+}
+
 /// Passes the head of an answer to the receiver directly from the codec, without a copy.
 #[inline]
-fn poll_head(
+fn poll_head<R: Receive>(
     answer: &mut ResponseFuture,
     context: &mut Context<'_>,
     waiting: &PendingRequest<'_>,
-    receive: &mut impl Receive,
-) -> Poll<Result<(Instant, RecvStream), Failure>> {
+    interim: &mut u32,
+    receive: &mut R,
+) -> Poll<Result<(Instant, Content), Failure>> {
+    if R::NAMES_ERRORS {
+        take_interim(answer, context, interim)?;
+    }
     let answer = ready!(Pin::new(answer).poll(context));
     let first_byte = Instant::now();
     // A reset stream counts as an answer, too.
     waiting.is_answered(first_byte);
-    let answer = answer.map_err(|error| Failure::from_http2(&error))?;
-    receive.head(&AnswerHead::of_http2(
-        answer.status().as_u16(),
-        answer.headers(),
-    ))?;
-    Poll::Ready(Ok((first_byte, answer.into_body())))
+    let answer = answer.map_err(|error| match Failure::from_http2(&error) {
+        Failure::Http2Protocol if R::NAMES_ERRORS && has_long_head(&error) => Failure::HeadTooLong,
+        other => other,
+    })?;
+    if R::NAMES_ERRORS && is_too_long(answer.headers()) {
+        return Poll::Ready(Err(Failure::HeadTooLong));
+    }
+    let head = AnswerHead::of_http2(answer.status().as_u16(), answer.headers());
+    receive.head(&head)?;
+    let body = Content {
+        length: head.content_length().filter(|_| R::NAMES_ERRORS),
+        is_ignored: R::NAMES_ERRORS && is_empty(answer.status()),
+        stream: answer.into_body(),
+    };
+    Poll::Ready(Ok((first_byte, body)))
+}
+
+/// Whether the codec ended the connection because of a head in too many frames. It keeps only the text of that.
+fn has_long_head(error: &h2::Error) -> bool {
+    error.to_string().contains("too_many_continuations")
+}
+
+/// The content of an answer that has a head.
+struct Content {
+    stream: RecvStream,
+    /// Length that the head announced, where errors are named.
+    length: Option<u64>,
+    /// Whether the status allows no content: what comes is dropped.
+    is_ignored: bool,
 }
 
 /// Sends content as the flow-control windows allow; never returns, since the outcome is in the answer.
@@ -338,10 +429,13 @@ async fn send_content(
 }
 
 /// Receives content to its end; returns whether it had to wait for any of it.
-async fn take_content(
-    mut content: RecvStream,
-    receive: &mut impl Receive,
-) -> Result<bool, Failure> {
+async fn take_content(content: Content, receive: &mut impl Receive) -> Result<bool, Failure> {
+    let Content {
+        stream: mut content,
+        length,
+        is_ignored,
+    } = content;
+    let mut received = 0;
     // Bytes that were read but not yet returned to the server's windows.
     let mut owed = 0;
     let mut waited = false;
@@ -365,9 +459,16 @@ async fn take_content(
         };
         let piece = piece.map_err(|error| match Failure::from_http2(&error) {
             Failure::ClosedBeforeAnswer => Failure::BodyCutShort,
+            // The codec refuses an end before the announced length.
+            Failure::Http2Protocol if length.is_some_and(|length| received < length) => {
+                Failure::BodyCutShort
+            }
             other => other,
         })?;
-        receive.content(&piece)?;
+        received += piece.len() as u64;
+        if !is_ignored {
+            receive.content(&piece)?;
+        }
         poll_fn(|context| receive.poll_ready(context)).await?;
         owed += piece.len();
     }

@@ -23,6 +23,7 @@ mod upload;
 mod zone;
 
 pub use answer::{AnswerHead, Exchanged, Receive};
+pub use dyno_http::HttpVersion;
 pub use failure::Failure;
 pub use identity::{Identity, IdentityError};
 pub use link::{Link, Reach, Traffic, Wire};

@@ -134,9 +134,15 @@ impl Proxy {
     #[must_use]
     pub fn authorization(&self) -> Option<String> {
         let Credentials { user, password } = self.credentials.as_ref()?;
-        let pair = [&user[..], b":", &password[..]].concat();
-        Some(format!("Basic {}", STANDARD.encode(pair)))
+        Some(basic(user, password))
     }
+}
+
+/// The value of `Authorization` for a user and a password (RFC 7617).
+#[must_use]
+pub fn basic(user: &[u8], password: &[u8]) -> String {
+    let pair = [user, b":", password].concat();
+    format!("Basic {}", STANDARD.encode(pair))
 }
 
 /// Decodes `user:password`.

@@ -4,13 +4,17 @@ use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dyno_io::Alarm;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use tokio::net::{TcpSocket, TcpStream};
+
+use crate::failure::Failure;
+use crate::link::{Link, Reach, Traffic, Wire};
 
 /// The longest path of a Unix socket, in bytes.
 const LONGEST_PATH: usize = 108;
@@ -98,8 +102,28 @@ impl Sockets {
         self.unix.as_ref()
     }
 
+    /// Connects to an address, or to the Unix socket in its place; the bytes of the connection are counted.
+    ///
+    /// # Errors
+    ///
+    /// The system's error as a failure. The caller sets the timeout.
+    pub async fn open(
+        self: Arc<Self>,
+        address: SocketAddr,
+        traffic: Arc<Traffic>,
+    ) -> Result<Wire, Failure> {
+        let begun = Instant::now();
+        let stream = self.connect(address).await;
+        let stream = stream.map_err(|error| Failure::from_io(&error))?;
+        let reach = Reach {
+            address: address.ip(),
+            round_trip: begun.elapsed(),
+        };
+        Ok(Wire::new(stream, Link::new(reach, traffic)))
+    }
+
     /// A connection to an address, or to the Unix socket.
-    pub(crate) async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {
+    async fn connect(&self, address: SocketAddr) -> io::Result<TcpStream> {
         if let Some(unix) = &self.unix {
             return unix.connect().await;
         }

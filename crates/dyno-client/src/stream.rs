@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use rustls::ProtocolVersion;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::client::TlsStream;
 
@@ -25,6 +26,19 @@ impl Stream {
         match self {
             Self::Plain(wire) => wire.meter().reach(),
             Self::Encrypted(stream) => stream.get_ref().0.meter().reach(),
+        }
+    }
+
+    /// The version of TLS: `1.2`, `1.3`; `None` without TLS.
+    #[must_use]
+    pub fn tls_version(&self) -> Option<&'static str> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Encrypted(stream) => match stream.get_ref().1.protocol_version()? {
+                ProtocolVersion::TLSv1_2 => Some("1.2"),
+                ProtocolVersion::TLSv1_3 => Some("1.3"),
+                _ => None,
+            },
         }
     }
 }

@@ -1,31 +1,34 @@
 //! The crawl: reads a line when a slot is free, starts URLs as the limits of their hosts allow, ends when all rows
 //! are printed.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
 use std::pin::pin;
 use std::rc::Rc;
 use std::time::{Duration, Instant, SystemTime};
 
-use dyno_client::{Failure, tls};
-use thiserror::Error;
+use dyno_client::Failure;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::{JoinSet, LocalSet};
 use tokio::time::sleep_until;
 use url::Url;
 
+use crate::error::Error;
 use crate::host_limits::HostLimits;
 use crate::input::{Line, Lines};
 use crate::listed;
 use crate::options::Options;
 use crate::output::{Failed, Output};
-use crate::progress::{self, Progress, Snapshot};
+use crate::progress::{self, Figures, Progress};
 use crate::report::Report;
 use crate::resume;
-use crate::save::{self, Folder};
+use crate::row::HEADER;
+use crate::save::Folder;
 use crate::shared::Shared;
 use crate::walk::walk;
+use crate::warc::Warc;
 
 /// URLs of busy hosts that are set aside, per slot: enough to fill the slots even from a list sorted by host, with
 /// little memory.
@@ -40,46 +43,6 @@ pub enum End {
     Interrupted(i32, Box<Report>),
     /// The reader of the rows closed its end.
     ReaderGone,
-}
-
-/// Reason why a crawl ends early.
-#[derive(Debug, Error)]
-pub enum Error {
-    /// The trusted certificates cannot be used.
-    #[error("--cacert {}", file.display())]
-    Tls {
-        /// File of the certificates; empty if the option was not given.
-        file: PathBuf,
-        /// Error of TLS.
-        source: tls::Error,
-    },
-    /// The journal cannot be used.
-    #[error(transparent)]
-    Resume(#[from] resume::Error),
-    /// The folder for contents cannot be used.
-    #[error(transparent)]
-    Save(#[from] save::Error),
-    /// The list cannot be read.
-    #[error("standard input: {0}")]
-    Input(io::Error),
-    /// Rows cannot be written.
-    #[error("standard output")]
-    Output(#[source] io::Error),
-    /// Sockets or signals cannot be set up.
-    #[error("starting: {0}")]
-    Start(io::Error),
-}
-
-impl Error {
-    /// Whether the command line named a wrong file, folder or list.
-    #[must_use]
-    pub const fn is_mistake(&self) -> bool {
-        match self {
-            Self::Resume(error) => error.is_mistake(),
-            Self::Save(error) => error.is_mistake(),
-            _ => false,
-        }
-    }
 }
 
 /// Fetches the URLs of `input` and prints one row each to `output`.
@@ -100,25 +63,33 @@ pub fn run(options: Options, input: OwnedFd, output: OwnedFd) -> Result<End, Err
 
 async fn crawl(mut options: Options, input: OwnedFd, output: OwnedFd) -> Result<End, Error> {
     let folder = options.save.as_deref().map(Folder::open).transpose()?;
+    let warc = match &options.warc {
+        None => None,
+        Some(path) => Some(Warc::open(path, &options)?),
+    };
     let journal = match &options.resume {
         None => None,
         Some(path) => {
             let rows = Some(output.try_clone().map_err(Error::Output)?);
             let contents = folder.as_ref().map(Folder::on_disk).transpose()?;
+            let archive = warc.as_ref().map(Warc::on_disk).transpose()?;
             let synced = options
                 .sync
-                .then(|| rows.into_iter().chain(contents).collect());
+                .then(|| rows.into_iter().chain(contents).chain(archive).collect());
             Some(resume::open(path, synced)?)
         }
     };
     let lines = Lines::new(input).map_err(Error::Input)?;
     let output = Rc::new(Output::new(output, journal).map_err(Error::Output)?);
+    if options.column_names {
+        output.begin(HEADER);
+    }
     let (started, begun) = (SystemTime::now(), Instant::now());
     let mut signals = Signals::new().map_err(Error::Start)?;
-    let progress = Progress::new(options.progress.take(), begun);
+    let progress = Progress::new(options.progress.take(), options.observer.take(), begun);
     let file = options.cacert.clone().unwrap_or_default();
     let crawl = Crawl::new(
-        Rc::new(Shared::new(options, folder).map_err(|source| Error::Tls { file, source })?),
+        Rc::new(Shared::new(options, folder, warc).map_err(|source| Error::Tls { file, source })?),
         output.clone(),
         progress,
     );
@@ -130,7 +101,11 @@ async fn crawl(mut options: Options, input: OwnedFd, output: OwnedFd) -> Result<
         biased;
         failed = &mut pump => return failed.unwrap_err().into(),
         number = signals.next() => number,
-        ended = crawl.run(lines) => return ended.map(|()| End::Finished(report(false))),
+        ended = crawl.run(lines) => {
+            ended?;
+            shared.close_archive()?;
+            return Ok(End::Finished(report(false)));
+        }
     };
     // Adds the printed rows to the journal, unless a second signal arrives.
     tokio::select! {
@@ -139,6 +114,7 @@ async fn crawl(mut options: Options, input: OwnedFd, output: OwnedFd) -> Result<
         failed = &mut pump => return failed.unwrap_err().into(),
         () = output.noted() => {}
     }
+    shared.close_archive()?;
     Ok(End::Interrupted(number, report(true)))
 }
 
@@ -185,6 +161,11 @@ struct Crawl {
     /// Tasks of the started URLs; each returns its host, if hosts have limits.
     under_way: JoinSet<Option<Rc<str>>>,
     limits: Option<HostLimits<Listed>>,
+    /// URLs in flight by host, while an observer counts them.
+    hosts: Option<HashMap<Rc<str>, usize>>,
+    /// Lines taken from the list, and how many of them an earlier run had finished.
+    lines: u64,
+    skipped: u64,
 }
 
 /// A line of the list with its parsed URL.
@@ -196,9 +177,7 @@ struct Listed {
 impl Crawl {
     fn new(shared: Rc<Shared>, output: Rc<Output>, progress: Progress) -> Self {
         let options = &shared.options;
-        // A URL has one connection at a time; with fewer connections than slots, URLs would wait for a connection
-        // while their time runs.
-        let slots = options.concurrency.min(options.connections).max(1);
+        let slots = options.slots();
         let limited = options.per_host.is_some() || !options.delay.is_zero();
         let most_at_once = options.per_host.unwrap_or(usize::MAX);
         let limits = limited.then(|| {
@@ -209,6 +188,9 @@ impl Crawl {
             )
         });
         Self {
+            hosts: progress.counts_hosts().then(HashMap::new),
+            lines: 0,
+            skipped: 0,
             shared,
             output,
             progress,
@@ -224,19 +206,21 @@ impl Crawl {
             self.begin_waiting();
             if let Some(error) = self.shared.broken.take() {
                 self.output.flushed().await;
-                return Err(error.into());
+                return Err(error);
             }
             let aside = self.limits.as_ref().map_or(0, HostLimits::aside);
             if ended && self.under_way.is_empty() && aside == 0 {
                 break;
             }
             let congested = self.output.is_congested();
-            let is_full = self.limits.as_ref().is_some_and(HostLimits::is_full);
-            let has_slot = self.under_way.len() < self.slots && !congested;
+            let turns = &self.shared.turns;
+            let is_full = self.limits.as_ref().is_some_and(HostLimits::is_full) || turns.is_full();
+            let has_slot = self.in_flight() < self.slots && !congested;
             let (due, expiry) = (self.due(has_slot), self.shared.pool.borrow().next_expiry());
             tokio::select! {
                 biased;
                 Some(host) = self.under_way.join_next() => self.ended(host.ok().flatten()),
+                () = turns.changed(), if turns.is_used() => {}
                 line = lines.next(), if has_slot && !ended && !is_full => match line.map_err(Error::Input)? {
                     Some(line) => self.take(line)?,
                     None => ended = true,
@@ -244,36 +228,52 @@ impl Crawl {
                 () = self.output.relieved(), if congested => {}
                 () = until(due) => {}
                 () = until(expiry) => self.shared.pool.borrow_mut().expire(Instant::now()),
-                _ = tick.tick(), if self.progress.is_watched() => self.watch(),
+                _ = tick.tick(), if self.progress.is_watched() => self.watch(&lines),
             }
         }
         self.output.flushed().await;
-        self.watch();
+        self.watch(&lines);
         Ok(())
     }
 
     /// When the next URL may begin under the limits of its host.
     fn due(&self, has_slot: bool) -> Option<Instant> {
-        self.limits.as_ref().filter(|_| has_slot)?.next_due()
+        let limits = self.limits.as_ref().and_then(HostLimits::next_due);
+        let due = limits.into_iter().chain(self.shared.turns.next_due());
+        due.min().filter(|_| has_slot)
     }
 
     fn take(&mut self, line: Line) -> Result<(), Error> {
+        self.lines += 1;
         if self.output.is_done(line.number, &line.bytes)? {
+            self.skipped += 1;
             return Ok(());
         }
-        let url = listed::parse(&line.bytes);
+        let url = listed::parse(&line.bytes, self.shared.options.strict_urls);
         let listed = Listed { line, url };
         match (&mut self.limits, listed.host()) {
             (Some(limits), Some(host)) => limits.offer(&host, listed, Instant::now()),
+            (None, Some(host)) if self.hosts.is_some() => self.begin(listed, Some(host.into())),
             // A line without a host is not limited.
             _ => self.begin(listed, None),
         }
         Ok(())
     }
 
-    /// Starts URLs whose hosts allow it, while slots are free.
+    /// URLs that occupy a slot.
+    fn in_flight(&self) -> usize {
+        self.under_way.len() - self.shared.turns.aside()
+    }
+
+    /// Starts URLs whose turn it is, while slots are free.
     fn begin_waiting(&mut self) {
-        while self.under_way.len() < self.slots {
+        while self.in_flight() < self.slots {
+            if self.shared.turns.start_next() {
+                continue;
+            }
+            if self.shared.turns.is_full() {
+                return;
+            }
             let Some((host, listed)) = self
                 .limits
                 .as_mut()
@@ -286,6 +286,9 @@ impl Crawl {
     }
 
     fn begin(&mut self, Listed { line, url }: Listed, host: Option<Rc<str>>) {
+        if let (Some(hosts), Some(host)) = (&mut self.hosts, &host) {
+            *hosts.entry(host.clone()).or_default() += 1;
+        }
         let (shared, output) = (self.shared.clone(), self.output.clone());
         self.under_way.spawn_local(async move {
             walk(&shared, &output, &line, url).await;
@@ -294,22 +297,36 @@ impl Crawl {
     }
 
     fn ended(&mut self, host: Option<Rc<str>>) {
-        if let (Some(limits), Some(host)) = (&mut self.limits, host) {
+        let Some(host) = host else { return };
+        if let Some(limits) = &mut self.limits {
             limits.ended(&host);
+        }
+        if let Some(hosts) = &mut self.hosts
+            && let Entry::Occupied(mut count) = hosts.entry(host)
+        {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
         }
     }
 
-    fn watch(&mut self) {
-        let snapshot = {
-            let tally = self.shared.tally.borrow();
-            Snapshot {
-                done: tally.done,
-                errors: tally.errors.values().sum(),
-                in_flight: self.under_way.len(),
-                aside: self.limits.as_ref().map_or(0, HostLimits::aside),
-            }
+    fn watch(&mut self, lines: &Lines) {
+        let (now, tally) = (Instant::now(), self.shared.tally.borrow());
+        let set_aside = self.limits.as_ref().map_or(0, HostLimits::aside);
+        let figures = Figures {
+            elapsed: self.progress.elapsed(now),
+            done: tally.done,
+            skipped: self.skipped,
+            errors: &tally.errors,
+            in_flight: self.in_flight(),
+            hosts: self.hosts.as_ref().map_or(0, HashMap::len),
+            aside: set_aside + self.shared.turns.aside(),
+            received_bytes: self.shared.traffic.received_bytes(),
+            lines: self.lines,
+            list_bytes: lines.taken_bytes(),
         };
-        self.progress.write(snapshot, Instant::now());
+        self.progress.write(figures, now);
     }
 }
 

@@ -1,4 +1,5 @@
-//! Limits per host: concurrent URLs, and the delay between two starts. No I/O; the clock is passed in.
+//! Limits per host (or domain, or address): concurrent items, the delay between two starts, and pauses. No I/O; the
+//! clock is passed in.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
@@ -25,6 +26,9 @@ pub struct HostLimits<T> {
 struct Host<T> {
     under_way: usize,
     free_at: Instant,
+    /// Its own delay, if that is longer.
+    delay: Duration,
+    paused_until: Instant,
     aside: VecDeque<T>,
     /// Its key in `due`, if it is there.
     due: Option<(Instant, u64)>,
@@ -61,6 +65,11 @@ impl<T> HostLimits<T> {
 
     /// Accepts an item, which [`Self::next`] returns when its host allows it.
     pub fn offer(&mut self, host: &str, item: T, now: Instant) {
+        self.offer_after(Duration::ZERO, host, item, now);
+    }
+
+    /// Accepts an item of a host that has this delay, if it is longer than that of all hosts.
+    pub fn offer_after(&mut self, delay: Duration, host: &str, item: T, now: Instant) {
         let name: Rc<str> = match self.hosts.get_key_value(host) {
             Some((name, _)) => name.clone(),
             None => host.into(),
@@ -68,9 +77,12 @@ impl<T> HostLimits<T> {
         let entry = self.hosts.entry(name.clone()).or_insert_with(|| Host {
             under_way: 0,
             free_at: now,
+            delay: Duration::ZERO,
+            paused_until: now,
             aside: VecDeque::new(),
             due: None,
         });
+        entry.delay = delay;
         self.wanted += usize::from(entry.due.is_some() && entry.aside.is_empty());
         entry.aside.push_back(item);
         self.aside += 1;
@@ -97,7 +109,7 @@ impl<T> HostLimits<T> {
             self.wanted -= 1;
             self.aside -= 1;
             host.under_way += 1;
-            host.free_at = now + self.delay;
+            host.free_at = now + self.delay.max(host.delay);
             self.schedule(&name);
             return Some((name, item));
         }
@@ -109,6 +121,36 @@ impl<T> HostLimits<T> {
     pub fn next_due(&self) -> Option<Instant> {
         let (moment, _) = self.due.keys().next().filter(|_| self.wanted > 0)?;
         Some(*moment)
+    }
+
+    /// Starts no item of a host before `until`; returns by how much that extends its pause.
+    pub fn hold(&mut self, host: &str, until: Instant, now: Instant) -> Duration {
+        let name: Rc<str> = host.into();
+        let entry = self.hosts.entry(name.clone()).or_insert_with(|| Host {
+            under_way: 0,
+            free_at: now,
+            delay: Duration::ZERO,
+            paused_until: now,
+            aside: VecDeque::new(),
+            due: None,
+        });
+        let longer = until.saturating_duration_since(entry.paused_until.max(now));
+        entry.paused_until = entry.paused_until.max(until);
+        entry.free_at = entry.free_at.max(until);
+        if let Some(place) = entry.due.take() {
+            self.due.remove(&place);
+            self.wanted -= usize::from(!entry.aside.is_empty());
+        }
+        self.schedule(&name);
+        longer
+    }
+
+    /// Whether a new item of this host would be set aside for a pause.
+    #[must_use]
+    pub fn is_held(&self, host: &str, now: Instant) -> bool {
+        self.hosts
+            .get(host)
+            .is_some_and(|host| host.paused_until > now)
     }
 
     /// Notes that an item of this host has ended.
@@ -188,6 +230,74 @@ mod tests {
                 prop_assert!(items.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[1].1 - pair[0].1 >= delay));
             }
         }
+    }
+
+    proptest! {
+        #[test]
+        fn a_pause_holds_up_its_host_only_and_is_forgotten(
+            steps in prop::collection::vec((0..3_u8, 0..20_u64, 0..40_u64), 1..100),
+        ) {
+            let mut limits = HostLimits::new(usize::MAX, Duration::ZERO, 1_000);
+            let mut now = Instant::now();
+            let mut held: HashMap<String, Instant> = HashMap::new();
+            let mut started = 0;
+            let take = |limits: &mut HostLimits<usize>, now, held: &HashMap<String, Instant>| {
+                let mut count = 0;
+                while let Some((host, _)) = limits.next(now) {
+                    assert!(held.get(&*host).is_none_or(|until| *until <= now));
+                    limits.ended(&host);
+                    count += 1;
+                }
+                count
+            };
+            for (item, (host, pass, pause)) in steps.iter().enumerate() {
+                let host = host.to_string();
+                limits.offer(&host, item, now);
+                if *pause < 20 {
+                    let until = now + Duration::from_millis(*pause);
+                    let before = held.get(&host).copied().unwrap_or(now).max(now);
+                    prop_assert_eq!(limits.hold(&host, until, now), until.saturating_duration_since(before));
+                    held.insert(host.clone(), before.max(until));
+                    prop_assert_eq!(limits.is_held(&host, now), held[&host] > now);
+                }
+                started += take(&mut limits, now, &held);
+                now += Duration::from_millis(*pass);
+                started += take(&mut limits, now, &held);
+            }
+            now += Duration::from_millis(40);
+            started += take(&mut limits, now, &held);
+            prop_assert_eq!(started, steps.len());
+            prop_assert!(limits.hosts.is_empty() && limits.due.is_empty() && limits.next_due().is_none());
+        }
+    }
+
+    #[test]
+    fn a_host_may_have_a_longer_delay_and_its_pause_goes_on() {
+        let (start, s) = (Instant::now(), Duration::from_secs);
+        let mut limits = HostLimits::new(usize::MAX, s(1), 10);
+        for item in 0..3 {
+            limits.offer_after(s(5), "slow.test", item, start);
+            limits.offer_after(Duration::ZERO, "other.test", item, start);
+        }
+        let starts = |limits: &mut HostLimits<i32>, second| {
+            let mut started = 0;
+            while let Some((host, _)) = limits.next(start + s(second)) {
+                limits.ended(&host);
+                started += if &*host == "slow.test" { 10 } else { 1 };
+            }
+            started
+        };
+        let started: Vec<_> = (0..12).map(|second| starts(&mut limits, second)).collect();
+        assert_eq!(started, [11, 1, 1, 0, 0, 10, 0, 0, 0, 0, 10, 0]);
+        // A delay is no pause, and a pause is longer than the rest of a delay.
+        assert!(!limits.is_held("slow.test", start + s(11)));
+        assert_eq!(limits.hold("slow.test", start + s(20), start + s(11)), s(9));
+        assert!(limits.is_held("slow.test", start + s(19)));
+        for item in 3..5 {
+            limits.offer_after(s(5), "slow.test", item, start + s(12));
+        }
+        let started: Vec<_> = (12..27).map(|second| starts(&mut limits, second)).collect();
+        assert_eq!(started, [0, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0, 10, 0]);
     }
 
     #[test]

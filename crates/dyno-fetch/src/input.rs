@@ -84,6 +84,7 @@ pub(crate) struct Lines {
     stream: Waiting,
     piece: Box<[u8]>,
     cut: Cut,
+    read_bytes: u64,
 }
 
 /// Splits the received bytes into lines.
@@ -105,7 +106,13 @@ impl Lines {
             stream: Waiting::new(stream, Interest::READABLE)?,
             piece: vec![0; READ_BYTES].into(),
             cut: Cut::default(),
+            read_bytes: 0,
         })
+    }
+
+    /// Bytes of the lines that were returned, blank lines and comments included.
+    pub(crate) fn taken_bytes(&self) -> u64 {
+        self.read_bytes - (self.cut.bytes.len() - self.cut.start) as u64
     }
 
     /// Returns the next line; `None` at the end. Cancelling the future loses no line.
@@ -123,6 +130,7 @@ impl Lines {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 other => other?,
             };
+            self.read_bytes += count as u64;
             self.cut.take(&self.piece[..count]);
         }
     }

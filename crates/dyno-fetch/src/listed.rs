@@ -1,8 +1,10 @@
 //! A line of the list: its URL, and the origin and the target of its request.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use dyno_client::Failure;
+use percent_encoding::{AsciiSet, percent_encode};
 use url::Url;
 
 /// The peer of a connection: scheme, host and port.
@@ -50,6 +52,12 @@ impl Origin {
         bare.unwrap_or_else(|| self.host.strip_suffix('.').unwrap_or(&self.host))
     }
 
+    /// Host and port.
+    #[must_use]
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
     /// Host and port as in the `Host` header.
     #[must_use]
     pub fn authority(&self) -> String {
@@ -60,18 +68,24 @@ impl Origin {
     }
 }
 
-/// Parses the URL of a line.
+/// Parses the URL of a line. Blanks, and bytes that are not UTF-8, are encoded as browsers do; with `strict`, such a
+/// line is not a URL.
 ///
 /// # Errors
 ///
 /// [`Failure::InvalidUrl`] if the line is not an absolute URL, [`Failure::UnsupportedScheme`] if its scheme is not
 /// http or https.
-pub fn parse(line: &[u8]) -> Result<Url, Failure> {
-    let text = std::str::from_utf8(line)
-        .map_err(|_| Failure::InvalidUrl)?
-        .trim();
-    // The URL parser is made for browsers: it repairs invalid URLs and removes whitespace.
-    if text.contains(|character: char| character.is_whitespace() || character.is_control()) {
+pub fn parse(line: &[u8], strict: bool) -> Result<Url, Failure> {
+    let text: Cow<'_, str> = match std::str::from_utf8(line) {
+        Ok(text) => text.trim().into(),
+        Err(_) if strict => return Err(Failure::InvalidUrl),
+        Err(_) => percent_encode(line.trim_ascii(), &AsciiSet::EMPTY).into(),
+    };
+    let text = &*text;
+    // The URL parser is made for browsers: it removes tabs, which separate columns in a list.
+    let is_wrong =
+        |character: char| character.is_control() || (strict && character.is_whitespace());
+    if text.contains(is_wrong) {
         return Err(Failure::InvalidUrl);
     }
     let (scheme, rest) = text.split_once("://").ok_or(Failure::InvalidUrl)?;
@@ -123,7 +137,8 @@ mod tests {
             (b"ftp://plain.test/", Err(Failure::UnsupportedScheme)),
         ];
         for (line, expected) in cases {
-            let parsed = parse(line).map(String::from);
+            let parsed = parse(line, true).map(String::from);
+            assert_eq!(parse(line, false).map(String::from), parsed);
             assert_eq!(
                 parsed.as_deref().map_err(|failure| *failure),
                 expected,
@@ -131,6 +146,40 @@ mod tests {
                 String::from_utf8_lossy(line)
             );
         }
+    }
+
+    #[test]
+    fn urls_are_read_as_people_write_them() {
+        let cases: [(&[u8], Result<&str, Failure>); 11] = [
+            (
+                b"http://a.test/a page?q=a b#c d",
+                Ok("http://a.test/a%20page?q=a%20b#c%20d"),
+            ),
+            (
+                "http://a.test/\u{a0}\u{fc}?\u{fc}".as_bytes(),
+                Ok("http://a.test/%C2%A0%C3%BC?%C3%BC"),
+            ),
+            (b"http://a.test/caf\xe9 ", Ok("http://a.test/caf%E9")),
+            (b"http://a_b.-c-.test/", Ok("http://a_b.-c-.test/")),
+            (b"http://A.Test./", Ok("http://a.test./")),
+            (b"http://a.test:/\\b", Ok("http://a.test//b")),
+            (b"http://me:a b@a.test/", Ok("http://me:a%20b@a.test/")),
+            (b"http://a b.test/", Err(Failure::InvalidUrl)),
+            (b"http://a.test/\tb", Err(Failure::InvalidUrl)),
+            (b"http://\xff.test/", Err(Failure::InvalidUrl)),
+            (b"two words", Err(Failure::InvalidUrl)),
+        ];
+        for (line, expected) in cases {
+            let parsed = parse(line, false).map(String::from);
+            let shown = String::from_utf8_lossy(line);
+            assert_eq!(
+                parsed.as_deref().map_err(|failure| *failure),
+                expected,
+                "{shown}"
+            );
+        }
+        assert_eq!(parse(b"http://a.test/a b", true), Err(Failure::InvalidUrl));
+        assert_eq!(parse(b"http://a.test/\xe9", true), Err(Failure::InvalidUrl));
     }
 
     #[test]

@@ -81,6 +81,17 @@ impl Output {
             .map_or(Ok(false), |done| done.has(number, url))
     }
 
+    /// Writes a line before the rows, unless rows go to a file that has some.
+    pub(crate) fn begin(&self, header: &[u8]) {
+        let status = match &self.stream {
+            Waiting::Never(stream) => fstat(stream).ok(),
+            Waiting::Watched(_) => None,
+        };
+        if status.is_none_or(|status| status.st_size == 0) {
+            self.rows.borrow_mut().extend_from_slice(header);
+        }
+    }
+
     /// Queues a row.
     pub(crate) fn push(&self, number: u64, url: &[u8], row: impl FnOnce(&mut Vec<u8>)) {
         row(&mut self.rows.borrow_mut());

@@ -15,17 +15,23 @@ use crate::tally::Phases;
 pub struct Report {
     version: u32,
     started: String,
-    elapsed_s: f64,
+    /// Time from the start to the end.
+    pub elapsed_s: f64,
     /// The proxies, without credentials, each with the option or variable that names it.
     proxy: Option<String>,
     /// Whether a signal ended the crawl.
-    interrupted: bool,
-    urls: u64,
-    urls_per_s: f64,
+    pub interrupted: bool,
+    /// Finished URLs.
+    pub urls: u64,
+    /// Finished URLs per second.
+    pub urls_per_s: f64,
     cpu_s: f64,
-    statuses: BTreeMap<u16, u64>,
-    errors: BTreeMap<&'static str, u64>,
-    errors_total: u64,
+    /// Finished URLs by status.
+    pub statuses: BTreeMap<u16, u64>,
+    /// Finished URLs by error.
+    pub errors: BTreeMap<&'static str, u64>,
+    /// Number of errors.
+    pub errors_total: u64,
     requests: u64,
     /// Answers that are not well-formed, by what was tolerated.
     tolerated: BTreeMap<&'static str, u64>,
@@ -33,10 +39,19 @@ pub struct Report {
     not_decoded: u64,
     /// URLs with a redirect from https to http.
     left_https: u64,
+    /// Contents after which TLS ended without `close_notify`.
+    no_close_notify: u64,
+    /// Contents that were cut short or too long, and kept under `--keep-partial`.
+    partial: u64,
     /// Requests sent again on a new connection, because the old one was closed while the request was on its way.
     resent: u64,
     /// Retries under `--retries`.
     retried: u64,
+    /// Hosts that were not tried for a minute, because connections to them failed.
+    dead_hosts: u64,
+    retry_after: RetryAfter,
+    /// `null` without `--robots`.
+    robots: Option<Robots>,
     wire: WireBytes,
     connections: Connections,
     dns: Dns,
@@ -54,6 +69,24 @@ struct WireBytes {
     received_bytes: u64,
     encoded_content_bytes: u64,
     content_bytes: u64,
+}
+
+/// Answers with `Retry-After` that held up their hosts, the pauses of hosts, and their time, added up over the hosts.
+#[derive(Debug, Serialize)]
+struct RetryAfter {
+    answers: u64,
+    pauses: u64,
+    paused_s: f64,
+}
+
+/// Hosts (with scheme and port) that were asked for `robots.txt`, those without one, those whose file could not be read,
+/// and the URLs that were not requested.
+#[derive(Debug, Serialize)]
+struct Robots {
+    asked: u64,
+    absent: u64,
+    unreachable: u64,
+    disallowed_urls: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -96,6 +129,12 @@ impl Phase {
 }
 
 impl Report {
+    /// Bytes received, TLS included.
+    #[must_use]
+    pub const fn received_bytes(&self) -> u64 {
+        self.wire.received_bytes
+    }
+
     pub(crate) fn new(
         shared: &Shared,
         started: SystemTime,
@@ -124,8 +163,22 @@ impl Report {
             tolerated: tally.tolerated.by_name(),
             not_decoded: tally.not_decoded,
             left_https: tally.left_https,
+            no_close_notify: tally.no_close_notify,
+            partial: tally.partial,
             resent: tally.resent,
             retried: tally.retried,
+            dead_hosts: tally.dead_hosts,
+            retry_after: RetryAfter {
+                answers: tally.pausing_answers,
+                pauses: tally.pauses,
+                paused_s: tally.paused.as_secs_f64(),
+            },
+            robots: shared.permissions.is_some().then(|| Robots {
+                asked: tally.robots_asked,
+                absent: tally.robots_absent,
+                unreachable: tally.robots_unreachable,
+                disallowed_urls: tally.errors.get("Disallowed").copied().unwrap_or_default(),
+            }),
             wire: WireBytes {
                 sent_bytes: shared.traffic.sent_bytes(),
                 received_bytes: shared.traffic.received_bytes(),

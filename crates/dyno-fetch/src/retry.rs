@@ -1,6 +1,14 @@
 //! Rules for sending a request again.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
 use dyno_client::Failure;
+
+/// Pause before the first retry, in the mean.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// Longest pause, in the mean.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Facts about a failed exchange that decide whether the request is sent again.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +33,7 @@ pub enum Verdict {
     Never,
 }
 
-/// Decides whether to send a request again. All requests are GET, which may be repeated (RFC 9110, 9.2.2); so the
+/// Decides whether to send a request again. All requests are GET or HEAD, which may be repeated (RFC 9110, 9.2.2); so the
 /// decision depends only on whether it would help.
 #[must_use]
 pub const fn verdict(failed: Failed) -> Verdict {
@@ -58,9 +66,39 @@ pub const fn verdict(failed: Failed) -> Verdict {
     }
 }
 
+/// The pause after so many earlier retries of a URL: twice as long after each, up to a limit, times a factor from 0.5
+/// to 1.5. The factor is a hash of the URL: URLs that failed together are not repeated together, and a crawl of the same
+/// list has the same pauses.
+#[must_use]
+pub fn pause(url: &str, retries: u32) -> Duration {
+    let mut hash = DefaultHasher::new();
+    (url, retries).hash(&mut hash);
+    let doubled = FIRST_PAUSE.saturating_mul(1_u32.checked_shl(retries).unwrap_or(u32::MAX));
+    let mean = doubled.min(LONGEST_PAUSE);
+    let thousandths = u32::try_from(hash.finish() % 1_000).unwrap_or(0);
+    mean * (500 + thousandths) / 1_000
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pauses_double_up_to_a_limit_and_differ_by_url() {
+        for retries in [0, 1, 5, 8, 9, 31, 32, u32::MAX] {
+            let mean = (0.1 * 2_f64.powi(retries.min(9).cast_signed())).min(30.0);
+            let pauses = (0..200).map(|number| pause(&format!("http://a.test/{number}"), retries));
+            let pauses: Vec<f64> = pauses.map(|pause| pause.as_secs_f64() / mean).collect();
+            assert!(
+                pauses.iter().all(|share| (0.499..1.5).contains(share)),
+                "{retries}"
+            );
+            let (below, above) = (|share: &&f64| **share < 0.75, |share: &&f64| **share > 1.25);
+            assert!(pauses.iter().filter(below).count() > 20, "{retries}");
+            assert!(pauses.iter().filter(above).count() > 20, "{retries}");
+        }
+        assert_eq!(pause("http://a.test/", 1), pause("http://a.test/", 1));
+    }
 
     #[test]
     fn only_what_a_server_may_do_at_any_time_is_repeated_unasked() {

@@ -1,9 +1,24 @@
-//! The row that is printed for a URL: `url,code,start_time,duration,body_length`.
+//! The row that is printed for a URL: `url,code,start_time,duration,body_length`, or its details as JSON.
 
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use dyno_client::Failure;
+
+/// First line of rows as CSV.
+pub(crate) const HEADER: &[u8] = b"url,code,start_time,duration,body_length\n";
+
+/// Forms of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RowFormat {
+    /// Fields separated by commas; only the URL may contain further commas, and is not quoted.
+    #[default]
+    Contract,
+    /// The same fields, quoted as in RFC 4180. Lines end in a line feed.
+    Csv,
+    /// A JSON object with the details of the URL.
+    Jsonl,
+}
 
 /// Outcome of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +47,32 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Appends the row with its line end.
+    /// Appends the row of the contract with its line end.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.url);
+        self.write_rest(out);
+    }
+
+    /// Appends the row with its URL quoted where RFC 4180 asks for it. No other field needs quotes.
+    pub fn write_csv(&self, out: &mut Vec<u8>) {
+        let is_special = |byte: &u8| matches!(byte, b',' | b'"' | b'\r' | b'\n');
+        if self.url.iter().any(is_special) {
+            out.push(b'"');
+            for part in self.url.split_inclusive(|byte| *byte == b'"') {
+                out.extend_from_slice(part);
+                if part.ends_with(b"\"") {
+                    out.push(b'"');
+                }
+            }
+            out.push(b'"');
+        } else {
+            out.extend_from_slice(self.url);
+        }
+        self.write_rest(out);
+    }
+
+    /// Appends all fields after the URL.
+    fn write_rest(&self, out: &mut Vec<u8>) {
         let length = match self.code {
             Code::Failure(_) => 0,
             Code::Status(_) | Code::CheckFailed => self.length,
@@ -97,6 +135,8 @@ const fn date(days: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -124,6 +164,49 @@ mod tests {
             with("HostNotFound", 0)
         );
         assert_eq!(row(Code::CheckFailed, 7), with("CheckFailed", 7));
+    }
+
+    /// Reads the URL of a row as RFC 4180 defines it, and the rest of the row.
+    fn read_url(row: &[u8]) -> (Vec<u8>, &[u8]) {
+        let Some(mut rest) = row.strip_prefix(b"\"") else {
+            let end = row.iter().position(|byte| *byte == b',').unwrap();
+            assert!(!row[..end].iter().any(|byte| b"\"\r\n".contains(byte)));
+            return (row[..end].to_vec(), &row[end..]);
+        };
+        let mut url = Vec::new();
+        loop {
+            let end = rest.iter().position(|byte| *byte == b'"').unwrap();
+            url.extend_from_slice(&rest[..end]);
+            rest = &rest[end + 1..];
+            match rest.strip_prefix(b"\"") {
+                Some(after) => {
+                    url.push(b'"');
+                    rest = after;
+                }
+                None => return (url, rest),
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_url_is_read_back_from_csv(url in prop::collection::vec(
+            prop_oneof![Just(b','), Just(b'"'), Just(b'\r'), any::<u8>()], 1..40,
+        )) {
+            let row = Row {
+                url: &url,
+                code: Code::Status(200),
+                start: UNIX_EPOCH,
+                duration: Duration::ZERO,
+                length: 1,
+            };
+            let (mut csv, mut contract) = (Vec::new(), Vec::new());
+            row.write_csv(&mut csv);
+            row.write(&mut contract);
+            let (read, rest) = read_url(&csv);
+            prop_assert_eq!(&read, &url);
+            prop_assert_eq!(rest, &contract[url.len()..]);
+        }
     }
 
     #[test]

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
+use url::Url;
 
 /// First bytes of each line of an index.
 const BEGINNING: &[u8] = b"{\"url\":\"";
@@ -63,6 +64,20 @@ pub struct Folder {
     next: u64,
 }
 
+/// A redirect that was followed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Hop {
+    /// The URL that answered with it, without a user's name.
+    #[serde(serialize_with = "as_text")]
+    pub url: Url,
+    /// Its status.
+    pub status: u16,
+}
+
+fn as_text<S: Serializer>(url: &Url, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(url.as_str())
+}
+
 /// An entry of the index.
 #[derive(Debug, Serialize)]
 pub struct Entry<'a> {
@@ -70,6 +85,9 @@ pub struct Entry<'a> {
     pub url: &'a str,
     /// The URL after all redirects.
     pub final_url: &'a str,
+    /// The redirects before it.
+    #[serde(skip_serializing_if = "<[Hop]>::is_empty")]
+    pub redirects: &'a [Hop],
     /// The status of the answer.
     pub status: u16,
     /// The answer's `Content-Type`.
@@ -80,6 +98,15 @@ pub struct Entry<'a> {
     /// Whether a redirect led from https to http.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub left_https: bool,
+    /// Whether TLS ended without `close_notify`: the end of a content without a length may be wrong.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_close_notify: bool,
+    /// Whether the content was cut short or too long.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
+    /// The error that ended a partial content.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<&'a str>,
     /// Length of the file.
     pub bytes: u64,
     /// When the URL started.
@@ -262,10 +289,14 @@ mod tests {
         let entry = Entry {
             url: "https://a.test/../../etc/passwd",
             final_url: "https://a.test/",
+            redirects: &[],
             status: 200,
             content_type: None,
             content_encoding: None,
             left_https: false,
+            no_close_notify: false,
+            partial: false,
+            error: None,
             bytes: 7,
             start_time: "2026-01-01T00:00:00.000000Z",
         };

@@ -7,19 +7,25 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use dyno_client::coding::PIECE_BYTES;
-use dyno_client::resolve::{Configuration, Hosts, Resolver};
+use dyno_client::resolve::{Configuration, Hosts, NameServer, Resolver, Transport};
 use dyno_client::{Failure, Reach, Route, Stream, Traffic, http1, http2, tls};
 
+use crate::error::Error;
+use crate::host_health::{DeadHosts, Pauses};
+use crate::identity::Headers;
 use crate::listed::Origin;
 use crate::options::Options;
+use crate::permissions::Permissions;
 use crate::pool::{Pool, Pooled};
 use crate::public::is_public_origin;
-use crate::save::{self, Folder};
+use crate::save::Folder;
 use crate::tally::Tally;
+use crate::turns::Turns;
+use crate::warc::Warc;
 
 /// How long a connection stays idle for another URL of its host. A crawl returns to a host soon or never.
 const IDLE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(4);
-/// Attempts of a lookup that fit into the timeout of a URL.
+/// Attempts of a lookup that fit into the time to connect.
 const ATTEMPTS_PER_TIMEOUT: u32 = 3;
 
 /// An HTTP/1.1 connection.
@@ -30,20 +36,32 @@ pub(crate) type Connection = Pooled<Http1Connection, http2::Connection>;
 /// State that all URLs of a crawl share; only one thread uses it.
 pub(crate) struct Shared {
     pub options: Options,
+    pub headers: Headers,
     pub resolver: Resolver,
     pub tls: tls::Client,
     pub pool: RefCell<Pool<Origin, Http1Connection, http2::Connection>>,
+    pub turns: Turns,
+    pub dead_hosts: RefCell<DeadHosts>,
+    pub pauses: RefCell<Pauses>,
+    /// What `robots.txt` of the hosts allows, if it decides.
+    pub permissions: Option<Permissions>,
     pub in_use: Cell<usize>,
     pub room: RefCell<Box<[u8]>>,
     pub tally: RefCell<Tally>,
     pub traffic: Arc<Traffic>,
     pub folder: RefCell<Option<Folder>>,
+    /// The archive of all exchanges.
+    pub warc: Option<Warc>,
     /// The error that ends the crawl, such as a full disk.
-    pub broken: RefCell<Option<save::Error>>,
+    pub broken: RefCell<Option<Error>>,
 }
 
 impl Shared {
-    pub(crate) fn new(options: Options, folder: Option<Folder>) -> Result<Self, tls::Error> {
+    pub(crate) fn new(
+        options: Options,
+        folder: Option<Folder>,
+        warc: Option<Warc>,
+    ) -> Result<Self, tls::Error> {
         let trust = match &options.cacert {
             _ if options.insecure => tls::Trust::AnyCertificate,
             file => tls::Trust::Authorities(file.as_deref()),
@@ -52,21 +70,32 @@ impl Shared {
         if !options.nameservers.is_empty() {
             configuration.servers.clone_from(&options.nameservers);
         }
+        let is_tls = |server: &NameServer| matches!(server.transport, Transport::Tls(_));
+        let has_tls = configuration.servers.iter().any(is_tls);
+        let name_tls = has_tls.then(|| tls::Client::new(trust, &[], &tls::Settings::default()));
         let resolver = Resolver::new(dyno_client::resolve::Options {
             configuration,
             hosts: Hosts::of_machine(),
-            attempt_timeout: options.timeout / ATTEMPTS_PER_TIMEOUT,
+            attempt_timeout: options.connect_timeout.min(options.timeout) / ATTEMPTS_PER_TIMEOUT,
+            tls: name_tls.transpose()?,
+            on_failure: options.on_name_server_failure,
         });
         Ok(Self {
             resolver,
             tls: tls::Client::new(trust, options.http.protocols(), &options.tls)?,
             pool: RefCell::new(Pool::new(options.concurrency, IDLE_TIMEOUT)),
+            turns: Turns::new(&options, options.slots()),
+            dead_hosts: RefCell::new(DeadHosts::new(options.dead_after)),
+            pauses: RefCell::new(Pauses::new(options.max_retry_after)),
+            permissions: Permissions::new(&options),
             in_use: Cell::new(0),
             room: RefCell::new(vec![0; PIECE_BYTES].into()),
             tally: RefCell::new(Tally::new(options.measure)),
             traffic: Arc::default(),
             folder: RefCell::new(folder),
+            warc,
             broken: RefCell::new(None),
+            headers: Headers::new(&options),
             options,
         })
     }
@@ -116,6 +145,28 @@ impl Shared {
         self.pool.borrow_mut().shrink_to(most_idle);
     }
 
+    /// Whether so many connections to this host failed that no further one should be attempted now.
+    pub(crate) fn is_dead(&self, origin: &Origin) -> bool {
+        let mut dead = self.dead_hosts.borrow_mut();
+        !dead.is_empty() && dead.is_dead(&origin.place(), Instant::now())
+    }
+
+    /// Notes that a host could not be reached.
+    pub(crate) fn connection_failed(&self, origin: &Origin) {
+        let mut dead = self.dead_hosts.borrow_mut();
+        if dead.is_used() && dead.failed(&origin.place(), Instant::now()) {
+            self.tally.borrow_mut().dead_hosts += 1;
+        }
+    }
+
+    /// Notes that a host was reached.
+    pub(crate) fn connection_succeeded(&self, origin: &Origin) {
+        let mut dead = self.dead_hosts.borrow_mut();
+        if !dead.is_empty() {
+            dead.succeeded(&origin.place());
+        }
+    }
+
     /// Adds a connection to the idle ones.
     pub(crate) fn keep(&self, origin: &Rc<Origin>, connection: Connection) {
         if self.options.keepalive {
@@ -124,6 +175,11 @@ impl Shared {
             pool.expire(now);
             pool.put(origin.clone(), connection, now);
         }
+    }
+
+    /// Completes the last file of the archive, if there is one.
+    pub(crate) fn close_archive(&self) -> Result<(), Error> {
+        Ok(self.warc.as_ref().map_or(Ok(()), Warc::close)?)
     }
 
     /// Whether the crawl is ending because contents cannot be saved.
@@ -143,8 +199,8 @@ impl Shared {
     }
 
     /// Ends the crawl because of an error that no URL has caused.
-    pub(crate) fn give_up(&self, error: save::Error) -> Failure {
-        self.broken.borrow_mut().get_or_insert(error);
+    pub(crate) fn give_up(&self, error: impl Into<Error>) -> Failure {
+        self.broken.borrow_mut().get_or_insert(error.into());
         Failure::Io(io::ErrorKind::Other)
     }
 }

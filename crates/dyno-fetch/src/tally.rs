@@ -21,6 +21,10 @@ pub(crate) struct Tally {
     pub not_decoded: u64,
     /// URLs with a redirect from https to http.
     pub left_https: u64,
+    /// Contents after which TLS ended without `close_notify`.
+    pub no_close_notify: u64,
+    /// Contents that were cut short or too long, and kept.
+    pub partial: u64,
     pub connections_opened: u64,
     pub connections_failed: u64,
     pub tls_full: u64,
@@ -28,6 +32,16 @@ pub(crate) struct Tally {
     pub reused: u64,
     pub resent: u64,
     pub retried: u64,
+    /// Hosts that were not tried for a minute.
+    pub dead_hosts: u64,
+    /// Answers that asked for a pause, the pauses, and their time.
+    pub pausing_answers: u64,
+    pub pauses: u64,
+    pub paused: Duration,
+    /// Origins that were asked for `robots.txt`; those without it; those whose file could not be read.
+    pub robots_asked: u64,
+    pub robots_absent: u64,
+    pub robots_unreachable: u64,
     pub requests: u64,
     /// Odd answers.
     pub tolerated: DeviationCounts,
@@ -106,6 +120,13 @@ impl Tally {
             );
             record(&mut phases.content, exchanged.end - exchanged.first_byte);
         }
+    }
+
+    /// Records an answer that holds up its host, for this much longer than before.
+    pub(crate) fn held_up(&mut self, is_new: bool, longer: Duration) {
+        self.pausing_answers += 1;
+        self.pauses += u64::from(is_new);
+        self.paused += longer;
     }
 
     /// Records a finished URL.

@@ -1,46 +1,48 @@
 //! Processes one URL of the list from its start to its row: redirects, retries, the deadline.
 
-use std::cell::Cell;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use dyno_client::Failure;
 use dyno_client::coding::TURN_BYTES;
 use tokio::task::spawn_blocking;
-use tokio::time::{sleep, timeout_at};
+use tokio::time::sleep;
 use url::Url;
 
 use crate::check::is_expected;
-use crate::connect::Stage;
+use crate::details::{Details, Trail};
+use crate::identity::Identity;
 use crate::input::Line;
-use crate::listed::Origin;
 use crate::output::Output;
+use crate::permit::permit;
 use crate::receiver::{BodySink, Receiver};
-use crate::retry::{Failed, Verdict, verdict};
-use crate::row::{Code, Row, Timestamp};
-use crate::save::Entry;
+use crate::retry::{Failed, Verdict, pause, verdict};
+use crate::row::{Code, Row, RowFormat, Timestamp};
+use crate::save::{Entry, Hop};
 use crate::shared::Shared;
-
-/// Pause before the first retry; each further pause is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+use crate::visit::{is_public_answer, visit};
 
 /// Fetches the URL of a line, if the line is a URL, and passes its row to the output.
 pub(crate) async fn walk(shared: &Shared, output: &Output, line: &Line, url: Result<Url, Failure>) {
     let (start, begun) = (SystemTime::now(), Instant::now());
-    let stage = Cell::new(Stage::Resolving);
-    let deadline = begun + shared.options.timeout;
+    let rows = shared.options.rows;
+    let trail = Trail::new(&shared.options, begun);
     let walked = async {
-        timeout_at(deadline.into(), tries(shared, line, start, url?, &stage))
-            .await
-            .unwrap_or_else(|_| Err(stage.get().timeout()))
+        let tries = tries(shared, line, start, url?, &trail);
+        trail.limit(tries).await.flatten()
     };
     let (code, length) = walked
         .await
         .unwrap_or_else(|failure| (Code::Failure(failure), 0));
+    let duration = trail.elapsed(Instant::now());
+    if let Some(warc) = &shared.warc
+        && let Err(error) = warc.written().await
+    {
+        shared.give_up(error);
+    }
     if shared.is_broken() {
         // The line is not noted as finished: the next run fetches it.
         return;
     }
-    let duration = begun.elapsed();
     shared.tally.borrow_mut().ended(code, duration, length);
     let row = Row {
         url: &line.bytes,
@@ -49,7 +51,11 @@ pub(crate) async fn walk(shared: &Shared, output: &Output, line: &Line, url: Res
         duration,
         length,
     };
-    output.push(line.number, &line.bytes, |rows| row.write(rows));
+    output.push(line.number, &line.bytes, |out| match rows {
+        RowFormat::Contract => row.write(out),
+        RowFormat::Csv => row.write_csv(out),
+        RowFormat::Jsonl => trail.write(&row, out),
+    });
 }
 
 /// Repeats a request while that may help, at most as often as the options allow.
@@ -58,26 +64,28 @@ async fn tries(
     line: &Line,
     start: SystemTime,
     url: Url,
-    stage: &Cell<Stage>,
+    trail: &Trail,
 ) -> Result<(Code, u64), Failure> {
-    let mut pause = FIRST_PAUSE;
-    for _ in 0..shared.options.retries {
-        match redirects(shared, line, start, url.clone(), stage).await {
+    for retries in 0..shared.options.retries {
+        match redirects(shared, line, start, url.clone(), trail).await {
             Err(failure)
                 if verdict(Failed {
                     failure,
                     reused: false,
                     crossed: false,
-                }) == Verdict::IfAsked =>
+                }) == Verdict::IfAsked
+                    && !trail.is_final.get() =>
             {
                 shared.tally.borrow_mut().retried += 1;
+                trail.note(|details| details.retries += 1);
+                let pause = pause(url.as_str(), retries);
+                trail.pause(pause, Instant::now());
                 sleep(pause).await;
-                pause *= 2;
             }
             other => return other,
         }
     }
-    redirects(shared, line, start, url, stage).await
+    redirects(shared, line, start, url, trail).await
 }
 
 async fn redirects(
@@ -85,29 +93,51 @@ async fn redirects(
     line: &Line,
     start: SystemTime,
     mut url: Url,
-    stage: &Cell<Stage>,
+    trail: &Trail,
 ) -> Result<(Code, u64), Failure> {
     // The list may name any host, but a page on the internet must not redirect into the network of this machine.
     let (mut public_only, mut left_https) = (false, false);
+    let (mut identity, mut hops) = (Identity::default(), Vec::new());
     for _ in 0..=shared.options.max_redirects {
-        let mut receiver = crate::visit::visit(shared, &url, stage, public_only).await?;
+        identity.enter(&shared.headers, &mut url)?;
+        if let Some(permissions) = &shared.permissions {
+            // On the heap, so that the tasks of other crawls stay small.
+            Box::pin(permit(
+                shared,
+                permissions,
+                &url,
+                trail,
+                public_only,
+                &identity,
+            ))
+            .await?;
+        }
+        let mut receiver = visit(shared, &url, trail, public_only, &identity).await?;
         let Some(next) = receiver.next.take() else {
-            return finish(shared, line, start, &url, left_https, receiver).await;
+            if receiver.is_partial() {
+                trail.note(Details::partial);
+            }
+            let end = End {
+                url: &url,
+                hops: &hops,
+                left_https,
+            };
+            return finish(shared, line, start, end, receiver).await;
         };
         public_only = !shared.options.allow_private && is_public_answer(shared, &url, &receiver)?;
+        identity.store(&url, &receiver.set_cookies);
+        let status = receiver.status;
         drop(receiver);
         left_https |= url.scheme() == "https" && next.scheme() == "http";
-        url = next;
+        let hop = Hop {
+            url: std::mem::replace(&mut url, next),
+            status,
+        };
+        if shared.options.save.is_some() {
+            hops.push(hop);
+        }
     }
     Err(Failure::TooManyRedirects)
-}
-
-/// Whether an answer came from a host on the public internet.
-fn is_public_answer(shared: &Shared, url: &Url, receiver: &Receiver<'_>) -> Result<bool, Failure> {
-    let origin = Origin::of(url)?;
-    Ok(receiver
-        .reach
-        .is_none_or(|reach| shared.is_public(&origin, reach)))
 }
 
 /// Checks a content; a long one on another thread, so that other tasks can run.
@@ -119,25 +149,39 @@ async fn passes(content: Vec<u8>) -> bool {
     checked.await.unwrap_or(false)
 }
 
+/// The end of a chain of redirects.
+struct End<'w> {
+    /// The URL of the answer, without a user's name.
+    url: &'w Url,
+    /// The redirects before; only if they are recorded.
+    hops: &'w [Hop],
+    left_https: bool,
+}
+
 /// Saves or checks a complete content, and returns the code of its row.
 async fn finish(
     shared: &Shared,
     line: &Line,
     start: SystemTime,
-    url: &Url,
-    left_https: bool,
+    end: End<'_>,
     receiver: Receiver<'_>,
 ) -> Result<(Code, u64), Failure> {
+    let partial = receiver.is_partial();
     let Receiver {
         status,
         content_type,
         content_encoding,
         taken,
+        no_close_notify,
+        failure,
         ..
     } = receiver;
-    shared.tally.borrow_mut().left_https += u64::from(left_https);
-    if content_encoding.is_some() {
-        shared.tally.borrow_mut().not_decoded += 1;
+    {
+        let mut tally = shared.tally.borrow_mut();
+        tally.left_https += u64::from(end.left_https);
+        tally.not_decoded += u64::from(content_encoding.is_some());
+        tally.no_close_notify += u64::from(no_close_notify);
+        tally.partial += u64::from(partial);
     }
     match taken.sink {
         BodySink::Nothing => {}
@@ -149,11 +193,15 @@ async fn finish(
         BodySink::File(saving) => {
             let entry = Entry {
                 url: &String::from_utf8_lossy(&line.bytes),
-                final_url: url.as_str(),
+                final_url: end.url.as_str(),
+                redirects: end.hops,
                 status,
                 content_type: content_type.as_deref(),
                 content_encoding: content_encoding.as_deref(),
-                left_https,
+                left_https: end.left_https,
+                no_close_notify,
+                partial,
+                error: failure.map(Failure::name),
                 bytes: taken.length,
                 start_time: &Timestamp(start).to_string(),
             };
@@ -164,5 +212,8 @@ async fn finish(
             }
         }
     }
-    Ok((Code::Status(status), taken.length))
+    match failure {
+        Some(failure) => Err(failure),
+        None => Ok((Code::Status(status), taken.length)),
+    }
 }

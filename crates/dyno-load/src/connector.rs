@@ -275,7 +275,7 @@ impl<'c> Opening<'c> {
             if let Some(attempt) = attempt {
                 let sockets = connector.sockets.clone();
                 let traffic = connector.traffic.clone();
-                let connecting = connect::tcp(sockets, attempt.at.address, traffic);
+                let connecting = sockets.open(attempt.at.address, traffic);
                 if self.tried.is_empty() && rotation.borrow().len() == 1 {
                     self.last = Some(attempt);
                     let ended = connecting.await;

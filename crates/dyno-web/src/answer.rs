@@ -1,6 +1,8 @@
 //! Requests to a web, and its answers.
 
-use serde::Serialize;
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
 
 use crate::coding::{Accepted, Coding};
 use crate::content::{Class, STREAM_LINE};
@@ -28,7 +30,7 @@ pub struct Request<'r> {
 }
 
 /// The content of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
     /// No content.
@@ -42,6 +44,8 @@ pub enum Content {
     },
     /// A fixed document.
     Document(&'static str),
+    /// A document of one page: with links, a robots.txt, a sitemap.
+    Made(#[serde(serialize_with = "serialize_length")] Arc<[u8]>),
     /// [`STREAM_LINE`] repeated, one chunk each.
     Lines {
         /// Number of lines.
@@ -67,15 +71,21 @@ impl<'r> Request<'r> {
 impl Content {
     /// Bytes before any coding.
     #[must_use]
-    pub fn bytes(self) -> u64 {
-        match self {
+    pub fn bytes(&self) -> u64 {
+        match *self {
             Self::Empty => 0,
             Self::Page(class) => class.bytes(),
             Self::Text { bytes } => bytes,
             Self::Document(document) => document.len() as u64,
+            Self::Made(ref document) => document.len() as u64,
             Self::Lines { count } => count * STREAM_LINE.len() as u64,
         }
     }
+}
+
+/// Serializes a document as its length.
+fn serialize_length<S: Serializer>(document: &Arc<[u8]>, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(document.len() as u64)
 }
 
 /// A slow content: pieces with a wait before each but the first.

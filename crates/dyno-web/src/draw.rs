@@ -43,6 +43,7 @@ pub(crate) enum Kind {
     Host = 2,
     Page = 3,
     Listing = 4,
+    Links = 5,
 }
 
 const DRAWS: usize = 12;

@@ -2,6 +2,8 @@
 
 mod walk;
 
+use url::Url;
+
 use crate::expectation::{Expectation, Outcome, Terms};
 use crate::listed_url::parse;
 use crate::units::Nanos;
@@ -17,20 +19,27 @@ impl Web {
     /// The correct result of `url`, a line of a URL list, for a client with these settings.
     #[must_use]
     pub fn expect_on(&self, terms: &Terms<'_>, url: &str) -> Expectation {
-        match parse(url) {
-            Some(first) => walk::walk(self, terms, first),
-            None => Expectation {
-                outcome: Outcome::Error {
-                    cause: "invalid_url",
-                },
-                arrives: false,
-                request_url: None,
-                requests: 0,
-                handshakes: Vec::new(),
-                planned: Some(Nanos::ZERO),
-                hazard: None,
-            },
+        self.walk_on(terms, url).0
+    }
+
+    /// The correct result of `url`, and the URL at which it ends, if it is valid.
+    pub(crate) fn walk_on(&self, terms: &Terms<'_>, url: &str) -> (Expectation, Option<Url>) {
+        if let Some(first) = parse(url) {
+            let (expectation, last) = walk::walk(self, terms, first);
+            return (expectation, Some(last));
         }
+        let invalid = Expectation {
+            outcome: Outcome::Error {
+                cause: "invalid_url",
+            },
+            arrives: false,
+            request_url: None,
+            requests: 0,
+            handshakes: Vec::new(),
+            planned: Some(Nanos::ZERO),
+            hazard: None,
+        };
+        (invalid, None)
     }
 }
 

@@ -57,7 +57,7 @@ pub enum Outcome {
     },
     /// An error with any name; `cause` is the web's name of the failure.
     Error {
-        /// A fault's name, or `invalid_url`, `invalid_name`, `unreachable`, `too_many_redirects`, `timeout`, `elsewhere`, `check_failed`, `without_http2`.
+        /// A fault's name, or `invalid_url`, `invalid_name`, `unreachable`, `too_many_redirects`, `timeout`, `elsewhere`, `disallowed`, `check_failed`, `without_http2`.
         cause: &'static str,
     },
     /// Undecided: both the status and an error are right.

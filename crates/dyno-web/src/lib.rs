@@ -7,7 +7,8 @@
 //! - [`Web::handshake`]: the certificate, versions and faults of a TLS handshake for a host name;
 //! - [`Web::answer`]: the answer of the origin server to a request;
 //! - [`Web::urls`]: the URLs of the web;
-//! - [`Web::expect`]: the result of a correct client for a URL.
+//! - [`Web::expect`]: the result of a correct client for a URL;
+//! - [`Web::crawl`]: the results of a recursive fetch within a host.
 //!
 //! Nothing here reads a clock, a file or a socket; nothing depends on floating-point functions of the platform.
 #![forbid(unsafe_code)]
@@ -16,6 +17,7 @@ mod address;
 mod answer;
 mod coding;
 mod content;
+mod crawl;
 mod draw;
 mod expect;
 mod expectation;
@@ -23,6 +25,7 @@ mod fault;
 mod fixed_path;
 mod framing;
 mod key_kind;
+mod links;
 mod listed_url;
 mod listing;
 mod log_normal;
@@ -32,6 +35,7 @@ mod normal_quantiles;
 mod oddity;
 mod one_origin;
 mod respond;
+mod robots;
 mod samplers;
 mod scheme;
 mod site;
@@ -49,6 +53,7 @@ pub use expectation::{Check, Expectation, Outcome, Terms};
 pub use fault::{Fault, Layer};
 pub use framing::Framing;
 pub use key_kind::KeyKind;
+pub use links::PageLink;
 pub use log_normal::LogNormal;
 pub use model::{Model, ModelError};
 pub use oddity::{Capabilities, Capability, Oddity};

@@ -67,6 +67,9 @@ pub struct Model {
     // Omitted from the digest when absent, so that older webs keep their digests.
     #[serde(default, skip_serializing_if = "JsonModel::is_right")]
     pub(crate) json: JsonModel,
+    // Omitted from the digest when absent, so that older webs keep their digests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) links: Option<LinkModel>,
     #[serde(default, rename = "host")]
     pub(crate) hosts: Vec<HostEntry>,
 }
@@ -181,6 +184,50 @@ impl JsonModel {
     /// Whether the document is right everywhere.
     fn is_right(&self) -> bool {
         self.wrong_share == Share(0)
+    }
+}
+
+/// Pages with links, robots.txt and sitemap.xml.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct LinkModel {
+    /// Bounds of the number of pages of a site.
+    pub fewest_pages: u64,
+    pub most_pages: u64,
+    /// Upper bound of the number of links of a page.
+    pub most_links: u64,
+    /// Share of links to other hosts.
+    pub elsewhere: Share,
+    /// Share of links to pages that answer with 404.
+    pub missing: Share,
+    /// Share of links with `rel="nofollow"`.
+    pub nofollow: Share,
+    /// Share of pages that tell crawlers not to follow their links.
+    pub nofollow_pages: Share,
+    /// Share of links with a fragment.
+    pub fragments: Share,
+    /// Share of sites whose robots.txt is a 404, and a 503.
+    pub without_robots: Share,
+    pub robots_unavailable: Share,
+    /// Share of sites whose sitemap.xml is a 404.
+    pub without_sitemap: Share,
+}
+
+impl Default for LinkModel {
+    fn default() -> Self {
+        Self {
+            fewest_pages: 3,
+            most_pages: 40,
+            most_links: 30,
+            elsewhere: Share(0),
+            missing: Share(0),
+            nofollow: Share(0),
+            nofollow_pages: Share(0),
+            fragments: Share(0),
+            without_robots: Share(0),
+            robots_unavailable: Share(0),
+            without_sitemap: Share(0),
+        }
     }
 }
 

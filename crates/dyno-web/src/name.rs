@@ -44,6 +44,12 @@ pub(crate) fn name(key: &SeedKey, index: u64) -> String {
     name
 }
 
+/// A word of two syllables.
+pub(crate) fn word(draw: u64) -> String {
+    let syllable = |place: u64| SYLLABLES[usize::try_from(place % 64).expect("below 64")];
+    [syllable(draw), syllable(draw >> 6)].concat()
+}
+
 fn top_level(draws: &Draws) -> &'static str {
     let mut place = draws.word(0) % 256;
     for (domain, share) in TOP_LEVEL {

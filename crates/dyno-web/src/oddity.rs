@@ -64,6 +64,8 @@ capabilities! {
     Endings = "endings";
     /// Repeats a request as late as `Retry-After` says.
     RetryAfter = "retry_after";
+    /// Obeys robots.txt: what it forbids is not fetched.
+    Robots = "robots";
 }
 
 oddities! {

@@ -7,8 +7,10 @@ use crate::draw::{Draws, Kind};
 use crate::fault::{Fault, Layer};
 use crate::fixed_path;
 use crate::framing::Framing;
+use crate::links::is_gone;
 use crate::model::HostEntry;
 use crate::oddity::Oddity;
+use crate::robots::Robots;
 use crate::scheme::Scheme;
 use crate::site::{Home, Site, site_of};
 use crate::units::Nanos;
@@ -40,6 +42,9 @@ impl Web {
         if let Some(answer) = fixed_path::answer(request, || self.json_document(request)) {
             return answer;
         }
+        if let Some(answer) = self.crawlers_answer(request) {
+            return answer;
+        }
         let site = Site::new(self, request.host);
         let entry = self.entry(request.host);
         let fault = entry.map_or_else(|| site.fault(), |entry| entry.fault);
@@ -69,6 +74,41 @@ impl Web {
             None => self.site_redirect(request, &site),
         };
         redirect.unwrap_or_else(|| self.page(request, entry))
+    }
+
+    /// The answer for `/robots.txt` and `/sitemap.xml` of a web with links: of each host, whatever its fault or oddity does.
+    fn crawlers_answer(&self, request: &Request<'_>) -> Option<Answer> {
+        let Request {
+            scheme,
+            host,
+            target,
+            ..
+        } = *request;
+        if !matches!(target, "/robots.txt" | "/sitemap.xml") {
+            return None;
+        }
+        let site = self.linked_site(host)?;
+        let made = |content_type, document| Answer {
+            content_type,
+            ..Answer::new(200, Content::Made(document))
+        };
+        Some(match (target, site.robots(host)) {
+            (
+                "/robots.txt",
+                Robots::Rules {
+                    rules,
+                    has_crawl_delay,
+                },
+            ) => made(
+                "text/plain; charset=utf-8",
+                site.robots_text(scheme, host, &rules, has_crawl_delay),
+            ),
+            ("/robots.txt", Robots::Unavailable) => Answer::new(503, Content::Empty),
+            ("/sitemap.xml", _) if site.has_sitemap() => {
+                made("application/xml", site.sitemap(scheme, host))
+            }
+            _ => Answer::new(404, Content::Page(Class::nearest(0))),
+        })
     }
 
     /// The JSON document of a URL, its query included; it is the same for every request.
@@ -167,27 +207,43 @@ impl Web {
 
     fn page(&self, request: &Request<'_>, entry: Option<&HostEntry>) -> Answer {
         let draws = self.key.draws(Kind::Page, request.host, request.target);
-        let status = entry
-            .and_then(|entry| entry.status)
-            .unwrap_or_else(|| self.status(&draws));
+        let linked = self.linked_site(request.host);
+        let status = match entry.and_then(|entry| entry.status) {
+            _ if linked.is_some() && is_gone(request.target) => 404,
+            Some(status) => status,
+            None => self.status(&draws),
+        };
         let divisor = if status >= 400 {
             self.model().content.error_divisor
         } else {
             1
         };
-        let content = match (status, entry.and_then(|entry| entry.content_bytes)) {
+        let bytes_of_entry = entry.and_then(|entry| entry.content_bytes);
+        let page = linked
+            .as_ref()
+            .filter(|_| status == 200 && bytes_of_entry.is_none())
+            .and_then(|site| Some((site, site.place_of(request.target)?)));
+        let content = match (status, bytes_of_entry) {
             (204 | 304, _) => Content::Empty,
             // Pages with the length of a class can be served in every coding.
             (_, Some(bytes)) if Class::nearest(bytes).bytes() == bytes => {
                 Content::Page(Class::nearest(bytes))
             }
             (_, Some(bytes)) => Content::Text { bytes },
-            (_, None) => Content::Page(self.samplers.content(draws.word(place::CONTENT), divisor)),
+            (_, None) => {
+                let class = self.samplers.content(draws.word(place::CONTENT), divisor);
+                match page {
+                    Some((site, place)) => {
+                        Content::Made(site.html(request.scheme, request.host, place, class.bytes()))
+                    }
+                    None => Content::Page(class),
+                }
+            }
         };
         let preferred = entry
             .and_then(|entry| entry.coding)
             .unwrap_or_else(|| self.preferred_coding(&draws));
-        let coded = matches!(content, Content::Page(_));
+        let coded = matches!(content, Content::Page(_) | Content::Made(_));
         let chunked = draws.happens(place::CHUNKED, self.model().http.chunked.0);
         let drawn_framing = if chunked {
             Framing::Chunked

@@ -30,14 +30,19 @@ pub struct Arguments {
     /// HTTP version of the client: with 2, a host without HTTP/2 is an error
     #[arg(long, value_enum, value_name = "VERSION")]
     http_version: Option<VersionName>,
-    /// Capabilities of the client, separated by commas, or all; an answer that needs others is undecided
+    /// Follow the links of each URL within its host, as a recursive fetch does: a row for each URL that it meets
+    #[arg(long)]
+    links: bool,
+    /// Capabilities of the client, separated by commas, or all but robots; an answer that needs others is undecided
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = capabilities)]
     capable: Vec<Capabilities>,
 }
 
-/// Parses a capability, or `all`.
+/// Parses a capability, or `all`: those that get more answers. A client with `robots` gets fewer.
 fn capabilities(text: &str) -> Result<Capabilities, String> {
-    let is_meant = |capability: &&Capability| text == "all" || capability.name() == text;
+    let is_meant = |capability: &&Capability| {
+        capability.name() == text || text == "all" && **capability != Capability::Robots
+    };
     let chosen: Vec<Capability> = Capability::ALL.iter().filter(is_meant).copied().collect();
     if chosen.is_empty() {
         let names: Vec<&str> = Capability::ALL.iter().map(|known| known.name()).collect();
@@ -133,7 +138,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         capabilities: arguments.capable.iter().copied().collect(),
         origin: arguments.against.as_ref(),
     };
-    let expect = |url: &str| web.expect_on(&terms, url);
+    let expect = |url: &str| {
+        if arguments.links {
+            web.crawl(&terms, url)
+        } else {
+            vec![(url.to_owned(), web.expect_on(&terms, url))]
+        }
+    };
     output.write_all(&table(&[], &expect, true)?)?;
     loop {
         let mut batches = Vec::with_capacity(threads);
@@ -187,7 +198,11 @@ fn read_batch(input: &mut impl BufRead) -> Result<Vec<String>> {
     Ok(batch)
 }
 
-fn table(urls: &[String], expect: &impl Fn(&str) -> Expectation, header: bool) -> Result<Vec<u8>> {
+fn table(
+    urls: &[String],
+    expect: &impl Fn(&str) -> Vec<(String, Expectation)>,
+    header: bool,
+) -> Result<Vec<u8>> {
     let mut table = csv::WriterBuilder::new()
         .has_headers(false)
         .from_writer(Vec::new());
@@ -195,7 +210,9 @@ fn table(urls: &[String], expect: &impl Fn(&str) -> Expectation, header: bool) -
         table.write_record(COLUMNS)?;
     }
     for url in urls {
-        table.serialize(Row::new(url, expect(url)))?;
+        for (url, expectation) in expect(url) {
+            table.serialize(Row::new(&url, expectation))?;
+        }
     }
     table.into_inner().map_err(|error| anyhow!("{error}"))
 }

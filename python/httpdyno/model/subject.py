@@ -59,6 +59,7 @@ WEB_CAUSES: Final = (
     "invalid_name",
     "unreachable",
     "elsewhere",
+    "disallowed",
     "check_failed",
     "without_http2",
 )

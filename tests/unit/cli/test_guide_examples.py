@@ -37,6 +37,7 @@ PAGES = (
         "capacity.md",
         "clients.md",
         "fetch.md",
+        "fetch-redirects.md",
         "load.md",
         "load-data.md",
         "load-replay.md",

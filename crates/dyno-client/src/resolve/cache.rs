@@ -7,7 +7,7 @@ use std::time::Instant;
 /// A limited number of values by name. When it is full, the oldest entry is dropped: a crawl returns to a host soon or
 /// never.
 #[derive(Debug)]
-pub(super) struct Cache<V> {
+pub struct Cache<V> {
     entries: HashMap<Rc<str>, Entry<V>>,
     /// Names in the order of insertion, with the number of their entry: a name that was inserted twice occurs twice.
     order: VecDeque<(Rc<str>, u64)>,
@@ -23,7 +23,9 @@ struct Entry<V> {
 }
 
 impl<V> Cache<V> {
-    pub(super) fn new(most: usize) -> Self {
+    /// Creates a cache of at most `most` entries.
+    #[must_use]
+    pub fn new(most: usize) -> Self {
         Self {
             entries: HashMap::new(),
             order: VecDeque::new(),
@@ -32,8 +34,14 @@ impl<V> Cache<V> {
         }
     }
 
+    /// Whether it has no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
     /// The value, unless it has expired.
-    pub(super) fn get(&mut self, name: &str, now: Instant) -> Option<&V> {
+    pub fn get(&mut self, name: &str, now: Instant) -> Option<&V> {
         let entry = self.entries.get(name)?;
         if entry.until <= now {
             self.entries.remove(name);
@@ -43,7 +51,7 @@ impl<V> Cache<V> {
     }
 
     /// Stores a value until `until`.
-    pub(super) fn insert(&mut self, name: Rc<str>, value: V, until: Instant) {
+    pub fn insert(&mut self, name: Rc<str>, value: V, until: Instant) {
         let number = self.next;
         self.next += 1;
         self.order.push_back((name.clone(), number));
@@ -68,6 +76,11 @@ impl<V> Cache<V> {
                 self.entries.remove(&name);
             }
         }
+    }
+
+    /// Removes an entry.
+    pub fn remove(&mut self, name: &str) {
+        self.entries.remove(name);
     }
 }
 

@@ -1,16 +1,19 @@
-//! Queries name servers: over UDP, over TCP if the answer does not fit, one server after another.
+//! Queries name servers: over UDP, over TCP if the answer does not fit, or over TCP or TLS only; one server after another.
 
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hickory_proto::rr::Name;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UdpSocket};
+use tokio::net::UdpSocket;
 use tokio::time::timeout;
 
 use super::configuration::Configuration;
 use super::message::{Answer, Family, Reading, query, read};
+use super::name_server::Transport;
+use super::upstreams::{Upstream, order};
+use crate::failure::Failure;
 
 /// Buffer for an answer over UDP: our queries allow at most 512 bytes (RFC 1035).
 const ANSWER_BYTES: usize = 4 << 10;
@@ -18,6 +21,7 @@ const ANSWER_BYTES: usize = 4 << 10;
 /// A query and its servers.
 pub(super) struct Question<'a> {
     pub configuration: &'a Configuration,
+    pub upstreams: &'a [Upstream],
     /// Index of the server to query first.
     pub first: usize,
     /// Timeout of all attempts except the last: a lost datagram must not use up the timeout of a URL.
@@ -32,54 +36,74 @@ pub(super) enum QueryOutcome {
     TimedOut,
 }
 
-/// A query that has no answer yet.
+/// A query without an answer so far.
 struct Open {
     family: Family,
     id: u16,
     bytes: Vec<u8>,
+    answered: Cell<bool>,
 }
 
 /// A name server during one lookup. Its socket stays open, so that a late answer to the first query is accepted after
 /// the query was repeated.
-struct Server {
-    address: SocketAddr,
+struct Server<'a> {
+    upstream: &'a Upstream,
     socket: Option<UdpSocket>,
     /// Whether the server failed or was unreachable, by family.
-    failed: [bool; 2],
+    failed: [Cell<bool>; 2],
 }
 
-/// Queries until each family has an answer, or all name servers have failed; reports each answer as soon as it arrives.
-pub(super) async fn ask(question: Question<'_>, mut report: impl FnMut(Family, QueryOutcome)) {
+/// Queries until each family has an answer, or all name servers have failed; reports each answer as soon as it arrives, and
+/// the first failure of a server.
+pub(super) async fn ask(
+    question: Question<'_>,
+    report: impl FnMut(Family, QueryOutcome),
+    on_failure: impl Fn(&Upstream, Failure),
+) {
+    let report = RefCell::new(report);
     let mut open: Vec<Open> = Vec::with_capacity(2);
     for &(family, id) in question.families {
         match query(id, &question.name, family) {
-            Some(bytes) => open.push(Open { family, id, bytes }),
-            None => report(
+            Some(bytes) => open.push(Open {
+                family,
+                id,
+                bytes,
+                answered: Cell::new(false),
+            }),
+            None => report.borrow_mut()(
                 family,
                 QueryOutcome::Answer(Answer::NoSuchName(Duration::ZERO)),
             ),
         }
     }
     let configuration = question.configuration;
-    let mut servers: Vec<Server> = configuration
-        .servers
-        .iter()
-        .map(|at| Server::new(*at))
-        .collect();
-    let places = servers.len();
-    servers.rotate_left(question.first % places);
+    let servers = order(question.upstreams, question.first, Instant::now());
+    let mut servers: Vec<Server<'_>> = servers.into_iter().map(Server::new).collect();
+    let answered = |query: &Open, answer| {
+        query.answered.set(true);
+        report.borrow_mut()(query.family, QueryOutcome::Answer(answer));
+    };
     for attempt in 1..=configuration.attempts {
         let patience = match configuration.timeout {
             timeout if attempt == configuration.attempts => timeout,
             timeout => timeout.min(question.attempt_timeout),
         };
         for server in &mut servers {
-            let asked = server.ask(&question.name, &mut open, &mut report);
-            if let Ok(Err(_)) = timeout(patience, asked).await {
-                server.socket = None;
-                for query in &open {
-                    server.failed[query.family.index()] = true;
+            let sent = Instant::now();
+            let asked = timeout(patience, server.ask(&question.name, &open, &answered)).await;
+            open.retain(|query| !query.answered.get());
+            match asked {
+                Ok(Ok(())) => {}
+                Ok(Err(failure)) => {
+                    server.socket = None;
+                    for query in &open {
+                        server.failed[query.family.index()].set(true);
+                    }
+                    if server.upstream.failed(failure, Instant::now()) {
+                        on_failure(server.upstream, failure);
+                    }
                 }
+                Err(_) => server.upstream.timed_out(sent, Instant::now()),
             }
             if open.is_empty() {
                 return;
@@ -89,8 +113,8 @@ pub(super) async fn ask(question: Question<'_>, mut report: impl FnMut(Family, Q
     for query in open {
         let failed = servers
             .iter()
-            .all(|server| server.failed[query.family.index()]);
-        report(
+            .all(|server| server.failed[query.family.index()].get());
+        report.borrow_mut()(
             query.family,
             if failed {
                 QueryOutcome::Answer(Answer::Failed)
@@ -101,12 +125,12 @@ pub(super) async fn ask(question: Question<'_>, mut report: impl FnMut(Family, Q
     }
 }
 
-impl Server {
-    const fn new(address: SocketAddr) -> Self {
+impl<'a> Server<'a> {
+    fn new(upstream: &'a Upstream) -> Self {
         Self {
-            address,
+            upstream,
             socket: None,
-            failed: [false; 2],
+            failed: Default::default(),
         }
     }
 
@@ -114,56 +138,85 @@ impl Server {
     async fn ask(
         &mut self,
         name: &Name,
-        open: &mut Vec<Open>,
-        report: &mut impl FnMut(Family, QueryOutcome),
-    ) -> io::Result<()> {
-        let mut failed = self.failed;
-        let waits = |open: &[Open], failed: [bool; 2]| {
-            open.iter().any(|query| !failed[query.family.index()])
-        };
-        if !waits(open, failed) {
+        open: &[Open],
+        answered: &impl Fn(&Open, Answer),
+    ) -> Result<(), Failure> {
+        if !open.iter().any(|query| self.waits_for(query)) {
             return Ok(());
         }
+        if self.upstream.server.transport == Transport::Udp {
+            let asked = self.ask_over_udp(name, open, answered).await;
+            return asked.map_err(|error| Failure::from_io(&error));
+        }
+        let this = &*self;
+        let ask = async |query: Option<&Open>| match query {
+            Some(query) if this.waits_for(query) => {
+                this.take(
+                    query,
+                    over_pipeline(this.upstream, name, query).await?,
+                    answered,
+                );
+                Ok(())
+            }
+            _ => Ok(()),
+        };
+        // There are two families.
+        let (first, second) = tokio::join!(ask(open.first()), ask(open.get(1)));
+        first.and(second)
+    }
+
+    async fn ask_over_udp(
+        &mut self,
+        name: &Name,
+        open: &[Open],
+        answered: &impl Fn(&Open, Answer),
+    ) -> io::Result<()> {
         let socket = match self.socket.take() {
             Some(socket) => socket,
-            None => connect(self.address).await?,
+            None => connect(self.upstream.server.address).await?,
         };
-        let socket = self.socket.insert(socket);
-        for query in open.iter().filter(|query| !failed[query.family.index()]) {
+        self.socket = Some(socket);
+        let this = &*self;
+        let socket = this.socket.as_ref().expect("it was opened");
+        for query in open.iter().filter(|query| this.waits_for(query)) {
             socket.send(&query.bytes).await?;
         }
         let mut bytes = [0; ANSWER_BYTES];
-        while waits(open, failed) {
+        while open.iter().any(|query| this.waits_for(query)) {
             let count = socket.recv(&mut bytes).await?;
-            let Some((place, mut reading)) = find(open, name, &bytes[..count]) else {
+            let Some((query, mut reading)) = find(open, name, &bytes[..count]) else {
                 continue;
             };
+            this.upstream.answered(Instant::now());
             if reading == Reading::Truncated {
                 // A server without TCP may still answer the other query over UDP.
-                reading = over_tcp(self.address, name, &open[place])
+                reading = over_pipeline(this.upstream, name, query)
                     .await
                     .unwrap_or(Reading::Answer(Answer::Failed));
             }
-            match reading {
-                Reading::Answer(Answer::Failed) => failed[open[place].family.index()] = true,
-                Reading::Answer(answer) => {
-                    report(open.swap_remove(place).family, QueryOutcome::Answer(answer));
-                }
-                Reading::NotOurs | Reading::Truncated => {}
-            }
-            self.failed = failed;
+            this.take(query, reading, answered);
         }
         Ok(())
+    }
+
+    fn waits_for(&self, query: &Open) -> bool {
+        !query.answered.get() && !self.failed[query.family.index()].get()
+    }
+
+    fn take(&self, query: &Open, reading: Reading, answered: &impl Fn(&Open, Answer)) {
+        match reading {
+            Reading::Answer(Answer::Failed) => self.failed[query.family.index()].set(true),
+            Reading::Answer(answer) => answered(query, answer),
+            Reading::NotOurs | Reading::Truncated => {}
+        }
     }
 }
 
 /// Returns which query the message answers, and how.
-fn find(open: &[Open], name: &Name, bytes: &[u8]) -> Option<(usize, Reading)> {
-    let readings = open
-        .iter()
-        .map(|query| read(bytes, query.id, name, query.family));
-    readings
-        .enumerate()
+fn find<'o>(open: &'o [Open], name: &Name, bytes: &[u8]) -> Option<(&'o Open, Reading)> {
+    let unanswered = open.iter().filter(|query| !query.answered.get());
+    unanswered
+        .map(|query| (query, read(bytes, query.id, name, query.family)))
         .find(|(_, reading)| *reading != Reading::NotOurs)
 }
 
@@ -178,18 +231,12 @@ async fn connect(server: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Sends the same query over TCP, where a length precedes each message (RFC 1035, section 4.2.2).
-async fn over_tcp(server: SocketAddr, name: &Name, query: &Open) -> io::Result<Reading> {
-    let mut stream = TcpStream::connect(server).await?;
-    let length = u16::try_from(query.bytes.len()).map_err(io::Error::other)?;
-    let framed = [&length.to_be_bytes()[..], &query.bytes].concat();
-    stream.write_all(&framed).await?;
-    let mut length = [0; 2];
-    stream.read_exact(&mut length).await?;
-    let mut answer = vec![0; usize::from(u16::from_be_bytes(length))];
-    stream.read_exact(&mut answer).await?;
-    match read(&answer, query.id, name, query.family) {
-        Reading::Answer(answer) => Ok(Reading::Answer(answer)),
-        Reading::NotOurs | Reading::Truncated => Err(io::ErrorKind::InvalidData.into()),
-    }
+/// Sends a query over the connection of TCP or TLS. A strange answer over it is a failure: there will be no other.
+async fn over_pipeline(upstream: &Upstream, name: &Name, query: &Open) -> Result<Reading, Failure> {
+    let (id, bytes) = upstream.pipeline.exchange(&query.bytes).await?;
+    upstream.answered(Instant::now());
+    Ok(match read(&bytes, id, name, query.family) {
+        Reading::NotOurs | Reading::Truncated => Reading::Answer(Answer::Failed),
+        reading @ Reading::Answer(_) => reading,
+    })
 }

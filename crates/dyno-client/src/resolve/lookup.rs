@@ -80,6 +80,17 @@ impl Lookup {
         Err(failure)
     }
 
+    /// Waits for all addresses, and returns the one that a race tries first: of IPv6 if there is one.
+    ///
+    /// # Errors
+    ///
+    /// See [`Lookup::first`].
+    pub async fn preferred(&self) -> Result<IpAddr, Failure> {
+        let first = self.first().await?;
+        let known = self.known(Family::V6).and_then(Result::ok);
+        Ok(known.and_then(|all| all.first().copied()).unwrap_or(first))
+    }
+
     /// Waits until more families are known than `seen`.
     pub(crate) async fn wait_for_more_than(&self, seen: usize) {
         loop {

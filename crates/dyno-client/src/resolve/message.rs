@@ -10,8 +10,9 @@ use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
 const MAX_ALIASES: usize = 16;
 /// Longest time that an answer is cached, whatever its time to live (a day, as in BIND and unbound).
 const MAX_TTL: Duration = Duration::from_secs(86_400);
-/// Longest time that a negative answer is cached (RFC 2308, section 5, recommends one to three hours).
-const MAX_NEGATIVE_TTL: Duration = Duration::from_secs(3_600);
+/// Longest time that a negative answer is cached. RFC 2308, section 5, recommends at most one to three hours; a crawl returns to
+/// a name soon or never, and a name that is new meanwhile should be found.
+const MAX_NEGATIVE_TTL: Duration = Duration::from_secs(300);
 
 /// The two families of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -270,6 +271,21 @@ mod tests {
             ResponseCode::FormErr,
         ] {
             assert_eq!(coded(code, false), Reading::Answer(Answer::Failed));
+        }
+    }
+
+    #[test]
+    fn a_name_that_points_to_itself_or_ahead_is_no_answer() {
+        let mut head = answer(vec![v4("a.test.", 60)]).to_vec().unwrap();
+        let start = query(ID, &name("a.test."), Family::V4).unwrap().len();
+        head.truncate(start);
+        // The name in the question has no pointer, and begins after the head of the message.
+        for (target, is_answer) in [(12, true), (start, false), (start + 1, false), (400, false)] {
+            let pointer = 0xc000 | u16::try_from(target).unwrap();
+            let record = [0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 1];
+            let bytes = [&head[..], &pointer.to_be_bytes(), &record].concat();
+            let reading = read(&bytes, ID, &name("a.test."), Family::V4);
+            assert_eq!(reading != Reading::NotOurs, is_answer, "{target}");
         }
     }
 

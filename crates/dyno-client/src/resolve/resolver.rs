@@ -16,12 +16,15 @@ use super::exchange::{QueryOutcome, Question, ask};
 use super::hosts::Hosts;
 use super::lookup::{Families, FamilyResult, Flight, Lookup};
 use super::message::{Answer, Family};
+use super::name_server::NameServer;
+use super::upstreams::Upstream;
 use crate::cryptography::KernelRandom;
 use crate::failure::Failure;
+use crate::tls;
 
 /// Limit of names in the cache. A crawl goes through its hosts once, so more would not help.
 const MAX_NAMES: usize = 16 << 10;
-/// How long a failure of the name servers is cached (RFC 2308, section 7.1: at most five minutes).
+/// How long a failure or silence of the name servers is cached (RFC 9520, section 3.2: from a second to five minutes).
 const FAILURE_TTL: Duration = Duration::from_secs(5);
 /// An address that is never assigned (RFC 3849), used to ask the kernel for a route to IPv6 addresses.
 const ANY_V6: Ipv6Addr = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1);
@@ -35,7 +38,14 @@ pub struct Options {
     pub hosts: Hosts,
     /// Timeout of all attempts except the last.
     pub attempt_timeout: Duration,
+    /// For name servers that are queried over TLS; without it they fail.
+    pub tls: Option<tls::Client>,
+    /// Called at the first failure of each name server, not for a query that was not answered in time.
+    pub on_failure: Option<OnFailure>,
 }
+
+/// A function that is called with a name server and its failure.
+pub type OnFailure = fn(&NameServer, Failure);
 
 /// A resolver for one thread. Concurrent lookups of the same name share one query.
 #[derive(Clone)]
@@ -43,6 +53,7 @@ pub struct Resolver(Rc<Inner>);
 
 struct Inner {
     options: Options,
+    upstreams: Vec<Upstream>,
     families: &'static [Family],
     cache: RefCell<Cache<Families>>,
     flights: RefCell<HashMap<Rc<str>, Weak<Flight>>>,
@@ -78,7 +89,11 @@ impl Resolver {
         let reaches_v6 = UdpSocket::bind((Ipv6Addr::UNSPECIFIED, 0))
             .and_then(|socket| socket.connect((ANY_V6, 53)))
             .is_ok();
+        let servers = options.configuration.servers.iter().cloned();
         Self(Rc::new(Inner {
+            upstreams: servers
+                .map(|server| Upstream::new(server, options.tls.as_ref()))
+                .collect(),
             options,
             families: if reaches_v6 {
                 &Family::BOTH
@@ -174,12 +189,18 @@ impl Resolver {
             self.count(|counts| counts.queries += families.len() as u64);
             let question = Question {
                 configuration: &self.0.options.configuration,
+                upstreams: &self.0.upstreams,
                 first: self.turn(),
                 attempt_timeout: self.0.options.attempt_timeout,
                 name,
                 families: &families,
             };
-            ask(question, take).await;
+            let on_failure = |upstream: &Upstream, failure| {
+                if let Some(on_failure) = self.0.options.on_failure {
+                    on_failure(&upstream.server, failure);
+                }
+            };
+            ask(question, take, on_failure).await;
         } else {
             // If the number of a query can be guessed, an answer can be forged.
             for family in families {
@@ -231,7 +252,7 @@ fn with_ttl(outcome: QueryOutcome) -> (FamilyResult, Duration) {
         QueryOutcome::Answer(Answer::Addresses(addresses, kept)) => (Ok(addresses.into()), kept),
         QueryOutcome::Answer(Answer::NoSuchName(kept)) => (Err(Failure::HostNotFound), kept),
         QueryOutcome::Answer(Answer::Failed) => (Err(Failure::ResolverFailed), FAILURE_TTL),
-        QueryOutcome::TimedOut => (Err(Failure::ResolveTimeout), Duration::ZERO),
+        QueryOutcome::TimedOut => (Err(Failure::ResolveTimeout), FAILURE_TTL),
     }
 }
 
@@ -282,6 +303,8 @@ mod tests {
             configuration: Configuration::default(),
             hosts: Hosts::parse("192.0.2.9 hosts.test"),
             attempt_timeout: Duration::from_secs(1),
+            tls: None,
+            on_failure: None,
         });
         let cases = [
             ("192.0.2.1", "192.0.2.1"),

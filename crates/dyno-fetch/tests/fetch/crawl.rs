@@ -118,7 +118,7 @@ fn time_of_day_s(moment: &str) -> f64 {
         .fold(0.0, |sum, part| sum * 60.0 + part)
 }
 
-fn scratch(name: &str) -> PathBuf {
+pub fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("dyno-fetch-{name}-{}", std::process::id()));
     drop(std::fs::remove_dir_all(&path));
     drop(std::fs::remove_file(&path));

@@ -9,6 +9,8 @@ mod answers;
 mod crawl;
 mod name_server;
 mod names;
+mod politeness;
+mod redirects;
 mod server;
 mod tls;
 mod walls;

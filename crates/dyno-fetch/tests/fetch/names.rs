@@ -19,7 +19,7 @@ use super::server::{Server, whole};
 
 fn asking(servers: &[&NameServer], timeout: Duration) -> Options {
     Options {
-        nameservers: servers.iter().map(|server| server.address).collect(),
+        nameservers: servers.iter().map(|server| server.address.into()).collect(),
         timeout,
         ..Options::default()
     }

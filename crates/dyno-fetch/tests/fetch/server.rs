@@ -8,7 +8,7 @@ use std::thread;
 
 /// Whether the connection accepts another request.
 pub type KeepsOn = bool;
-/// Answers a request for this path, the n-th of its connection.
+/// Answers a request with this head, the n-th of its connection.
 pub type Answer = dyn Fn(&mut TcpStream, &str, usize) -> KeepsOn + Send + Sync;
 
 /// A server that runs until the test ends.
@@ -21,6 +21,15 @@ pub struct Server {
 
 impl Server {
     pub fn start(
+        answer: impl Fn(&mut TcpStream, &str, usize) -> KeepsOn + Send + Sync + 'static,
+    ) -> Self {
+        Self::reading(move |stream, head, number| {
+            answer(stream, head.split(' ').nth(1).unwrap(), number)
+        })
+    }
+
+    /// Starts a server that answers by the whole head of a request.
+    pub fn reading(
         answer: impl Fn(&mut TcpStream, &str, usize) -> KeepsOn + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -42,18 +51,18 @@ impl Server {
 
     fn serve(&self, mut stream: TcpStream, answer: &Answer) {
         for number in 0.. {
-            let Some(path) = request(&mut stream) else {
+            let Some(head) = request(&mut stream) else {
                 return;
             };
             self.requests.fetch_add(1, Ordering::SeqCst);
-            if !answer(&mut stream, &path, number) {
+            if !answer(&mut stream, &head, number) {
                 return;
             }
         }
     }
 }
 
-/// Reads a request head and returns its path.
+/// Reads the head of a request.
 fn request(stream: &mut TcpStream) -> Option<String> {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while !head.ends_with(b"\r\n\r\n") {
@@ -62,11 +71,7 @@ fn request(stream: &mut TcpStream) -> Option<String> {
         }
         head.push(byte[0]);
     }
-    String::from_utf8(head)
-        .ok()?
-        .split(' ')
-        .nth(1)
-        .map(str::to_owned)
+    Some(String::from_utf8_lossy(&head).into_owned())
 }
 
 /// Sends bytes, and ignores that a client may have closed.

@@ -78,7 +78,7 @@ fn a_name_leads_inside_when_its_address_does() {
     let names =
         NameServer::start(|query, _| vec![found(query, Ipv4Addr::LOCALHOST).to_vec().unwrap()]);
     let options = |allow_private| Options {
-        nameservers: vec![names.address],
+        nameservers: vec![names.address.into()],
         reroute: connecting([format!("a.test:80:{}", server.address)]),
         timeout: PATIENCE,
         allow_private,

@@ -100,6 +100,7 @@ targets! {
     body "../../../../fuzz/targets/body.rs"
     codings "../../../../fuzz/targets/codings.rs"
     control "../../../../fuzz/targets/control.rs"
+    cookies "../../../../fuzz/targets/cookies.rs"
     jsonl "../../../../fuzz/targets/jsonl.rs"
     lines "../../../../fuzz/targets/lines.rs"
     link "../../../../fuzz/targets/link.rs"
@@ -112,8 +113,11 @@ targets! {
     replay "../../../../fuzz/targets/replay.rs"
     request "../../../../fuzz/targets/request.rs"
     response "../../../../fuzz/targets/response.rs"
+    retry_after "../../../../fuzz/targets/retry_after.rs"
+    robots "../../../../fuzz/targets/robots.rs"
     stages "../../../../fuzz/targets/stages.rs"
     template "../../../../fuzz/targets/template.rs"
+    warc "../../../../fuzz/targets/warc.rs"
 }
 
 fn main() {

@@ -22,6 +22,7 @@ use crate::message::delivery::Delivery;
 use crate::message::head;
 use crate::message::request::{Asked, MISDIRECTED, Names, refusal};
 use crate::message::request_stamp::RequestStamp;
+use crate::prepared::Pages;
 use crate::wire::Outlet;
 use crate::worker::Worker;
 
@@ -141,14 +142,14 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         } else {
             stamp.at
         };
-        let answer = worker.web.answer(&Request {
+        let answer = Pages::coded(worker.web.answer(&Request {
             scheme: self.info.scheme,
             host: &self.names.host,
             target: &self.names.target,
             accepted: asked.codings,
             has_cookie: self.names.has_cookie,
             earlier: worker.earlier(&self.names),
-        });
+        }));
         // An answer whose bytes or order are odd is made anew for each request.
         let again = again.filter(|_| !worker.web.is_odd(&self.names.host));
         {
@@ -165,7 +166,7 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             self.write_head().await?;
         }
         let planned = complete + answer.delay.duration();
-        let (source, coding) = worker.pages.source(answer.content, answer.coding);
+        let (source, coding) = worker.pages.source(&answer.content, answer.coding);
         let delivery = Delivery::of(&answer, &asked, coding, source.bytes());
         self.emit(Reply {
             answer: &answer,

@@ -193,7 +193,7 @@ impl Exchange {
     pub(super) fn part(&self, delivery: &Delivery, from: u64, to: u64, then: Then) -> Outgoing {
         Outgoing {
             worker: self.session().worker().clone(),
-            content: self.answer.content,
+            content: self.answer.content.clone(),
             coding: delivery.coding,
             from,
             to,
@@ -207,7 +207,7 @@ impl Exchange {
 
     fn delivery(&self) -> Delivery {
         let pages = &self.session().worker().pages;
-        let (source, coding) = pages.source(self.answer.content, self.answer.coding);
+        let (source, coding) = pages.source(&self.answer.content, self.answer.coding);
         Delivery::of(&self.answer, &self.asked, coding, source.bytes())
     }
 

@@ -35,7 +35,7 @@ pub(super) enum Then {
 
 impl Outgoing {
     fn source(&self) -> Source<'_> {
-        let (source, _) = self.worker.pages.source(self.content, self.coding);
+        let (source, _) = self.worker.pages.source(&self.content, self.coding);
         source.cut(self.to)
     }
 }

@@ -12,6 +12,7 @@ use super::session::Session;
 use crate::accounting::note_request;
 use crate::message::request::{Asked, has_cookie};
 use crate::message::request_stamp::RequestStamp;
+use crate::prepared::Pages;
 
 /// The parts of a request that determine the answer; where the version matters, the rules of HTTP/1.1 apply.
 pub(super) fn asked(parts: &Parts, body: &RecvStream) -> Asked {
@@ -59,13 +60,13 @@ pub(super) fn note(session: &Session, parts: &Parts, asked: &Asked) -> (RequestS
         session.has_served.replace(true),
         HttpVersion::Http2,
     );
-    let answer = worker.web.answer(&Request {
+    let answer = Pages::coded(worker.web.answer(&Request {
         scheme,
         host: &names.host,
         target: &names.target,
         accepted: asked.codings,
         has_cookie: names.has_cookie,
         earlier: worker.earlier(&names),
-    });
+    }));
     (stamp, answer)
 }

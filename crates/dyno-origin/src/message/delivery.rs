@@ -87,14 +87,14 @@ impl Delivery {
             source,
             from: 0,
             to: source.bytes(),
-            chunk_bytes: (self.framing == Framing::Chunked).then(|| chunk_bytes(answer.content)),
+            chunk_bytes: (self.framing == Framing::Chunked).then(|| chunk_bytes(&answer.content)),
             end: self.end(answer),
         }
     }
 }
 
 /// Chunk length of a content.
-fn chunk_bytes(content: Content) -> u64 {
+fn chunk_bytes(content: &Content) -> u64 {
     match content {
         Content::Lines { .. } => STREAM_LINE.len() as u64,
         _ => CHUNK_BYTES,

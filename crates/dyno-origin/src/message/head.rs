@@ -42,7 +42,7 @@ pub(crate) fn describe<'a>(
     delivery: &Delivery,
 ) -> impl Iterator<Item = (Field, &'a [u8])> {
     let coded = delivery.coding != Coding::Identity;
-    let varies = coded || matches!(answer.content, Content::Page(_));
+    let varies = coded || matches!(answer.content, Content::Page(_) | Content::Made(_));
     [
         (answer.content != Content::Empty)
             .then_some((Field::ContentType, answer.content_type.as_bytes())),

@@ -38,7 +38,8 @@ impl CodedDocument {
     }
 }
 
-fn coded(coding: Coding, document: &[u8]) -> io::Result<Box<[u8]>> {
+/// A short document in a coding.
+pub(super) fn coded(coding: Coding, document: &[u8]) -> io::Result<Box<[u8]>> {
     match coding {
         Coding::Identity => Ok(document.into()),
         Coding::Gzip => finished(Gzip::new(), document),

@@ -4,10 +4,12 @@ use std::io;
 use std::sync::{LazyLock, Once};
 use std::thread;
 
-use dyno_web::{Class, Coding, Content, JSON_DOCUMENT, Model, STREAM_LINE, WRONG_DOCUMENT, text};
+use dyno_web::{
+    Answer, Class, Coding, Content, JSON_DOCUMENT, Model, STREAM_LINE, WRONG_DOCUMENT, text,
+};
 
 use super::coder::{Brotli, Coder, Gzip, Zstd};
-use super::document::CodedDocument;
+use super::document::{self, CodedDocument};
 use super::source::Source;
 use super::stream::Stream;
 use crate::cache::Cache;
@@ -56,8 +58,12 @@ impl Pages {
     }
 
     /// The bytes of a content, with their coding.
-    pub(crate) fn source(&self, content: Content, coding: Coding) -> (Source<'_>, Coding) {
-        match content {
+    pub(crate) fn source<'p>(
+        &'p self,
+        content: &'p Content,
+        coding: Coding,
+    ) -> (Source<'p>, Coding) {
+        match *content {
             Content::Empty => (Source::EMPTY, Coding::Identity),
             Content::Page(class) => self.page(class, coding),
             Content::Text { bytes } => (Source::repeated(&self.text, bytes), Coding::Identity),
@@ -65,6 +71,8 @@ impl Pages {
                 let bytes = count * STREAM_LINE.len() as u64;
                 (Source::repeated(LINES.as_bytes(), bytes), Coding::Identity)
             }
+            // Its bytes are coded already: see `coded`.
+            Content::Made(ref document) => (Source::whole(document), coding),
             Content::Document(document) => {
                 // There are few documents, and even fewer are compressed.
                 let known = self.documents.iter().find(|known| known.is(document));
@@ -73,6 +81,26 @@ impl Pages {
                     None => (Source::whole(document.as_bytes()), Coding::Identity),
                 }
             }
+        }
+    }
+
+    /// Replaces the document that was made for an answer by its coded form.
+    pub(crate) fn coded(answer: Answer) -> Answer {
+        match &answer.content {
+            Content::Made(document) if answer.coding != Coding::Identity => {
+                // Writing to memory cannot fail.
+                match document::coded(answer.coding, document) {
+                    Ok(coded) => Answer {
+                        content: Content::Made(coded.into()),
+                        ..answer
+                    },
+                    Err(_) => Answer {
+                        coding: Coding::Identity,
+                        ..answer
+                    },
+                }
+            }
+            _ => answer,
         }
     }
 
@@ -135,7 +163,8 @@ mod tests {
         let mut all = Vec::new();
         for class in ends.into_iter().flatten() {
             for coding in [Coding::Identity].into_iter().chain(Coding::COMPRESSED) {
-                let (source, coding) = pages.source(Content::Page(class), coding);
+                let content = Content::Page(class);
+                let (source, coding) = pages.source(&content, coding);
                 let start = source.from(0);
                 all.push(([start, source.from(start.len() as u64)].concat(), coding));
             }

@@ -118,6 +118,38 @@ fn pages_come_in_the_coding_that_is_asked_for() {
 }
 
 #[test]
+fn pages_with_links_come_in_every_coding() {
+    let codings = ["gzip", "br", "zstd"];
+    let host =
+        |coding| format!("[[host]]\nname = '{coding}.test'\ncoding = '{coding}'\nstatus = 200\n");
+    let stage = Stage::new(&format!("{}[links]\n", codings.map(host).concat()));
+    for coding in codings {
+        let name = format!("{coding}.test");
+        let plain = stage.get(&name, "/", "");
+        assert_eq!(plain.field("content-encoding"), None);
+        assert!(plain.content.starts_with(b"<!DOCTYPE html>") && plain.content.len() <= 32 << 10);
+        // The second and third answers come from the cache.
+        for _ in 0..3 {
+            let answer = stage.get(&name, "/", "Accept-Encoding: gzip, br, zstd\r\n");
+            assert_eq!(answer.field("content-encoding"), Some(coding));
+            assert_eq!(answer.field("vary"), Some("Accept-Encoding"));
+            assert!(answer.decoded() == plain.content, "{coding}");
+        }
+        let robots = stage.get(&name, "/robots.txt", "");
+        assert_eq!(
+            robots.field("content-type"),
+            Some("text/plain; charset=utf-8")
+        );
+        assert!(
+            robots
+                .content
+                .ends_with(format!("Sitemap: http://{name}/sitemap.xml\n").as_bytes())
+        );
+        assert_eq!(stage.get(&name, "/gone-1", "").status, 404);
+    }
+}
+
+#[test]
 fn documents_come_in_the_coding_of_their_path() {
     let stage = Stage::new("");
     for (path, coding) in [("/gzip", "gzip"), ("/brotli", "br"), ("/zstd", "zstd")] {

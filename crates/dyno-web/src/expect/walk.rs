@@ -11,7 +11,7 @@ use crate::content::JSON_DOCUMENT;
 use crate::expectation::{Check, Expectation, Outcome, Terms};
 use crate::fault::{Fault, Layer};
 use crate::listed_url::{is_resolvable, request_url, scheme_of};
-use crate::oddity::Oddity;
+use crate::oddity::{Capability, Oddity};
 use crate::scheme::Scheme;
 use crate::site::Resolved;
 use crate::units::{Bytes, Nanos};
@@ -29,6 +29,8 @@ const ELSEWHERE: &str = "elsewhere";
 const WITHOUT_HTTP2: &str = "without_http2";
 /// Cause of an undecided result: without TLS no version is negotiated, so an HTTP/2 client must know it beforehand.
 const PLAIN_HTTP: &str = "plain_http";
+/// Cause: robots.txt forbids the URL, or the target of a redirect, and the client obeys it.
+const DISALLOWED: &str = "disallowed";
 /// Cause of an undecided result near the timeout, and of an error beyond it.
 const TIMEOUT: &str = "timeout";
 
@@ -56,8 +58,8 @@ struct Walk<'w> {
     oddity: Option<Oddity>,
 }
 
-/// Walks `web` from `first` with these settings.
-pub(super) fn walk(web: &Web, terms: &Terms<'_>, first: Url) -> Expectation {
+/// Walks `web` from `first` with these settings; returns the URL at which it ended, too.
+pub(super) fn walk(web: &Web, terms: &Terms<'_>, first: Url) -> (Expectation, Url) {
     let request_url = Some(request_url(&first));
     let mut walk = Walk {
         web,
@@ -71,8 +73,9 @@ pub(super) fn walk(web: &Web, terms: &Terms<'_>, first: Url) -> Expectation {
         hazard: None,
         oddity: None,
     };
-    let outcome = walk.run(first);
-    Expectation {
+    let mut url = first;
+    let outcome = walk.run(&mut url);
+    let expectation = Expectation {
         outcome,
         arrives: walk.requests > 0,
         request_url,
@@ -80,15 +83,16 @@ pub(super) fn walk(web: &Web, terms: &Terms<'_>, first: Url) -> Expectation {
         handshakes: walk.handshakes,
         planned: walk.ends.then_some(walk.planned),
         hazard: walk.hazard,
-    }
+    };
+    (expectation, url)
 }
 
 impl Walk<'_> {
-    fn run(&mut self, first: Url) -> Outcome {
-        let mut url = first;
+    /// Follows redirects from `url`, which becomes the last URL.
+    fn run(&mut self, url: &mut Url) -> Outcome {
         for _ in 0..=MOST_REDIRECTS {
-            match self.step(&url) {
-                Step::Follow(next) => url = next,
+            match self.step(url) {
+                Step::Follow(next) => *url = next,
                 Step::End(outcome) => {
                     return self.within_timeout(
                         self.undecided_by_oddity(self.undecided_by_version(outcome)),
@@ -200,6 +204,9 @@ impl Walk<'_> {
 
     fn exchange(&mut self, url: &Url, scheme: Scheme, host: &str) -> Step {
         let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
+        if self.terms.capabilities.has(Capability::Robots) && !self.web.robots_allow(host, target) {
+            return Step::End(Outcome::Error { cause: DISALLOWED });
+        }
         let first = Request::first(scheme, host, target);
         let mut answer = self.web.answer(&first);
         self.requests += 1;
@@ -239,7 +246,7 @@ impl Walk<'_> {
             Some(Err(_)) => Step::End(Outcome::Error {
                 cause: "invalid_url",
             }),
-            None if self.terms.check == Some(Check::Json) && !is_json(answer.content) => {
+            None if self.terms.check == Some(Check::Json) && !is_json(&answer.content) => {
                 Step::End(Outcome::Error {
                     cause: CHECK_FAILED,
                 })
@@ -330,8 +337,8 @@ impl Walk<'_> {
 }
 
 /// Whether content is the right JSON document.
-fn is_json(content: Content) -> bool {
-    content == Content::Document(&JSON_DOCUMENT)
+fn is_json(content: &Content) -> bool {
+    *content == Content::Document(&JSON_DOCUMENT)
 }
 
 fn address_fault(address: IpAddr) -> Result<Option<Fault>, &'static str> {

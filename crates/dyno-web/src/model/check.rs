@@ -3,11 +3,15 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::{HostEntry, Model, ModelError, Share, Sigma};
+use super::{HostEntry, LinkModel, Model, ModelError, Share, Sigma};
 use crate::draw::BILLION;
 use crate::fault::{Fault, Layer};
 use crate::name::MOST_HOSTS;
 use crate::scheme::Scheme;
+
+/// Upper bounds of a site's pages and of a page's links, so that pages and sitemaps stay short.
+const MOST_PAGES: u64 = 200;
+const MOST_LINKS: u64 = 100;
 
 impl Model {
     pub(super) fn check(&self) -> Result<(), ModelError> {
@@ -61,6 +65,9 @@ impl Model {
             return Err(wrong_value(
                 "error_divisor, timeout_ms: must be above 0".to_owned(),
             ));
+        }
+        if let Some(links) = &self.links {
+            links.check()?;
         }
         self.check_delays()?;
         self.check_hosts()
@@ -120,6 +127,28 @@ impl Model {
             }
         }
         Ok(())
+    }
+}
+
+impl LinkModel {
+    fn check(&self) -> Result<(), ModelError> {
+        let (fewest, most) = (self.fewest_pages, self.most_pages);
+        if fewest == 0 || fewest > most || most > MOST_PAGES {
+            return Err(wrong_value(format!(
+                "[links] fewest_pages = {fewest}, most_pages = {most}: must ascend, from 1 to {MOST_PAGES}"
+            )));
+        }
+        if !(1..=MOST_LINKS).contains(&self.most_links) {
+            return Err(wrong_value(format!(
+                "[links] most_links = {}: must be 1 to {MOST_LINKS}",
+                self.most_links
+            )));
+        }
+        check_sum("[links] elsewhere, missing", [self.elsewhere, self.missing])?;
+        check_sum(
+            "[links] without_robots, robots_unavailable",
+            [self.without_robots, self.robots_unavailable],
+        )
     }
 }
 
@@ -238,6 +267,18 @@ mod tests {
             (
                 "name = 'x'\nseed = 1\n[urls]\nscheme = 'http'\n[[host]]\nname = 'a.test'\nfault = 'self_signed'\n",
                 "a fault of TLS has no effect on a plain URL",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[links]\nfewest_pages = 50\n",
+                "[links] fewest_pages = 50, most_pages = 40: must ascend, from 1 to 200",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[links]\nmost_links = 0\n",
+                "[links] most_links = 0: must be 1 to 100",
+            ),
+            (
+                "name = 'x'\nseed = 1\n[links]\nelsewhere = 0.6\nmissing = 0.6\n",
+                "[links] elsewhere, missing: the shares add up",
             ),
         ];
         for (text, expected) in cases {

@@ -18,6 +18,20 @@ pub fn variable<T>(
     read(text).map(Some).map_err(|why| format!("{name}: {why}"))
 }
 
+/// Whether a variable of the contract is set, except `USER_AGENT`, which other programs read, too. Then the contract
+/// decides everything that the command line does not.
+pub fn is_under_contract() -> bool {
+    const VARIABLES: [&str; 5] = [
+        "CHECK",
+        "CONCURRENCY",
+        "HTTP_VERSION",
+        "KEEPALIVE",
+        "REQUEST_TIMEOUT",
+    ];
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    VARIABLES.into_iter().any(is_set)
+}
+
 /// Parses a timeout.
 pub fn seconds(text: &str) -> Result<Duration, String> {
     let number: Option<f64> = text.parse().ok();

@@ -3,14 +3,20 @@
 mod arguments;
 mod environment;
 mod options;
+mod output;
+mod screen;
+mod watching;
 
 use std::io::IsTerminal;
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
-use dyno_fetch::{End, Options, Report};
+use dyno_client::Failure;
+use dyno_client::resolve::{NameServer, explain};
+use dyno_fetch::{End, Error, Options, Report, RowFormat};
 
 pub use arguments::Arguments;
-use options::options;
+use options::{check_together, cookies, options};
 
 use crate::messages::{UsageError, print_message};
 use crate::progress;
@@ -21,6 +27,7 @@ const NOT_SUPPORTED: u8 = 127;
 
 /// Fetches until the list ends, or a signal arrives.
 pub fn run(arguments: &Arguments) -> Result<u8> {
+    arguments.check().map_err(UsageError::new)?;
     let options = match options(arguments) {
         Ok(options) => options,
         Err(line) => {
@@ -33,8 +40,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         sockets: arguments.servers.sockets().map_err(UsageError::new)?.into(),
         tls: arguments.servers.tls().map_err(UsageError::new)?,
         proxies: arguments.servers.proxies().map_err(UsageError::new)?,
+        cookies: cookies(arguments).map_err(UsageError::new)?,
         ..options
     };
+    check_together(&options).map_err(UsageError::new)?;
     if let Some(names) = options.proxies.names() {
         print_message(format_args!("proxy: {names}"));
     }
@@ -48,22 +57,52 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         print_message("fetch reads URLs from standard input, one a line; end with Ctrl-D");
     }
     let input = rustix::io::dup(std::io::stdin()).context("standard input")?;
-    let output = rustix::io::dup(std::io::stdout()).context("standard output")?;
-    let ended = dyno_fetch::run(options, input, output).map_err(|error| {
-        if error.is_mistake() {
-            UsageError::new(error).into()
-        } else {
-            anyhow::Error::from(error)
-        }
+    let output = output::open(arguments)?;
+    // A client under the contract prints no messages.
+    let is_quiet = arguments.quiet || options.rows == RowFormat::Contract;
+    let has_screen = arguments.output.is_some() || !std::io::stdout().is_terminal();
+    let options = Options {
+        observer: (!is_quiet).then(|| watching::observer(&input, has_screen)),
+        on_name_server_failure: match options.rows {
+            RowFormat::Contract => None,
+            _ if !is_quiet && watching::draws(has_screen) => Some(keep_failure),
+            _ => Some(|server, failure| print_message(explain(server, failure))),
+        },
+        ..options
+    };
+    let ended = dyno_fetch::run(options, input, output).map_err(|error| match error {
+        error if error.is_mistake() => UsageError::new(error).into(),
+        Error::Output(error) => anyhow::Error::from(error).context(output::name(arguments)),
+        error => anyhow::Error::from(error),
     });
     match ended? {
-        End::Finished(ended) => write(report, &ended).map(|()| 0),
+        End::Finished(ended) => {
+            summarise(is_quiet, &ended);
+            write(report, &ended).map(|()| 0)
+        }
         End::Interrupted(signal, ended) => {
+            summarise(is_quiet, &ended);
             write(report, &ended)?;
             // The status that a shell reports for a process ended by a signal.
             Ok(128 + u8::try_from(signal).unwrap_or(0))
         }
         End::ReaderGone => Ok(0),
+    }
+}
+
+/// Failures of name servers during a crawl whose screen would be overwritten by them; printed before the summary.
+static KEPT_FAILURES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn keep_failure(server: &NameServer, failure: Failure) {
+    let mut kept = KEPT_FAILURES.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.push(explain(server, failure));
+}
+
+fn summarise(is_quiet: bool, report: &Report) {
+    let mut kept = KEPT_FAILURES.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.drain(..).for_each(print_message);
+    if !is_quiet {
+        screen::summary(report).iter().for_each(print_message);
     }
 }
 

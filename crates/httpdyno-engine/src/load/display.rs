@@ -1,6 +1,6 @@
-//! Draws the screen of a running load five times a second, in place, and reads the key that ends the load.
+//! Draws the screen of a running load or crawl five times a second, in place, and reads the key that ends a load.
 //!
-//! A thread of its own does so: a terminal that is stopped (Ctrl-S) or slow does not delay the load.
+//! A thread of its own does so: a terminal that is stopped (Ctrl-S) or slow does not delay the run.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::exit;
@@ -14,7 +14,7 @@ use rustix::termios::tcgetwinsize;
 use tokio::sync::Notify;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::screen::{Line, Screen};
+use super::screen::Line;
 use crate::stop::{listen, next};
 use crate::terminal::{self, SingleKeys};
 
@@ -24,23 +24,34 @@ const USUAL_SIZE: (usize, usize) = (80, 24);
 const QUIT: u8 = 3;
 const SUSPEND: u8 = 20;
 
-/// The screen of a running load; it is cleared when this is dropped.
+/// A screen that can be drawn.
+pub trait Draw: Send + 'static {
+    /// Takes the lines to print above the screen.
+    fn take_above(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The text for a terminal of this size, whose keys are read or not; no line is as wide as the terminal.
+    fn lines(&mut self, columns: usize, rows: usize, has_keys: bool) -> Vec<Line>;
+}
+
+/// The screen of a run; it is cleared when this is dropped.
 #[derive(Debug)]
-pub struct Display {
-    screen: Arc<Mutex<Screen>>,
+pub struct Display<S: Draw> {
+    screen: Arc<Mutex<S>>,
     end: Arc<Notify>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Display {
-    /// Whether standard error is a terminal that can move its cursor.
-    pub fn is_possible() -> bool {
-        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        io::stderr().is_terminal() && !is_dumb
-    }
+/// Whether standard error is a terminal that can move its cursor.
+pub fn is_possible() -> bool {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    io::stderr().is_terminal() && !is_dumb
+}
 
-    /// Starts to draw; a key sets `stop`.
-    pub fn start(screen: Screen, stop: Arc<AtomicBool>) -> io::Result<Self> {
+impl<S: Draw> Display<S> {
+    /// Starts to draw; a key sets `stop`. Without it no keys are read: standard input has another use.
+    pub fn start(screen: S, stop: Option<Arc<AtomicBool>>) -> io::Result<Self> {
         let (screen, end) = (Arc::new(Mutex::new(screen)), Arc::new(Notify::new()));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -56,12 +67,12 @@ impl Display {
     }
 
     /// Changes the figures; they are drawn within a fifth of a second.
-    pub fn update(&self, change: impl FnOnce(&mut Screen)) {
+    pub fn update(&self, change: impl FnOnce(&mut S)) {
         change(&mut self.screen.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
-impl Drop for Display {
+impl<S: Draw> Drop for Display<S> {
     fn drop(&mut self) {
         self.end.notify_one();
         if let Some(thread) = self.thread.take() {
@@ -71,7 +82,11 @@ impl Drop for Display {
     }
 }
 
-async fn draw_until(end: Arc<Notify>, screen: Arc<Mutex<Screen>>, stop: Arc<AtomicBool>) {
+async fn draw_until<S: Draw>(
+    end: Arc<Notify>,
+    screen: Arc<Mutex<S>>,
+    stop: Option<Arc<AtomicBool>>,
+) {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let has_colour = !set("NO_COLOR");
     let mut suspend = listen(SUSPEND).ok().flatten();
@@ -99,18 +114,19 @@ async fn draw_until(end: Arc<Notify>, screen: Arc<Mutex<Screen>>, stop: Arc<Atom
                 if !terminal::is_foreground() {
                     continue;
                 }
-                if keys.is_none() && io::stdin().is_terminal() {
+                if keys.is_none() && stop.is_some() && io::stdin().is_terminal() {
                     keys = SingleKeys::begin().ok();
                 }
                 let typed = keys.as_ref().map(SingleKeys::read).unwrap_or_default();
-                if typed.iter().any(|key| matches!(key, b'q' | b'Q')) {
+                if let Some(stop) = &stop
+                    && typed.iter().any(|key| matches!(key, b'q' | b'Q'))
+                {
                     stop.store(true, Ordering::Relaxed);
                 }
                 let (above, lines) = {
                     let mut screen = screen.lock().unwrap_or_else(PoisonError::into_inner);
-                    screen.frame.has_keys = keys.is_some();
                     let (columns, rows) = size();
-                    (std::mem::take(&mut screen.above), screen.lines(columns, rows))
+                    (screen.take_above(), screen.lines(columns, rows, keys.is_some()))
                 };
                 canvas.print(&above);
                 canvas.draw(&lines, has_colour);
@@ -118,7 +134,7 @@ async fn draw_until(end: Arc<Notify>, screen: Arc<Mutex<Screen>>, stop: Arc<Atom
         }
     }
     let mut screen = screen.lock().unwrap_or_else(PoisonError::into_inner);
-    canvas.print(&std::mem::take(&mut screen.above));
+    canvas.print(&screen.take_above());
     canvas.clear();
 }
 

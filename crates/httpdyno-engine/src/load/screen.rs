@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use dyno_load::{Live, Plan, Rate, Row, format_time};
 
 use super::chart::{self, Sample};
+use super::display::Draw;
 use super::trial::most_frequent_first;
 use crate::table::{general, thousands};
 
@@ -39,7 +40,7 @@ pub enum Style {
 pub struct Line(pub Vec<(Style, String)>);
 
 impl Line {
-    fn push(&mut self, style: Style, text: impl Into<String>) {
+    pub fn push(&mut self, style: Style, text: impl Into<String>) {
         self.0.push((style, text.into()));
     }
 
@@ -415,6 +416,17 @@ impl Screen {
     }
 }
 
+impl Draw for Screen {
+    fn take_above(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.above)
+    }
+
+    fn lines(&mut self, columns: usize, rows: usize, has_keys: bool) -> Vec<Line> {
+        self.frame.has_keys = has_keys;
+        Self::lines(self, columns, rows)
+    }
+}
+
 fn pair(points: &[Point]) -> Point {
     let [first, second] = points else {
         return points[0];
@@ -474,7 +486,7 @@ fn axis(span_s: f64, width: usize) -> Line {
 }
 
 /// Figures after their name, on as many lines as they need.
-fn wrapped(name: &str, figures: Vec<(Style, String)>, width: usize) -> Vec<Line> {
+pub fn wrapped(name: &str, figures: Vec<(Style, String)>, width: usize) -> Vec<Line> {
     const GAP: &str = "   ";
     let indent = if width < NARROWEST_CHART / 2 { 0 } else { NAME };
     let begin = |name: &str| {

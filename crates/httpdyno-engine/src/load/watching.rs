@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use dyno_load::{Event, Plan, Rate, Stages};
 
 use super::arguments::Arguments;
-use super::display::Display;
+use super::display::{self, Display};
 use super::find::Progress;
 use super::intervals::{Intervals, Part, Step};
 use super::keep;
@@ -21,7 +21,7 @@ use crate::table::{Format, without_controls};
 
 /// The observers of a load.
 pub struct Observers {
-    display: Option<Display>,
+    display: Option<Display<Screen>>,
     lines: Option<Lines>,
     intervals: Option<Intervals>,
     exporter: Option<Exporter>,
@@ -59,9 +59,9 @@ impl Observers {
         let target = without_controls(&keep::target(arguments));
         let frame = Frame::new(target, repeat, plan, stages(arguments));
         let is_covered = observers.intervals.is_some() && io::stdout().is_terminal();
-        if Display::is_possible() && !is_covered {
+        if display::is_possible() && !is_covered {
             // Without it the load is measured all the same.
-            observers.display = Display::start(Screen::new(frame), stop.clone()).ok();
+            observers.display = Display::start(Screen::new(frame), Some(stop.clone())).ok();
         } else if !is_covered {
             observers.lines = Some(Lines::new(repeat, frame.duration_s));
         }

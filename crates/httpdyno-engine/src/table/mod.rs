@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 
 pub use cell::without_controls;
-pub use number::{exact, general, general_grouped, rounded, thousands};
+pub use number::{exact, general, general_grouped, rounded, size, thousands};
 pub use surface::Surface;
 
 /// An output format.

@@ -36,8 +36,11 @@ fn common(reply: &Reply) -> Vec<(String, String)> {
 
 #[test]
 fn both_versions_answer_alike() {
-    let stage = Stage::new(HOSTS);
+    let stage = Stage::new(&format!("{HOSTS}[links]\n"));
     let targets = [
+        ("a.test", "/robots.txt"),
+        ("a.test", "/sitemap.xml"),
+        ("linked.test", "/"),
         ("a.test", "/plain"),
         ("a.test", "/json"),
         ("a.test", "/bytes/0"),

@@ -88,6 +88,8 @@ impl Post {
             configuration: Configuration::of_machine(),
             hosts: Hosts::of_machine(),
             attempt_timeout: ATTEMPT,
+            tls: None,
+            on_failure: None,
         });
         let lookup = resolver.lookup(&self.host);
         let traffic = Arc::default();
