@@ -108,8 +108,18 @@ def test_connections_are_not_kept_as_it_claims(crawl_once: CrawlOnce, runner: Ca
     is_claimed(runner, "keepalive off", crawl_once("late").trial.counters.reused == 0)
 
 
+def test_methods_and_content_are_sent_as_it_claims(runner: CaseRunner) -> None:
+    subject = runner.build.subject
+    if not subject.capabilities.methods:
+        pytest.skip("it does not claim to send other methods than GET")
+    claimed = [case for case in claim_cases(subject) if case.title.startswith("method ")]
+    results = results_of(list(try_cases(runner, claimed)))
+    assert len(results) == len(claimed) > 1
+    require_claims(subject, results)
+
+
 def test_nothing_works_that_is_not_claimed(runner: CaseRunner) -> None:
-    # The crawls above prove the claims, test_timed_calls.py the timed calls.
+    # The tests above prove the claims, test_timed_calls.py the timed calls.
     subject = runner.build.subject
     unclaimed = [case for case in claim_cases(subject) if not case.claimed]
     results = results_of(list(try_cases(runner, unclaimed)))

@@ -32,12 +32,17 @@ def require_claims(subject: Subject, results: Sequence[CaseResult]) -> None:
 
 
 def conclude_client(
-    subject: Subject, case: Case, codes: Mapping[str, str], counters: Counters, timed: TimedCalls | None = None
+    subject: Subject,
+    case: Case,
+    codes: Mapping[str, str],
+    counters: Counters,
+    timed: TimedCalls | None = None,
+    body_length: int = 0,
 ) -> CaseResult:
     """Judge a case of a client that printed these codes, or timed its calls, with these counters of the origin."""
     planned = TrialPlan(0, 0, 0, subject, Condition("contract", "plain", Workload(())))
     trial = replace(trial_not_run(planned, Outcome.OK, None), counters=counters)
-    output = "".join(f"{url},{code},x,x,x\n" for url, code in codes.items())
+    output = "".join(f"{url},{code},x,x,{body_length}\n" for url, code in codes.items())
     (attempt,) = case.stimulus.attempts
     (result,) = judge_cases(subject, [case], _Shown(attempt, trial, output, timed=timed))
     return result

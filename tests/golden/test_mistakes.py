@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from doubles.command_line import START
+from httpdyno.subjects.engine_program import find_engine
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +27,16 @@ MISTAKES = {
     "subject": ["bench", "go-net-htp"],
     "option": ["bench", "--limt", "5"],
     "option-of-the-engine": ["room", "--sed", "1", "--", "true"],
+    "case-of-conform": ["conform", "native", "tls/self-sigend"],
+    "group-of-conform": ["conform", "native", "--group", "frames"],
+    "level-of-conform": ["conform", "native", "--level", "muts"],
+    "update-of-conform": ["conform", "native", "--update"],
+    "show-of-conform": ["conform", "tls/self-signed", "--show"],
+    "expect-of-conform": ["conform", "native", "tls/self-signed", "--expect", "absent.json"],
+    "expect-of-conform-form": ["conform", "native", "tls/self-signed", "--expect", "garbage.txt"],
+    "matrix-of-conform": ["conform", "native", "--matrix", "matrix.txt"],
+    "matrix-of-a-list": ["conform", "--list", "--matrix", "matrix.html"],
+    "tries-of-conform": ["conform", "native", "--tries", "0"],
     "list-missing": ["bench", "--urls", "absent.txt"],
     "list-empty": ["bench", "--urls", "empty.txt"],
     "list-empty-of-a-load": ["load", "--urls", "empty.txt"],
@@ -82,6 +93,10 @@ MISTAKES = {
     "check-regex": ["load", "http://a.example/", "--check", "regex=user (\\d+"],
     "check-header": ["load", "http://a.example/", "--check", "header=: no-store"],
     "body-file-of-a-line": ["load", "--requests-file", "absent-body.jsonl"],
+    "bodies-of-a-line": ["load", "--requests-file", "two-bodies.jsonl"],
+    "form-of-a-line": ["load", "--requests-file", "number-as-form.jsonl"],
+    "form-value-of-a-line": ["load", "--requests-file", "number-in-form.jsonl"],
+    "calibrator-without-times": ["calibrator", "queue", "--seed", "1"],
     "form-of-a-replay": ["load", "http://a.example", "--replay", "form.jsonl"],
     "check-of-a-line": ["load", "--requests-file", "checked.jsonl"],
     "placeholder-of-a-load": ["load", "http://a.example/{{usr}}", "--data", "users.csv"],
@@ -128,6 +143,11 @@ MISTAKES = {
     "web-broken": ["try", "go-net-http", "--web", "broken.toml"],
     "web-broken-of-the-engine": ["origin", "--web", "broken.toml"],
     "web-broken-as-an-argument": ["urls", "broken.toml"],
+    "web-links-pages": ["origin", "--web", "few-pages.toml"],
+    "web-links-number": ["origin", "--web", "no-links.toml"],
+    "web-links-shares": ["origin", "--web", "shares.toml"],
+    "web-links-robots": ["origin", "--web", "robots.toml"],
+    "web-links-key": ["origin", "--web", "misspelt.toml"],
     "web-unknown": ["bench", "--web", "top-site"],
     "sql": ["query", "selec subject from trials"],
     "sql-column": ["query", "select subjct from trials"],
@@ -146,6 +166,9 @@ MISTAKES = {
     "warc-size-alone": ["fetch", "--warc-size", "1GB"],
     "format-of-fetch": ["fetch", "--format", "xml"],
     "format-parquet": ["fetch", "--format", "parquet"],
+    "format-parquet-of-a-folder": ["fetch", "--format", "parquet", "-o", "run"],
+    "format-parquet-and-resume": ["fetch", "--format", "parquet", "-o", "rows.parquet", "--resume", "done"],
+    "column-names-of-parquet": ["fetch", "--format", "parquet", "-o", "rows.parquet", "--column-names"],
     "column-names-of-jsonl": ["fetch", "--format", "jsonl", "--column-names"],
     "column-names-of-the-contract": ["fetch", "--format", "contract", "--column-names"],
     "nameserver-scheme": ["fetch", "--nameserver", "https://192.0.2.1"],
@@ -157,6 +180,15 @@ MISTAKES = {
     "robots-without-a-name": ["fetch", "--robots", "--user-agent", "(+https://a.example/bot)"],
     "robots-of-a-header": ["fetch", "--robots", "--user-agent", "a (me@a.example)", "-H", "User-Agent: b"],
     "partial-without-save": ["fetch", "--keep-partial"],
+    "scripts-missing": ["room", "--scripts", "absent.json", "--", "true"],
+    "scripts-of-another-format": ["room", "--scripts", "broken.toml", "--", "true"],
+    "scripts-with-an-unknown-step": ["room", "--scripts", "step.json", "--", "true"],
+    "scripts-with-a-wrong-key": ["room", "--scripts", "key.json", "--", "true"],
+    "scripts-with-wrong-base64": ["room", "--scripts", "base64.json", "--", "true"],
+    "scripts-of-one-name": ["room", "--scripts", "twins.json", "--", "true"],
+    "scripts-outside-a-room": ["origin", "--scripts", "accept.json"],
+    "scripts-of-another-network": ["room", "--network", "host", "--scripts", "step.json", "--", "true"],
+    "transcripts-without-scripts": ["room", "--transcripts", "a.jsonl", "--", "true"],
     "limit": ["bench", "--limit", "0"],
     "preset": ["bench", "--preset", "publishd"],
 }
@@ -165,6 +197,8 @@ VARIABLES = {
     "otlp-interval": {"OTEL_METRIC_EXPORT_INTERVAL": "10s"},
     "otlp-headers": {"OTEL_EXPORTER_OTLP_HEADERS": "Authorization: Bearer%20secret"},
 }
+OF_ENGINE = {"calibrator-without-times"}
+"""Mistakes with a verb that only the engine has."""
 NOT_USAGE = {"folder-unwritable": 3, "list-of-no-urls": 3, "port-in-use": 125}
 
 
@@ -175,6 +209,15 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "binary").write_bytes(b"\x7fELF\x02\x01\x01\x00\x00\n")
     (tmp_path / "garbage.txt").write_text("two words\n!!!\n???\nftp://a.example/\nhttps://\nword\n<html>\n", "utf-8")
     (tmp_path / "broken.toml").write_text('name = "mine"\nseed = one\n', encoding="utf-8")
+    links = {
+        "few-pages": "fewest_pages = 50",
+        "no-links": "most_links = 0",
+        "shares": "elsewhere = 0.6\nmissing = 0.6",
+        "robots": "without_robots = 0.9\nrobots_unavailable = 0.2",
+        "misspelt": "most_link = 5",
+    }
+    for name, lines in links.items():
+        (tmp_path / f"{name}.toml").write_text(f'name = "mine"\nseed = 1\n[links]\n{lines}\n', encoding="utf-8")
     (tmp_path / "users.csv").write_text('user,note\nanna,"two\nlines"\n', encoding="utf-8")
     (tmp_path / "ragged.csv").write_text("user,note\nanna\n", encoding="utf-8")
     (tmp_path / "mixed.jsonl").write_text('{"url": "http://a.example/", "label": "home"}\n', encoding="utf-8")
@@ -182,6 +225,9 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "checked.jsonl").write_text('{"url": "http://a.example/", "check": ["regex=["]}\n', encoding="utf-8")
     lines_with_bodies = {
         "absent-body.jsonl": '{"url": "http://a.example/", "body_file": "absent.json"}',
+        "two-bodies.jsonl": '{"url": "http://a.example/", "body": "x", "form": {"a": "b"}}',
+        "number-as-form.jsonl": '{"url": "http://a.example/", "form": 7}',
+        "number-in-form.jsonl": '{"url": "http://a.example/", "form": {"a": 1}}',
         "form.jsonl": '{"at": 1, "url": "http://a.example/", "form": {"a": "b"}}',
     }
     for name, line in lines_with_bodies.items():
@@ -190,19 +236,28 @@ def folder(tmp_path: Path) -> Path:
     line = '::1 - - [21/Oct/2024:12:00:00 +0000] "{} / HTTP/1.1" 200 0\n'
     (tmp_path / "access.log").write_text(line.format("GET"), encoding="utf-8")
     (tmp_path / "posts.log").write_text(line.format("POST"), encoding="utf-8")
+    steps = {"step": '{"do": "sned"}', "key": '{"do": "wait", "s": 1}', "base64": '{"do": "send", "base64": "a?"}'}
+    hosts = {name: f'{{"name": "a.test", "connections": [{{"steps": [{step}]}}]}}' for name, step in steps.items()}
+    hosts |= {"twins": '{"name": "a.test"}, {"name": "A.test"}', "accept": '{"name": "a.test", "accept": "reset"}'}
+    for name, scripts in hosts.items():
+        (tmp_path / f"{name}.json").write_text(f'{{"hosts": [{scripts}]}}', encoding="utf-8")
     (tmp_path / "run").symlink_to(HERE / "run-of-version-1")
     return tmp_path
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_is_answered_in_one_line(name: str, folder: Path) -> None:
+    program = "httpdyno-engine" if name in OF_ENGINE else "httpdyno"
+    start = [find_engine()] if name in OF_ENGINE else START
+    # Another build than the installed one, where the variable names it.
+    built = {key: value for key, value in os.environ.items() if key == "HTTPDYNO_ENGINE"}
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
         words = [word.replace("PORT", port) for word in MISTAKES[name]]
         ended = subprocess.run(
-            [*START, *words],
+            [*start, *words],
             cwd=folder,
-            env={"PATH": os.environ["PATH"], "HOME": str(folder), "COLUMNS": "80", **VARIABLES.get(name, {})},
+            env={"PATH": os.environ["PATH"], "HOME": str(folder), "COLUMNS": "80", **built, **VARIABLES.get(name, {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -211,9 +266,9 @@ def test_a_mistake_is_answered_in_one_line(name: str, folder: Path) -> None:
         )
     assert (ended.returncode, ended.stdout) == (NOT_USAGE.get(name, 2), "")
     (line,) = ended.stderr.splitlines()
-    assert re.fullmatch(r"httpdyno: .+?: .+([?]|[;?] .+)", line), "where: what; cure"
+    assert re.fullmatch(rf"{program}: .+?: .+([?]|[;?] .+)", line), "where: what; cure"
     assert "secret" not in line
-    typed = shlex.join(["httpdyno", *MISTAKES[name]])
+    typed = shlex.join([program, *MISTAKES[name]])
     typed = " ".join([*(f"{variable}={value}" for variable, value in VARIABLES.get(name, {}).items()), typed])
     text = f"$ {typed}\n{line.replace(port, 'PORT')}\nexit code {ended.returncode}\n"
     if os.environ.get("UPDATE_GOLDEN"):

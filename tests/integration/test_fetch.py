@@ -15,7 +15,7 @@ import pytest
 
 from httpdyno.lab.engine import Engine
 
-from .conftest import Mounted
+from .conftest import Mounted, wait_while_it_runs
 
 PYTHON = [sys.executable, "-m", "httpdyno"]
 PATIENCE_S = 300.0
@@ -198,6 +198,57 @@ def test_a_list_goes_on_after_a_kill(fetch: Fetch) -> None:
     _, err = other.communicate(lines(1_000, "json"), PATIENCE_S)
     assert other.returncode != 0
     assert "line 1 of the list" in err
+
+
+@pytest.mark.parametrize("synced", [True, False])
+def test_a_file_of_rows_has_every_url_once_after_kills(fetch: Fetch, tmp_path: Path, *, synced: bool) -> None:
+    rows, urls = tmp_path / "rows.csv", lines(4_000)
+    options = ("--resume", "done", "-o", "rows.csv", "--column-names", *(() if synced else ("--no-sync",)))
+    for written in (1, 2_000, 30_000, 30_001, 90_000):
+        before = rows.stat().st_size if rows.exists() else 0
+        begun = fetch(*options)
+        assert begun.stdin
+        # The list has no end yet, so the run is killed before its own.
+        begun.stdin.write(urls)
+        begun.stdin.flush()
+        goal = min(before + written, 200_000)
+        wait_while_it_runs(begun, lambda goal=goal: rows.exists() and rows.stat().st_size >= goal)  # type: ignore[misc]
+        begun.kill()
+        begun.wait(PATIENCE_S)
+    again = fetch(*options)
+    assert (again.communicate(urls, PATIENCE_S), again.returncode) == (("", ""), 0)
+    header, *found = rows.read_text().splitlines(keepends=True)
+    assert header.startswith("url,")
+    assert sorted(urls_of("".join(found))) == sorted(urls.split())
+    before = rows.read_bytes()
+    once_more = fetch(*options)
+    assert once_more.communicate(urls, PATIENCE_S) == ("", "")
+    assert rows.read_bytes() == before
+
+
+def test_another_file_of_rows_is_not_cut(fetch: Fetch, tmp_path: Path) -> None:
+    begun = fetch("--resume", "done", "-o", "rows.csv")
+    assert begun.stdin
+    begun.stdin.write(lines(5))
+    begun.stdin.flush()
+    journal = tmp_path / "done"
+
+    def is_recorded() -> bool:
+        text = journal.read_text() if journal.exists() else ""
+        # The first line of the list, and five entries; each flush ends with the length of the rows.
+        return text.count("plain?") == 6 and text.endswith("\n") and text.splitlines()[-1].startswith("rows\t")
+
+    wait_while_it_runs(begun, is_recorded)
+    begun.kill()
+    begun.wait(PATIENCE_S)
+    recorded = (tmp_path / "rows.csv").stat().st_size
+    other = b"other content\n" * recorded
+    (tmp_path / "other.csv").write_bytes(other)
+    refused = fetch("--resume", "done", "-o", "other.csv")
+    out, err = refused.communicate(lines(5), PATIENCE_S)
+    assert (refused.returncode, out, err.count("\n")) == (2, "", 1), err
+    assert "--output other.csv: does not begin with the" in err
+    assert (tmp_path / "other.csv").read_bytes() == other
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 import shutil
 import signal
@@ -208,18 +209,60 @@ def test_a_file_of_rows_is_replaced_or_continued(fetch: Fetch, tmp_path: Path) -
     assert [row[0] for row in csv.reader(text.splitlines()[1:])] == [one, one, two]
 
 
-def test_a_list_is_not_overwritten(engine: Engine, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_list_is_not_overwritten(engine: Engine, tmp_path: Path, form: str) -> None:
     (tmp_path / "urls.txt").write_text("http://127.0.0.1:1/\n")
     with (tmp_path / "urls.txt").open() as urls:
-        argv = [engine.path, "fetch", "-o", "urls.txt"]
-        ended = subprocess.run(argv, stdin=urls, cwd=tmp_path, capture_output=True, text=True, check=False)
+        argv = [engine.path, "fetch", "--format", form, "-o", "urls.txt"]
+        variables = os.environ | {"HTTPDYNO_PYTHON": sys.executable}
+        ended = subprocess.run(
+            argv, stdin=urls, env=variables, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
     assert ended.returncode == 2
     assert ended.stderr == "httpdyno-engine: --output urls.txt: is the list of URLs; name another file\n"
     assert (tmp_path / "urls.txt").read_text() == "http://127.0.0.1:1/\n"
 
 
+def test_rows_are_written_as_parquet(engine: Engine, serve: Serve, tmp_path: Path) -> None:
+    import polars
+
+    url = f"http://127.0.0.1:{serve(redirects)}/0"
+    for urls in ([url, "no url"], []):
+        ended = subprocess.run(
+            [sys.executable, "-m", "httpdyno", "fetch", "--quiet", "--format", "parquet", "-o", "rows.parquet"],
+            input="".join(f"{url}\n" for url in urls),
+            env=os.environ | {"HTTPDYNO_ENGINE": str(engine.path)},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+        table = polars.read_parquet(tmp_path / "rows.parquet").sort("url")
+        assert table["url"].to_list() == urls
+        assert [len(chain) for chain in table["chain"]] == [3, 0][: len(urls)]
+        assert [path.name for path in tmp_path.iterdir()] == ["rows.parquet"]
+
+
+def test_rows_that_cannot_be_converted_are_kept(engine: Engine, tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [engine.path, "fetch", "--quiet", "--format", "parquet", "-o", "rows.parquet"],
+        input="no url\n",
+        env=os.environ | {"HTTPDYNO_PYTHON": "/bin/false"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert ended.returncode == 125
+    assert ended.stderr.endswith("the rows could not be converted; they are in rows.parquet.jsonl\n")
+    assert json.loads((tmp_path / "rows.parquet.jsonl").read_text())["url"] == "no url"
+
+
 def test_the_command_for_parquet_works(fetch: Fetch, serve: Serve, tmp_path: Path) -> None:
-    message = fetch("--format", "parquet", urls=[], codes=(2,)).stderr
+    message = fetch("--format", "parquet", "-o", "rows.parquet", urls=[], codes=(2,)).stderr
     code = re.search(r'python -c "(?P<code>.*)"$', message.strip())
     assert code
     fetch("--format", "jsonl", "-o", "rows.jsonl", urls=[f"http://127.0.0.1:{serve(redirects)}/0", "no url"])
@@ -261,7 +304,7 @@ def test_rows_in_a_terminal_are_alone_there(engine: Engine, origin_url: str, tmp
         terminal.wait_for(",200,")
         terminal.process.send_signal(signal.SIGINT)
         terminal.end()
-        terminal.wait_for("interrupted: 1 URLs in")
+        terminal.wait_for("interrupted: 1 URL in")
         assert "\x1b[" not in terminal.shown
 
 

@@ -9,9 +9,11 @@ import socket
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Any
 
 import polars as pl
@@ -68,14 +70,14 @@ class _Answer(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
     server: Answered
-    asked = 0
+    requests = 0
 
     def do_GET(self) -> None:
         self.server.came.set()
-        self.asked += 1
-        if self.asked > 1:
+        self.requests += 1
+        if self.requests > 1:
             self.server.came_again.set()
-        if self.asked > self.server.hangs_after:
+        if self.requests > self.server.hangs_after:
             self.rfile.read(1)
             return
         number = next(self.server.answers)
@@ -161,6 +163,27 @@ def test_each_request_takes_a_row_of_the_data(here: Command, origin: str, tmp_pa
     assert here("report", "latest").out == load.out
 
 
+def test_a_warm_up_uses_rows_that_are_sent_once(here: Command, origin: str, tmp_path: Path) -> None:
+    rows = ["name", *(f"row{number}" for number in range(60))]
+    (tmp_path / "rows.csv").write_text("\n".join(rows), encoding="utf-8")
+    words = ("load", *PATIENT, f"{origin}/plain?{{{{name}}}}", "--data", "rows.csv", "--pick", "unique", "-c", "2")
+    load = here(*words, "--rate", "20", "--warm-up", "1s")
+    assert load.code == 0, load.err
+    report = report_of(only_run(tmp_path))
+    # The warm-up of one second at 20 a second has 20 of the 60 rows; fewer if the machine was busy.
+    assert report["data"]["used_up"]
+    assert 40 <= report["sent"] <= 60 - report["warm_up"]["requests"]
+    note = "the load ended with its data: 60 rows, each picked once, some of them in the warm-up"
+    assert note in " ".join(load.out.split())
+    assert here("report", "latest").out == load.out
+    limited = here(*words, "--rate", "20", "--warm-up", "1s", "-n", "30", "--no-store", "--format", "json")
+    assert [row["sent"] for row in limited.rows] == [30]
+    (tmp_path / "rows.csv").write_text("name\nrow0\nrow1\n", encoding="utf-8")
+    too_few = here(*words, "--warm-up", "2s", "--no-store")
+    assert too_few.code == 3
+    assert too_few.err.endswith("the warm-up picked each of the 2 rows of --data; add rows, or shorten --warm-up\n")
+
+
 def test_requests_are_reported_and_limited_by_label(here: Command, origin: str, tmp_path: Path) -> None:
     lines = [
         {"url": f"{origin}/plain", "label": "home", "weight": 3},
@@ -186,10 +209,10 @@ def test_requests_are_reported_and_limited_by_label(here: Command, origin: str, 
     Draft202012Validator(json.loads((REFERENCE / "load.schema.json").read_text(encoding="utf-8"))).validate(rows)
     assert (rows[0]["home.requests"], rows[0]["check out.errors"]) == (30, 10)
     assert (rows[0]["check out.statuses"], rows[0]["check out.p99"]) == ("404: 10", None)
-    asked = here(
+    queried = here(
         "query", "select label, sum(errors) as errors from labels group by label order by label", "--format", "csv"
     )
-    assert asked.out == "label,errors\ncheck out,100\nhome,0\n"
+    assert queried.out == "label,errors\ncheck out,100\nhome,0\n"
     refused = here(*words, "--fail-if", "hom.p99 > 1ms")
     assert refused.err == "httpdyno: --fail-if 'hom.p99 > 1ms': there is no label 'hom'; did you mean 'home'?\n"
 
@@ -213,6 +236,50 @@ def test_a_load_prints_what_its_report_prints(here: Command, origin: str, name: 
     assert report.out == load.out
 
 
+ODD_ANSWERS = {
+    "an empty line before the status line": b"\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    "a version in lower case": b"http/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    "a version other than HTTP/1.x": b"HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    "tabs or several spaces in the status line": b"HTTP/1.1  200 OK\r\nContent-Length: 2\r\n\r\nok",
+    "LF line ends": b"HTTP/1.1 200 OK\nContent-Length: 2\r\n\r\nok",
+    "folded fields": b"HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 2\r\n\r\nok",
+    "a space before a colon": b"HTTP/1.1 200 OK\r\nA : b\r\nContent-Length: 2\r\n\r\nok",
+    "lines that are no fields": b"HTTP/1.1 200 OK\r\nno field\r\nContent-Length: 2\r\n\r\nok",
+    "control characters in fields": b"HTTP/1.1 200 OK\r\nA: b\x01c\r\nContent-Length: 2\r\n\r\nok",
+    "a list in Content-Length": b"HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok",
+    "Transfer-Encoding and Content-Length": (
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+    ),
+    "Transfer-Encoding: identity": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\n\r\nok",
+    "Transfer-Encoding: chunked twice": (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"
+    ),
+    "malformed chunk extensions": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;\r\nok\r\n0\r\n\r\n",
+}
+"""Answers that a tolerant reader accepts, by the words of the note."""
+
+
+def test_odd_answers_have_the_same_note_in_a_load_and_its_report(here: Command) -> None:
+    class OddAnswer(BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(ConnectionError):
+                if self.request.recv(65536):
+                    self.request.sendall(next(answers))
+
+    answers = iter(ODD_ANSWERS.values())
+    with ThreadingTCPServer(("127.0.0.1", 0), OddAnswer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/"
+        load = here("load", *PATIENT, url, "-c", "1", "-n", str(len(ODD_ANSWERS)), "--no-keepalive")
+        server.shutdown()
+        thread.join()
+    assert load.code == 0, load.err
+    out = " ".join(load.out.split())
+    assert all(f"1 {words}" in out or f"1 answer had {words}" in out for words in ODD_ANSWERS), load.out
+    assert here("report", "latest").out == load.out
+
+
 @pytest.mark.parametrize("options", [["-n", "300"], ["-d", "1500ms"], ["--rate", "300", "-d", "1500ms"]], ids=" ".join)
 def test_the_engine_judges_by_the_rules_of_the_page(
     here: Command, origin: str, tmp_path: Path, options: list[str]
@@ -228,7 +295,7 @@ def test_the_engine_judges_by_the_rules_of_the_page(
     assert (trial.validity, trial.validity_reason) == (judged["verdict"], judged["reason"])
 
 
-def test_a_folder_that_cannot_be_written_is_read_all_the_same(
+def test_report_reads_a_run_in_a_read_only_folder(
     here: Command, origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert here("load", *PATIENT, f"{origin}/plain", "-n", "50", "--samples", "s.csv").code == 0
@@ -248,7 +315,7 @@ def test_a_folder_that_cannot_be_written_is_read_all_the_same(
     assert again.samples().collect().equals(run.samples().collect())
 
 
-def test_a_damaged_report_is_one_line(here: Command, origin: str, tmp_path: Path) -> None:
+def test_a_damaged_report_gives_a_one_line_message(here: Command, origin: str, tmp_path: Path) -> None:
     assert here("load", *PATIENT, f"{origin}/plain", "-n", "50").code == 0
     (only_run(tmp_path) / "load-000000.json").write_text("{", encoding="utf-8")
     ended = here("report", "latest")
@@ -265,7 +332,7 @@ def test_an_open_loop_reports_its_schedule_and_lag(here: Command, origin: str) -
     assert row["p50"] >= row["service_p50"]
 
 
-def test_a_table_for_people_has_everything_below_each_other(here: Command, origin: str, tmp_path: Path) -> None:
+def test_the_table_format_prints_all_tables_one_below_the_other(here: Command, origin: str, tmp_path: Path) -> None:
     ended = here("load", *PATIENT, f"{origin}/plain", f"{origin}/status/404", "-n", "100", "-c", "2", "--no-store")
     assert ended.code == 0, ended.err
     for words in ("closed loop", "response time", "service time", "first byte", "status 404", "verdict"):
@@ -274,7 +341,7 @@ def test_a_table_for_people_has_everything_below_each_other(here: Command, origi
 
 
 def test_http2_with_several_streams(here: Command, origin: str) -> None:
-    asked = (
+    words = (
         "load",
         *PATIENT,
         f"{origin}/plain",
@@ -288,15 +355,15 @@ def test_http2_with_several_streams(here: Command, origin: str) -> None:
         "--format",
         "json",
     )
-    ended = here(*asked, "--no-store")
+    ended = here(*words, "--no-store")
     assert ended.code == 0, ended.err
     (row,) = ended.rows
     assert (row["requests"], row["http_version"], row["concurrency"]) == (300, "2", 10)
 
 
 def test_a_list_from_standard_input_serves_every_trial(here: Command, origin: str) -> None:
-    asked = ("load", *PATIENT, "--urls", "-", "-n", "40", "-c", "2", "--repeat", "2", "--format", "json", "--no-store")
-    ended = here(*asked, stdin=f"{origin}/plain\n{origin}/bytes/100\n")
+    words = ("load", *PATIENT, "--urls", "-", "-n", "40", "-c", "2", "--repeat", "2", "--format", "json", "--no-store")
+    ended = here(*words, stdin=f"{origin}/plain\n{origin}/bytes/100\n")
     assert ended.code == 0, ended.err
     assert [row["content_bytes"] for row in ended.rows] == [20 * 13 + 20 * 100] * 2
 
@@ -309,12 +376,12 @@ def test_samples_are_streamed_and_kept(here: Command, origin: str, tmp_path: Pat
     samples = open_run(only_run(tmp_path)).samples().collect()
     assert samples["status"].to_list() == [200] * 50
     assert samples.select(pl.col("duration_ns").min()).item() > 0
-    asked = "select count(*) as n, min(status) as status from samples"
-    assert here("query", asked, "--format", "json").rows == [{"n": 50, "status": 200}]
+    sql = "select count(*) as n, min(status) as status from samples"
+    assert here("query", sql, "--format", "json").rows == [{"n": 50, "status": 200}]
 
 
 @pytest.mark.parametrize(("option", "begins"), [("--samples", "intended_ns,"), ("--hdr-log", "#[Histogram log format")])
-def test_what_is_written_for_each_request_or_second_may_be_a_pipe(
+def test_samples_and_hdr_log_may_be_written_to_a_pipe(
     option: str, begins: str, environment: dict[str, str], here: Command, origin: str, tmp_path: Path
 ) -> None:
     load = f"httpdyno load {' '.join(PATIENT)} {origin}/plain -n 50 -c 2"
@@ -342,7 +409,7 @@ def test_what_is_written_for_each_request_or_second_may_be_a_pipe(
 @pytest.mark.parametrize(
     "verb", [("load", "-n", "50"), ("runs",), ("subjects",), ("urls", "plain"), ("link", "4g"), ("-h",)]
 )
-def test_a_full_disk_behind_standard_output_is_one_line(
+def test_a_full_disk_behind_standard_output_gives_a_one_line_message(
     verb: tuple[str, ...], environment: dict[str, str], origin: str, tmp_path: Path
 ) -> None:
     words = ["httpdyno", *verb, *([f"{origin}/plain", *PATIENT] if verb[0] == "load" else [])]
@@ -362,7 +429,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(
     assert "Traceback" not in ran.stderr
 
 
-def test_a_load_is_a_run_like_any_other(here: Command, origin: str, tmp_path: Path) -> None:
+def test_a_load_is_kept_as_a_run_for_report_compare_and_query(here: Command, origin: str, tmp_path: Path) -> None:
     load = ("load", *PATIENT, f"{origin}/plain", "-n", "200", "-c", "2", "--repeat", "3")
     assert here(*load).code == 0
     # Runs are distinguished by the second in which they began.
@@ -428,7 +495,7 @@ def test_a_full_disk_ends_a_load(here: Command, origin: str, mounted: Mounted, o
     assert "Traceback" not in ended.err
 
 
-def test_a_full_disk_has_no_page(here: Command, origin: str, mounted: Mounted) -> None:
+def test_a_full_disk_leaves_no_page(here: Command, origin: str, mounted: Mounted) -> None:
     small = mounted("size=16k")
     (small / "filled").write_bytes(bytes(16 << 10))
     assert here("load", *PATIENT, f"{origin}/plain", "-n", "10", "-c", "1").code == 0
@@ -457,7 +524,7 @@ def test_a_limit_decides_the_exit_code(here: Command, origin: str, limit: str, c
     assert (ended.code, words in ended.err) == (code, True), ended.err
 
 
-def test_a_server_that_hangs_does_not_pass_for_a_quick_one(here: Command, answered: Answered) -> None:
+def test_a_limit_counts_requests_without_an_answer_of_a_hanging_server(here: Command, answered: Answered) -> None:
     answered.hangs_after = 10
     url = f"http://127.0.0.1:{answered.server_port}/"
     ended = here("load", *PATIENT, url, "--rate", "100", "-c", "2", "-d", "2s", "--no-store", "--format", "json")
@@ -467,7 +534,7 @@ def test_a_server_that_hangs_does_not_pass_for_a_quick_one(here: Command, answer
     assert row["unsent"] > 100
 
 
-def test_ctrl_c_reports_what_was_measured(
+def test_ctrl_c_prints_the_figures_so_far(
     start: Start, answered: Answered, tmp_path: Path, nothing_left: NothingLeft
 ) -> None:
     process = start("load", f"http://127.0.0.1:{answered.server_port}/", "-c", "2", "-d", "10m", "--format", "json")
@@ -493,7 +560,7 @@ def test_ctrl_c_before_the_first_answer_exits_with_130(start: Start, answered: A
     assert "no answer came" in err
 
 
-def test_a_server_that_dies_leaves_the_trials_before(here: Command, answered: Answered, tmp_path: Path) -> None:
+def test_trials_before_the_death_of_a_server_are_kept(here: Command, answered: Answered, tmp_path: Path) -> None:
     answered.dies_after = 10
     url = f"http://127.0.0.1:{answered.server_port}/"
     ended = here("load", *PATIENT, url, "-c", "1", "-n", "5", "--repeat", "6", "--format", "json")
@@ -508,7 +575,7 @@ def test_a_server_that_dies_leaves_the_trials_before(here: Command, answered: An
     assert [row["requests"] for row in json.loads(shown.out)] == [5, 5, 0]
 
 
-def test_answers_that_are_not_good_are_in_no_time_but_that_of_all(
+def test_times_of_bad_answers_count_only_in_those_of_all_answers(
     here: Command, answered: Answered, tmp_path: Path
 ) -> None:
     answered.busy_every = 4
@@ -537,7 +604,7 @@ def test_a_limit_on_times_fails_without_a_good_answer(here: Command, answered: A
     assert here(*load, "--check", "status=503").code == 0
 
 
-def test_killed_outright_it_leaves_no_engine(start: Start, answered: Answered, nothing_left: NothingLeft) -> None:
+def test_sigkill_of_the_command_leaves_no_engine(start: Start, answered: Answered, nothing_left: NothingLeft) -> None:
     process = start("load", f"http://127.0.0.1:{answered.server_port}/", "-c", "2", "-d", "10m", "--no-store")
     assert answered.came.wait(PATIENCE_S)
     process.kill()
@@ -551,7 +618,7 @@ def closed_port() -> int:
         return int(unused.getsockname()[1])
 
 
-def test_a_server_that_is_not_there_is_one_line_and_exit_3(here: Command, tmp_path: Path) -> None:
+def test_a_closed_port_gives_a_one_line_message_and_exit_code_3(here: Command, tmp_path: Path) -> None:
     ended = here("load", f"http://127.0.0.1:{closed_port()}/", "-n", "5")
     assert ended.code == 3
     assert ended.out == ""
@@ -561,7 +628,7 @@ def test_a_server_that_is_not_there_is_one_line_and_exit_3(here: Command, tmp_pa
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_a_server_that_never_answers_ends_with_the_load(here: Command) -> None:
+def test_a_load_of_a_silent_server_ends_in_time(here: Command) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         ended = here("load", f"http://127.0.0.1:{port}/", "-d", "1s", "-c", "3", "--timeout", "500ms")
@@ -569,7 +636,7 @@ def test_a_server_that_never_answers_ends_with_the_load(here: Command) -> None:
     assert "no answer came" in ended.err
 
 
-def test_a_server_that_answers_garbage_is_counted_by_name(here: Command) -> None:
+def test_malformed_answers_are_counted_by_the_name_of_the_error(here: Command) -> None:
     def answer(server: socket.socket) -> None:
         for number in range(1000):
             try:
@@ -639,7 +706,9 @@ def test_a_server_that_answers_garbage_is_counted_by_name(here: Command) -> None
     ],
     ids=" ".join,
 )
-def test_what_cannot_be_is_refused_before_anything_is_sent(here: Command, arguments: list[str], tmp_path: Path) -> None:
+def test_impossible_options_are_refused_before_the_first_request(
+    here: Command, arguments: list[str], tmp_path: Path
+) -> None:
     ended = here("load", *arguments)
     assert (ended.code, ended.out) == (2, ""), ended.err
     assert ended.err.strip()
@@ -686,14 +755,14 @@ def test_what_cannot_be_is_refused_before_anything_is_sent(here: Command, argume
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_mistake_is_one_line_with_what_to_write(here: Command, arguments: list[str], said: str) -> None:
+def test_a_mistake_gives_a_one_line_message_with_a_correction(here: Command, arguments: list[str], said: str) -> None:
     ended = here("load", *arguments)
     assert (ended.code, ended.out) == (2, "")
     (line,) = ended.err.splitlines()
     assert line.startswith(f"httpdyno: {said}") or said in line
 
 
-def test_a_variable_stands_for_the_format(here: Command, origin: str) -> None:
+def test_an_environment_variable_sets_the_format(here: Command, origin: str) -> None:
     load = ("load", *PATIENT, f"{origin}/plain", "-n", "10", "--no-store")
     assert len(here(*load, FORMAT="json").rows) == 1
     assert here(*load, "--format", "csv", FORMAT="json").out.startswith("subject,trial,")
@@ -701,7 +770,9 @@ def test_a_variable_stands_for_the_format(here: Command, origin: str) -> None:
     assert (refused.code, "FORMAT (environment)" in refused.err) == (2, True)
 
 
-def test_the_engine_alone_is_the_same_command(here: Command, engine: Engine, origin: str, tmp_path: Path) -> None:
+def test_the_engine_alone_prints_the_same_as_the_command(
+    here: Command, engine: Engine, origin: str, tmp_path: Path
+) -> None:
     options = [
         "load",
         *PATIENT,
@@ -736,13 +807,15 @@ def test_the_engine_alone_is_the_same_command(here: Command, engine: Engine, ori
         (["--samples", "missing/samples.csv"], "--samples missing/samples.csv: No such file"),
     ],
 )
-def test_a_refusal_is_one_line_with_a_remedy(here: Command, arguments: list[str], named: str) -> None:
+def test_a_refused_combination_gives_a_one_line_message_with_a_remedy(
+    here: Command, arguments: list[str], named: str
+) -> None:
     ended = here("load", "http://a.example/", *arguments)
     assert ended.err.count("\n") == 1
     assert ended.err.count(named) == 1
 
 
-def test_a_list_without_a_request_is_named_as_it_was_typed(here: Command, tmp_path: Path) -> None:
+def test_the_message_about_an_empty_list_names_its_options(here: Command, tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("\n")
     for options, named in (
         (["--urls", "-"], "--urls -"),
@@ -753,7 +826,7 @@ def test_a_list_without_a_request_is_named_as_it_was_typed(here: Command, tmp_pa
         assert (ended.code, ended.out, ended.err) == (2, "", said)
 
 
-def test_a_mistake_in_a_list_of_requests_is_named_with_its_line(here: Command, tmp_path: Path) -> None:
+def test_the_message_about_a_list_of_requests_names_the_line(here: Command, tmp_path: Path) -> None:
     (tmp_path / "r.jsonl").write_text('{"url": "http://127.0.0.1:1/"}\n{"url": "http://127.0.0.1:1/", "verb": "GET"}\n')
     ended = here("load", "--requests-file", "r.jsonl")
     assert ended.code == 2

@@ -159,7 +159,7 @@ def test_a_long_file_arrives_whole(
 
 
 @pytest.mark.parametrize("version", ["1.1", "2"])
-def test_a_body_that_is_refused_early_is_an_answer(
+def test_an_answer_before_the_end_of_the_body_counts(
     engine: Engine, nginx: dict[str, str], tmp_path: Path, version: str
 ) -> None:
     file = tmp_path / "long"
@@ -194,7 +194,7 @@ FIELDS = {
 }
 
 
-def test_a_form_is_read_back(engine: Engine, uploads: Uploads) -> None:
+def test_a_server_reads_the_fields_of_a_form(engine: Engine, uploads: Uploads) -> None:
     fields = [word for name, value in FIELDS.items() if "=" not in name for word in ("--form", f"{name}={value}")]
     load(engine, address_of(uploads), *fields, "--form", "user={{seq}} & {{seq}}", "-n", "1", "-c", "1")
     (one,) = uploads.read
@@ -204,7 +204,7 @@ def test_a_form_is_read_back(engine: Engine, uploads: Uploads) -> None:
     assert dict(read) == expected | {"user": "1 & 1"}
 
 
-def test_a_multipart_form_is_read_back(engine: Engine, uploads: Uploads, tmp_path: Path) -> None:
+def test_a_server_reads_the_parts_of_a_multipart_form(engine: Engine, uploads: Uploads, tmp_path: Path) -> None:
     files = {"photo.png": b"\x89PNG\r\n\x00{{seq}}", "long.bin": b"\xff" * (MIB + 1)}
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)

@@ -3,6 +3,8 @@
 import http.server
 import json
 import os
+import shutil
+import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -24,7 +26,7 @@ CUMULATIVE = 2
 class Receiver:
     """A receiver that answers with the statuses of a list, then with 200."""
 
-    def __init__(self, statuses: list[int]) -> None:
+    def __init__(self, statuses: list[int], tls: ssl.SSLContext | None = None) -> None:
         self.pushes: list[tuple[str, dict[str, str], ExportMetricsServiceRequest]] = []
         self.statuses = statuses
         receiver = self
@@ -49,7 +51,9 @@ class Receiver:
                 pass
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        if tls is not None:
+            self.server.socket = tls.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.url = f"{'http' if tls is None else 'https'}://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
@@ -58,8 +62,8 @@ def receivers() -> Iterator[Any]:
     """Return a function that starts a receiver."""
     started: list[Receiver] = []
 
-    def start(*statuses: int) -> Receiver:
-        started.append(Receiver(list(statuses)))
+    def start(*statuses: int, tls: ssl.SSLContext | None = None) -> Receiver:
+        started.append(Receiver(list(statuses), tls))
         return started[-1]
 
     yield start
@@ -194,3 +198,49 @@ def test_a_receiver_that_is_down_does_not_end_the_load(engine: Engine, origin: s
     last = error.splitlines()[-1]
     assert "pushes failed, also the last: ConnectionRefused" in last
     assert len(error.splitlines()) <= 2
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a private authority (ca.pem), and its certificate of 127.0.0.1 (receiver.pem)."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is missing (Debian: openssl)")
+    folder = tmp_path_factory.mktemp("certificates")
+    key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes"
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n", "utf-8")
+    for line in (
+        f"req -x509 {key} -keyout ca.key -out ca.pem -subj /CN=authority",
+        f"req {key} -keyout receiver.key -out receiver.csr -subj /CN=receiver",
+        "x509 -req -in receiver.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out receiver.pem",
+    ):
+        subprocess.run(["openssl", *line.split()], cwd=folder, check=True, capture_output=True)
+    return folder
+
+
+def test_a_push_over_tls_needs_a_trusted_certificate(
+    engine: Engine, origin: str, tmp_path: Path, receivers: Any, certificates: Path
+) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(certificates / "receiver.pem", certificates / "receiver.key")
+    receiver = receivers(tls=tls)
+    words = (origin, "-n", "20", "-c", "1", "--otlp", receiver.url)
+    code, (report,), error = load(engine, tmp_path, *words)
+    assert (code, report["requests"], receiver.pushes) == (0, 20, [])
+    (line,) = error.splitlines()
+    assert "1 of 1 pushes failed, also the last: " in line
+    assert "Certificate" in line
+    trusted = str(certificates / "ca.pem")
+    code, _, error = load(engine, tmp_path, *words, OTEL_EXPORTER_OTLP_CERTIFICATE=trusted)
+    assert (code, error) == (0, "")
+    path, _, push = receiver.pushes[-1]
+    assert path == "/v1/metrics"
+    assert counts(metrics(push)["httpdyno.requests"], "http.response.status_code") == {200: 20}
+    (point,) = metrics(push)["http.client.request.duration"].exponential_histogram.data_points
+    assert point.count == 20
+
+
+def test_a_missing_file_of_authorities_is_refused_before_the_load(engine: Engine, tmp_path: Path) -> None:
+    words = ("http://127.0.0.1:9/", "-n", "1", "--otlp", "https://127.0.0.1:9")
+    code, reports, error = load(engine, tmp_path, *words, OTEL_EXPORTER_OTLP_CERTIFICATE="absent.pem")
+    assert (code, reports, error.count("\n")) == (2, [], 1)
+    assert "OTEL_EXPORTER_OTLP_CERTIFICATE (environment): absent.pem: " in error

@@ -1,4 +1,4 @@
-"""A running `httpdyno load` as it is watched: on the screen of a terminal, and by programs."""
+"""Figures of a running `httpdyno load`: on the screen of a terminal, and for programs."""
 
 import fcntl
 import itertools
@@ -134,7 +134,7 @@ def test_the_mode_of_the_terminal_is_restored_by_every_signal(engine: Engine, or
             assert (code, terminal.mode()) == (128 + number, terminal.before)
 
 
-def test_a_load_that_was_stopped_draws_again(engine: Engine, origin: str, tmp_path: Path) -> None:
+def test_a_load_draws_again_after_ctrl_z_and_fg(engine: Engine, origin: str, tmp_path: Path) -> None:
     with Terminal(load(engine, origin), tmp_path) as terminal:
         terminal.wait_for("q ends it")
         terminal.process.send_signal(signal.SIGTSTP)
@@ -195,7 +195,7 @@ def test_every_second_is_a_line_of_json_and_the_last_line_is_the_report(
             assert sum(line[name] for line in measured) == report[name]
 
 
-def test_the_seconds_of_a_search_say_which_step_they_belong_to(engine: Engine, origin: str, tmp_path: Path) -> None:
+def test_each_second_of_a_search_has_the_number_of_its_step(engine: Engine, origin: str, tmp_path: Path) -> None:
     argv: Argv = [engine.path, "load", origin, "--find", "p99 < 2s", "--find-for", "10s", "--find-from", "20"]
     out = subprocess.check_output([*argv, "--format", "ndjson"], cwd=tmp_path, text=True, timeout=PATIENCE_S)
     lines = [json.loads(line) for line in out.splitlines()]

@@ -501,9 +501,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let Some(uploading) = &mut self.uploading else {
             return Poll::Ready(Ok(()));
         };
-        for _ in 0..PIECES_PER_TURN {
+        // The end is found in the same turn as the last write, or a complete request would seem to be under way.
+        let mut writes = 0..PIECES_PER_TURN;
+        loop {
             let mut stream = Pin::new(&mut self.stream);
             if uploading.sent < uploading.buffer.len() {
+                if writes.next().is_none() {
+                    break;
+                }
                 let rest = &uploading.buffer[uploading.sent..];
                 match ready!(stream.poll_write(context, rest)) {
                     Ok(written @ 1..) => uploading.sent += written,
@@ -519,6 +524,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
                     uploading.sent = 0;
                 }
                 Some(Piece::Shared(bytes, range)) => {
+                    if writes.next().is_none() {
+                        break;
+                    }
                     match ready!(stream.as_mut().poll_write(context, &bytes[range])) {
                         Ok(written @ 1..) => reader.advance(written),
                         _ => return Poll::Ready(Err(None)),

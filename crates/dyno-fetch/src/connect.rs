@@ -23,7 +23,7 @@ pub(crate) async fn open(
     trail: &Trail,
     public_only: bool,
 ) -> Result<Connection, Failure> {
-    // A retry, for which the user asked, is made nevertheless.
+    // A retry under `--retries` is made nevertheless.
     if !trail.is_retry() && shared.is_dead(origin) {
         return Err(Failure::HostDown);
     }

@@ -25,6 +25,7 @@ use crate::progress::{self, Figures, Progress};
 use crate::report::Report;
 use crate::resume;
 use crate::row::HEADER;
+use crate::rows_file::RowsFile;
 use crate::save::Folder;
 use crate::shared::Shared;
 use crate::walk::walk;
@@ -76,7 +77,14 @@ async fn crawl(mut options: Options, input: OwnedFd, output: OwnedFd) -> Result<
             let synced = options
                 .sync
                 .then(|| rows.into_iter().chain(contents).chain(archive).collect());
-            Some(resume::open(path, synced)?)
+            let rows = match &options.rows_file {
+                None => None,
+                Some(path) => {
+                    let file = output.try_clone().map_err(Error::Output)?;
+                    RowsFile::new(path.clone(), file.into()).map_err(Error::Output)?
+                }
+            };
+            Some(resume::open(path, synced, rows)?)
         }
     };
     let lines = Lines::new(input).map_err(Error::Input)?;
@@ -163,9 +171,8 @@ struct Crawl {
     limits: Option<HostLimits<Listed>>,
     /// URLs in flight by host, while an observer counts them.
     hosts: Option<HashMap<Rc<str>, usize>>,
-    /// Lines taken from the list, and how many of them an earlier run had finished.
+    /// Lines taken from the list.
     lines: u64,
-    skipped: u64,
 }
 
 /// A line of the list with its parsed URL.
@@ -190,7 +197,6 @@ impl Crawl {
         Self {
             hosts: progress.counts_hosts().then(HashMap::new),
             lines: 0,
-            skipped: 0,
             shared,
             output,
             progress,
@@ -246,7 +252,7 @@ impl Crawl {
     fn take(&mut self, line: Line) -> Result<(), Error> {
         self.lines += 1;
         if self.output.is_done(line.number, &line.bytes)? {
-            self.skipped += 1;
+            self.shared.tally.borrow_mut().skipped += 1;
             return Ok(());
         }
         let url = listed::parse(&line.bytes, self.shared.options.strict_urls);
@@ -317,7 +323,7 @@ impl Crawl {
         let figures = Figures {
             elapsed: self.progress.elapsed(now),
             done: tally.done,
-            skipped: self.skipped,
+            skipped: tally.skipped,
             errors: &tally.errors,
             in_flight: self.in_flight(),
             hosts: self.hosts.as_ref().map_or(0, HashMap::len),

@@ -13,7 +13,7 @@ use crate::options::Options;
 use crate::row::{Code, Row, RowFormat, Timestamp};
 use crate::stage_clock::{Stage, StageClock};
 
-/// The way of one URL: its clock, and its details if rows have them.
+/// One URL from its start to its row: its clock, and its details if rows have them.
 #[derive(Debug)]
 pub(crate) struct Trail {
     clock: StageClock,

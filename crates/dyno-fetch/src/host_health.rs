@@ -1,4 +1,5 @@
-//! Memory of hosts whose connections failed, and of hosts that asked for a pause. Bounded; the clock is passed in.
+//! Remembers hosts whose connections failed, and how long `Retry-After` has held up each host. Memory is bounded; the clock
+//! is passed in.
 
 use std::time::{Duration, Instant};
 
@@ -96,16 +97,17 @@ impl Pauses {
         !self.most.is_zero()
     }
 
-    /// The part of a requested pause that the host may still have; `None` if it has used up its time.
+    /// Returns the pause that the host gets: `requested`, limited to what is left of the longest time; `None` if nothing is
+    /// left.
     pub(crate) fn allowed(
         &mut self,
         host: &str,
-        asked: Duration,
+        requested: Duration,
         now: Instant,
     ) -> Option<Duration> {
         let spent = self.spent.get(host, now).copied().unwrap_or_default();
         let left = self.most.saturating_sub(spent);
-        (!left.is_zero()).then(|| asked.min(left))
+        (!left.is_zero()).then(|| requested.min(left))
     }
 
     /// Notes that a host is held up for this much longer.

@@ -65,8 +65,8 @@ fn is_ready(stream: &OwnedFd, interest: Interest) -> io::Result<bool> {
     } else {
         PollFlags::OUT
     };
-    let mut asked = [PollFd::from_borrowed_fd(stream.as_fd(), flags)];
-    Ok(poll(&mut asked, Some(&NO_WAIT))? > 0)
+    let mut polled = [PollFd::from_borrowed_fd(stream.as_fd(), flags)];
+    Ok(poll(&mut polled, Some(&NO_WAIT))? > 0)
 }
 
 /// A line of the list.

@@ -27,6 +27,7 @@ mod retry;
 mod retry_after;
 mod robots;
 mod row;
+mod rows_file;
 mod save;
 mod shared;
 mod stage_clock;

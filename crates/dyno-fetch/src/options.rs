@@ -144,6 +144,8 @@ pub struct Options {
     pub nameservers: Vec<NameServer>,
     /// Called at the first failure of each name server.
     pub on_name_server_failure: Option<OnFailure>,
+    /// The file that the output is, if a later run may cut it to the length in the journal; then it is open to read, too.
+    pub rows_file: Option<PathBuf>,
     /// Form of the rows.
     pub rows: RowFormat,
     /// Whether a line with the names of the columns comes first. A file that is continued gets none.
@@ -215,6 +217,7 @@ impl Default for Options {
             sockets: Arc::default(),
             nameservers: Vec::new(),
             on_name_server_failure: None,
+            rows_file: None,
             rows: RowFormat::default(),
             column_names: false,
             keep_partial: false,

@@ -34,6 +34,8 @@ pub(crate) struct Output {
     printed: RefCell<Vec<u8>>,
     done: RefCell<Option<Done>>,
     journal: RefCell<Option<Journal>>,
+    /// A line before the rows, which waits until a file of rows was cut.
+    header: Cell<&'static [u8]>,
     came: Notify,
     to_note: Notify,
     hurry: Notify,
@@ -63,6 +65,7 @@ impl Output {
             printed: RefCell::default(),
             done: RefCell::new(done),
             journal: RefCell::new(journal),
+            header: Cell::default(),
             came: Notify::new(),
             to_note: Notify::new(),
             hurry: Notify::new(),
@@ -75,20 +78,39 @@ impl Output {
 
     /// Whether a line of the list was finished in an earlier run.
     pub(crate) fn is_done(&self, number: u64, url: &[u8]) -> Result<bool, resume::Error> {
-        self.done
-            .borrow_mut()
-            .as_mut()
-            .map_or(Ok(false), |done| done.has(number, url))
+        let mut done = self.done.borrow_mut();
+        let Some(done) = done.as_mut() else {
+            return Ok(false);
+        };
+        if done.is_begun() {
+            return done.has(number, url);
+        }
+        // The list is that of the journal before a file is cut.
+        done.has(number, url)?;
+        if let Some(journal) = self.journal.borrow_mut().as_mut() {
+            journal.start(done)?;
+        }
+        self.print_header();
+        done.has(number, url)
     }
 
     /// Writes a line before the rows, unless rows go to a file that has some.
-    pub(crate) fn begin(&self, header: &[u8]) {
+    pub(crate) fn begin(&self, header: &'static [u8]) {
+        self.header.set(header);
+        if self.done.borrow().is_none() {
+            self.print_header();
+        }
+    }
+
+    fn print_header(&self) {
+        let header = self.header.take();
         let status = match &self.stream {
             Waiting::Never(stream) => fstat(stream).ok(),
             Waiting::Watched(_) => None,
         };
-        if status.is_none_or(|status| status.st_size == 0) {
+        if !header.is_empty() && status.is_none_or(|status| status.st_size == 0) {
             self.rows.borrow_mut().extend_from_slice(header);
+            self.came.notify_one();
         }
     }
 
@@ -137,23 +159,23 @@ impl Output {
     }
 
     async fn keep(&self) -> Result<Infallible, Failed> {
-        let Some(mut journal) = self.journal.take() else {
+        if self.done.borrow().is_none() {
             return pending().await;
-        };
+        }
         loop {
-            let notes = std::mem::take(&mut *self.printed.borrow_mut());
+            let mut notes = std::mem::take(&mut *self.printed.borrow_mut());
             self.noting.set(!notes.is_empty());
             if notes.is_empty() {
                 self.relieved.notify_waiters();
                 self.to_note.notified().await;
                 continue;
             }
-            let first = self
-                .done
-                .borrow()
-                .as_ref()
-                .map(Done::first)
-                .unwrap_or_default();
+            let Some(mut journal) = self.journal.take() else {
+                return pending().await;
+            };
+            // A file has the rows of these notes and of no others: it is written in one go.
+            journal.mark(&mut notes).map_err(Failed::Journal)?;
+            let first = self.first();
             let appended: Result<(), resume::Error>;
             if journal.is_synced() {
                 // Synchronising a disk takes long, and would block all requests of this thread.
@@ -166,7 +188,9 @@ impl Output {
                 appended = journal.append(&first, &notes);
             }
             appended.map_err(Failed::Journal)?;
-            if journal.is_synced() && !self.ends.get() {
+            let is_synced = journal.is_synced();
+            self.journal.replace(Some(journal));
+            if is_synced && !self.ends.get() {
                 tokio::select! {
                     () = sleep(SYNC_EVERY) => {}
                     () = self.hurry.notified() => {}
@@ -175,8 +199,15 @@ impl Output {
         }
     }
 
+    /// The first line of the list.
+    fn first(&self) -> Vec<u8> {
+        let done = self.done.borrow();
+        done.as_ref().map(Done::first).unwrap_or_default()
+    }
+
     /// Waits until all queued rows are written and noted in the journal.
     pub(crate) async fn flushed(&self) {
+        self.print_header();
         while self.writing.get() || !self.rows.borrow().is_empty() {
             self.relieved().await;
         }
@@ -189,6 +220,10 @@ impl Output {
         self.hurry.notify_one();
         while self.noting.get() || !self.printed.borrow().is_empty() {
             self.relieved().await;
+        }
+        if let Some(journal) = self.journal.borrow_mut().as_mut() {
+            // A journal without this line is continued like that of a killed run.
+            drop(journal.complete(&self.first()));
         }
     }
 

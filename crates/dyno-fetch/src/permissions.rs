@@ -15,11 +15,11 @@ use crate::robots::{Rules, product};
 
 /// How long rules are used (RFC 9309, 2.4).
 const KEPT: Duration = Duration::from_secs(24 * 3_600);
-/// How long an origin is not asked again after its file could not be read.
+/// Time until the file of an origin is requested again after it could not be read.
 const UNREACHABLE: Duration = Duration::from_secs(300);
-/// How long an origin is not asked again after it could not be reached, as in [`crate::host_health`].
+/// Time until the file of an origin is requested again after the origin could not be reached, as in [`crate::host_health`].
 const DOWN: Duration = Duration::from_secs(60);
-/// Limits of what is remembered; beyond them, the oldest is forgotten and asked again.
+/// Limits of the remembered files; beyond them, the oldest is dropped and requested again.
 const MOST_ORIGINS: usize = 64 << 10;
 const MOST_BYTES: usize = 32 << 20;
 
@@ -160,12 +160,12 @@ pub(crate) struct Permissions {
     /// Name of this crawler in the files.
     pub product: String,
     answers: RefCell<Answers>,
-    /// URLs that wait for the answer of an origin that is being asked.
+    /// URLs that wait for the file of an origin, which has been requested.
     waiting: RefCell<HashMap<Rc<Origin>, Vec<oneshot::Sender<()>>>>,
 }
 
 impl Permissions {
-    /// Creates them if the options ask for them.
+    /// Creates them under `--robots`.
     pub(crate) fn new(options: &Options) -> Option<Self> {
         options.robots.then(|| Self {
             product: product(options.sent_user_agent()).to_owned(),

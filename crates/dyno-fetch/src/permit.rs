@@ -93,7 +93,7 @@ async fn ask(
     let Ok(url) = Url::parse(&format!("{scheme}://{}/robots.txt", origin.authority())) else {
         return Answer::Failed(Failure::InvalidUrl);
     };
-    shared.tally.borrow_mut().robots_asked += 1;
+    shared.tally.borrow_mut().robots_requested += 1;
     let trail = Trail::without_details(&shared.options, Instant::now());
     let redirected = Cell::new(false);
     let attempts = async {
@@ -117,7 +117,7 @@ async fn ask(
                 reused: false,
                 crossed: false,
             };
-            if verdict(failed) != Verdict::IfAsked {
+            if verdict(failed) != Verdict::WithRetries {
                 return answer;
             }
             shared.tally.borrow_mut().retried += 1;

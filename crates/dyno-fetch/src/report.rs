@@ -23,6 +23,8 @@ pub struct Report {
     pub interrupted: bool,
     /// Finished URLs.
     pub urls: u64,
+    /// Lines of the list that earlier runs finished, under `--resume`.
+    pub skipped: u64,
     /// Finished URLs per second.
     pub urls_per_s: f64,
     cpu_s: f64,
@@ -79,8 +81,8 @@ struct RetryAfter {
     paused_s: f64,
 }
 
-/// Hosts (with scheme and port) that were asked for `robots.txt`, those without one, those whose file could not be read,
-/// and the URLs that were not requested.
+/// Origins (scheme, host, port) whose `robots.txt` was requested, origins without that file, origins whose file could not be
+/// read, and URLs that a file forbids.
 #[derive(Debug, Serialize)]
 struct Robots {
     asked: u64,
@@ -154,6 +156,7 @@ impl Report {
             proxy: shared.options.proxies.names(),
             interrupted,
             urls: tally.done,
+            skipped: tally.skipped,
             urls_per_s: urls / elapsed_s.max(1e-9),
             cpu_s,
             statuses: tally.statuses.clone(),
@@ -174,7 +177,7 @@ impl Report {
                 paused_s: tally.paused.as_secs_f64(),
             },
             robots: shared.permissions.is_some().then(|| Robots {
-                asked: tally.robots_asked,
+                asked: tally.robots_requested,
                 absent: tally.robots_absent,
                 unreachable: tally.robots_unreachable,
                 disallowed_urls: tally.errors.get("Disallowed").copied().unwrap_or_default(),

@@ -5,6 +5,10 @@
 //! is killed in between fetches that URL once more, and never skips one. Version 0.1.0 wrote no first line; its
 //! journals are continued.
 //!
+//! If rows go to a file, a [`Mark`] with its length follows the lines of each flush, and [`COMPLETE`] the lines of a
+//! run that was not killed. A later run cuts the file to the last mark and ignores the lines after it, so that no row
+//! comes twice.
+//!
 //! Nothing is written to a file before all of it was read and recognised as a journal.
 
 use std::fs::{self, File, OpenOptions};
@@ -16,8 +20,14 @@ use rustix::fs::{FlockOperation, flock, syncfs};
 use rustix::io::Errno;
 use thiserror::Error;
 
+use crate::rows_file::{Mark, RowsFile, checksum};
+
 /// First bytes of a journal.
 const HEADER: &[u8] = b"httpdyno-fetch-journal 2";
+/// Begins a mark: length of the rows, tab, checksum of their last bytes.
+const MARK: &[u8] = b"rows\t";
+/// The line after which nothing has to be cut.
+const COMPLETE: &[u8] = b"rows\tcomplete\n";
 /// Limit on the number of a line, larger than any list.
 const MAX_LINES: usize = 1 << 32;
 
@@ -42,6 +52,27 @@ pub enum Error {
         path: PathBuf,
         /// Number of the line that is not an entry.
         line: u64,
+    },
+    /// The file of rows is not the one of the journal.
+    #[error(
+        "--output {rows}: does not begin with the {length} bytes of rows that --resume {path} recorded; name the file of the killed run, or add rows to another file with >> FILE"
+    )]
+    AnotherRowsFile {
+        /// Path of the journal.
+        path: PathBuf,
+        /// Path of the file of rows.
+        rows: PathBuf,
+        /// Length of the rows in the journal.
+        length: u64,
+    },
+    /// The file of rows cannot be read or cut.
+    #[error("--output {rows}: {error}")]
+    Rows {
+        /// Path of the file of rows.
+        rows: PathBuf,
+        /// The system's error.
+        #[source]
+        error: io::Error,
     },
     /// Another process is writing to the journal.
     #[error(
@@ -69,7 +100,7 @@ impl Error {
     /// Whether the command line named a wrong file or list.
     #[must_use]
     pub const fn is_mistake(&self) -> bool {
-        !matches!(self, Self::Io { .. })
+        !matches!(self, Self::Io { .. } | Self::Rows { .. })
     }
 }
 
@@ -83,6 +114,12 @@ pub struct Done {
     first: Option<Vec<u8>>,
     /// Whether the current list begins with this line.
     is_same: bool,
+    /// The last mark, unless [`COMPLETE`] follows.
+    mark: Option<Mark>,
+    /// Lines of the list after it.
+    after_mark: Vec<usize>,
+    /// Length of the journal up to its end.
+    marked_bytes: u64,
 }
 
 /// A journal's file.
@@ -94,6 +131,8 @@ pub struct Journal {
     begins: Begins,
     /// Files on the disks that hold finished results, which are synchronised; `None`: nothing is synchronised.
     synced: Option<Vec<OwnedFd>>,
+    /// The file of rows, if a later run can cut it.
+    rows: Option<RowsFile>,
 }
 
 /// State of a journal when it was opened.
@@ -112,12 +151,17 @@ enum Begins {
 /// Opens a journal, or creates its file.
 ///
 /// `synced` are files on the disks that hold the results of finished lines. Those disks are synchronised before the
-/// lines are written, and the journal after it. `None`: nothing is synchronised.
+/// lines are written, and the journal after it. `None`: nothing is synchronised. `rows` is the file of rows, if a later
+/// run can cut it.
 ///
 /// # Errors
 ///
 /// If the journal cannot be read or written, is not a journal, or is in use.
-pub fn open(path: &Path, synced: Option<Vec<OwnedFd>>) -> Result<(Done, Journal), Error> {
+pub fn open(
+    path: &Path,
+    synced: Option<Vec<OwnedFd>>,
+    rows: Option<RowsFile>,
+) -> Result<(Done, Journal), Error> {
     let failed = |error| Error::Io {
         path: path.to_owned(),
         error,
@@ -134,6 +178,9 @@ pub fn open(path: &Path, synced: Option<Vec<OwnedFd>>) -> Result<(Done, Journal)
         checks: Vec::new(),
         first: None,
         is_same: false,
+        mark: None,
+        after_mark: Vec::new(),
+        marked_bytes: 0,
     };
     let mut reader = BufReader::new(file);
     let begins = done.read(&mut reader)?;
@@ -144,6 +191,7 @@ pub fn open(path: &Path, synced: Option<Vec<OwnedFd>>) -> Result<(Done, Journal)
             file: reader.into_inner(),
             begins,
             synced,
+            rows,
         },
     ))
 }
@@ -168,7 +216,22 @@ impl Done {
                 self.first = Some(first.to_owned());
                 continue;
             }
+            if self.first.is_some()
+                && let Some(rest) = text.strip_prefix(MARK)
+            {
+                self.mark = if line == COMPLETE {
+                    None
+                } else {
+                    Some(mark(rest).ok_or_else(|| self.no_journal(number))?)
+                };
+                self.after_mark.clear();
+                self.marked_bytes = whole;
+                continue;
+            }
             let (place, url) = entry(text).ok_or_else(|| self.no_journal(number))?;
+            if self.mark.is_some() {
+                self.after_mark.push(place);
+            }
             if self.checks.len() <= place {
                 self.checks.resize(place + 1, 0);
             }
@@ -181,7 +244,7 @@ impl Done {
             (0, true) => Ok(Begins::Empty),
             // The run was killed while it wrote the first line.
             (0, false) if after_header(&line).is_some() => Ok(Begins::Named(0)),
-            (1.., _) if is_torn_entry(&line) => Ok(if self.first.is_some() {
+            (1.., _) if is_torn(&line, self.first.is_some()) => Ok(if self.first.is_some() {
                 Begins::Named(whole)
             } else {
                 Begins::Unnamed(whole)
@@ -220,6 +283,11 @@ impl Done {
         self.first.clone().unwrap_or_default()
     }
 
+    /// Whether [`Done::has`] was called.
+    pub fn is_begun(&self) -> bool {
+        self.is_same
+    }
+
     fn no_journal(&self, line: u64) -> Error {
         Error::NoJournal {
             path: self.path.clone(),
@@ -242,6 +310,73 @@ impl Journal {
         write!(out, "{number}\t").expect("a vector takes all bytes");
         out.extend_from_slice(url);
         out.push(b'\n');
+    }
+
+    /// Prepares the file of rows, once the first line of the list is known: cuts what a killed run wrote after the
+    /// journal's last mark, forgets the lines that belong to it, and marks the length that remains.
+    ///
+    /// # Errors
+    ///
+    /// If the file is another one, or a file cannot be written.
+    pub fn start(&mut self, done: &mut Done) -> Result<(), Error> {
+        let mark = done.mark.take();
+        let Some(rows) = &self.rows else {
+            // Rows in another place are not cut, so the lines after the mark remain finished.
+            return match mark {
+                Some(_) => self.append(&done.first(), COMPLETE),
+                None => Ok(()),
+            };
+        };
+        if let Some(mark) = mark {
+            if !rows.cut(mark).map_err(|error| self.rows_failed(error))? {
+                return Err(Error::AnotherRowsFile {
+                    path: self.path.clone(),
+                    rows: rows.path.clone(),
+                    length: mark.length,
+                });
+            }
+            for place in done.after_mark.drain(..) {
+                done.checks[place] = 0;
+            }
+            self.begins = Begins::Named(done.marked_bytes);
+        }
+        let mut line = Vec::new();
+        self.mark(&mut line)?;
+        self.append(&done.first(), &line)
+    }
+
+    /// Appends a mark to `out`, whose entries are those of the rows in the file.
+    ///
+    /// # Errors
+    ///
+    /// If the file of rows cannot be read.
+    pub fn mark(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        if let Some(rows) = &self.rows {
+            let Mark { length, tail } = rows.mark().map_err(|error| self.rows_failed(error))?;
+            out.extend_from_slice(MARK);
+            writeln!(out, "{length}\t{tail:016x}").expect("a vector takes all bytes");
+        }
+        Ok(())
+    }
+
+    /// States that the file of rows has the rows of all entries and no more, so that a later run does not cut it.
+    ///
+    /// # Errors
+    ///
+    /// If the journal cannot be written.
+    pub fn complete(&mut self, first: &[u8]) -> Result<(), Error> {
+        if self.rows.is_some() && self.begins == Begins::Written {
+            self.append(first, COMPLETE)?;
+        }
+        Ok(())
+    }
+
+    fn rows_failed(&self, error: io::Error) -> Error {
+        let rows = self.rows.as_ref().map(|rows| rows.path.clone());
+        Error::Rows {
+            rows: rows.unwrap_or_default(),
+            error,
+        }
     }
 
     /// Writes the noted entries; before the first of them, the line that identifies the journal. `first` is the first
@@ -338,18 +473,27 @@ fn entry(line: &[u8]) -> Option<(usize, &[u8])> {
     ((1..MAX_LINES).contains(&number) && !url.is_empty()).then_some((number, url))
 }
 
-/// Whether the bytes may be the beginning of an entry that a killed run left incomplete.
-fn is_torn_entry(line: &[u8]) -> bool {
-    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    line.is_empty() || (digits > 0 && line.get(digits).is_none_or(|byte| *byte == b'\t'))
+/// Parses a mark after [`MARK`].
+fn mark(line: &[u8]) -> Option<Mark> {
+    let (length, tail) = std::str::from_utf8(line).ok()?.split_once('\t')?;
+    Some(Mark {
+        length: length.parse().ok()?,
+        tail: u64::from_str_radix(tail, 16).ok()?,
+    })
 }
 
-/// A checksum other than 0, which two URLs seldom share (FNV-1a, folded).
+/// Whether the bytes may be the beginning of an entry, or of a mark, that a killed run left incomplete.
+fn is_torn(line: &[u8], has_marks: bool) -> bool {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let is_entry = digits > 0 && line.get(digits).is_none_or(|byte| *byte == b'\t');
+    line.is_empty()
+        || is_entry
+        || (has_marks && MARK.starts_with(&line[..line.len().min(MARK.len())]))
+}
+
+/// A checksum other than 0, which two URLs seldom share.
 fn check(url: &[u8]) -> u16 {
-    let hash = url.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    u16::try_from(hash % 65_535).map_or(1, |folded| folded + 1)
+    u16::try_from(checksum(url) % 65_535).map_or(1, |folded| folded + 1)
 }
 
 #[cfg(test)]
@@ -376,14 +520,18 @@ mod tests {
     fn a_journal_remembers_across_a_kill() {
         let path = scratch("journal");
         let lines = noted(&[(2, b"https://b.test/"), (4, b"https://d.test/\xff")]);
-        open(&path, None).unwrap().1.append(FIRST, &lines).unwrap();
+        open(&path, None, None)
+            .unwrap()
+            .1
+            .append(FIRST, &lines)
+            .unwrap();
         let named = fs::read(&path).unwrap();
         assert_eq!(named, [HEADER, b"\t", FIRST, b"\n", &lines].concat());
         // Journals of this version and of 0.1.0, cut at each byte of a later line.
         for (whole, least) in [(&named, HEADER.len() + 1), (&lines, 18)] {
             for cut in least..=whole.len() {
                 fs::write(&path, &whole[..cut]).unwrap();
-                let (mut done, mut journal) = open(&path, None).unwrap();
+                let (mut done, mut journal) = open(&path, None, None).unwrap();
                 let count = |bytes: &[u8]| bytes.split(|byte| *byte == b'\n').count() - 1;
                 let entries = (count(&whole[..cut]) + count(&lines)).saturating_sub(count(whole));
                 assert!(!done.has(1, FIRST).unwrap());
@@ -404,7 +552,7 @@ mod tests {
                 );
                 journal.append(FIRST, &noted(&[(1, FIRST)])).unwrap();
                 drop(journal);
-                let (mut again, _) = open(&path, None).unwrap();
+                let (mut again, _) = open(&path, None, None).unwrap();
                 assert_eq!(again.first(), FIRST);
                 assert!(again.has(1, FIRST).unwrap());
                 assert_eq!(again.has(2, b"https://b.test/").unwrap(), entries > 0);
@@ -416,19 +564,19 @@ mod tests {
     #[test]
     fn another_list_is_refused() {
         let path = scratch("another-list");
-        open(&path, None)
+        open(&path, None, None)
             .unwrap()
             .1
             .append(FIRST, &noted(&[(3, b"https://c.test/")]))
             .unwrap();
-        let (mut done, journal) = open(&path, None).unwrap();
+        let (mut done, journal) = open(&path, None, None).unwrap();
         let message = done.has(1, b"https://z.test/").unwrap_err().to_string();
         assert!(
             message.contains("line 1 of the list was https://a.test/ when"),
             "{message}"
         );
         drop(journal);
-        let (mut done, _journal) = open(&path, None).unwrap();
+        let (mut done, _journal) = open(&path, None, None).unwrap();
         assert!(!done.has(1, FIRST).unwrap());
         let message = done.has(3, b"https://z.test/").unwrap_err().to_string();
         assert!(
@@ -457,9 +605,13 @@ mod tests {
             "httpdyno-fetch-journal 3\ta\n",
             "httpdyno-fetch-journal 2",
             "1\ta\nhttpdyno-fetch-journal 2\ta\n",
+            "1\ta\nrows\tcomplete\n",
+            "httpdyno-fetch-journal 2\ta\nrows\tx\n",
+            "httpdyno-fetch-journal 2\ta\nrows\t1\n",
+            "httpdyno-fetch-journal 2\ta\nrose",
         ] {
             fs::write(&path, text).unwrap();
-            let error = open(&path, None).unwrap_err();
+            let error = open(&path, None, None).unwrap_err();
             assert!(
                 matches!(error, Error::NoJournal { .. }),
                 "{text:?}: {error}"
@@ -470,18 +622,142 @@ mod tests {
         fs::remove_file(path).unwrap();
     }
 
+    /// A run whose rows go to a file, with both files as a killed run left them.
+    struct Run {
+        done: Done,
+        journal: Journal,
+        rows: PathBuf,
+    }
+
+    impl Run {
+        fn start(journal: &Path, rows: &Path) -> Result<Self, Error> {
+            let file = File::options()
+                .read(true)
+                .append(true)
+                .create(true)
+                .open(rows)
+                .unwrap();
+            let file = RowsFile::new(rows.to_owned(), file).unwrap();
+            let (mut done, mut journal) = open(journal, None, file)?;
+            assert!(!done.is_begun());
+            done.has(1, FIRST)?;
+            journal.start(&mut done)?;
+            Ok(Self {
+                done,
+                journal,
+                rows: rows.to_owned(),
+            })
+        }
+
+        fn print(&self, row: &str) {
+            let mut file = File::options().append(true).open(&self.rows).unwrap();
+            file.write_all(row.as_bytes()).unwrap();
+        }
+
+        fn flush(&mut self, lines: &[(u64, &[u8])]) {
+            let mut out = noted(lines);
+            self.journal.mark(&mut out).unwrap();
+            self.journal.append(FIRST, &out).unwrap();
+        }
+
+        fn finished(&mut self) -> Vec<u64> {
+            let has = |number: &u64| {
+                let url = format!("{number}");
+                let url = if *number == 1 { FIRST } else { url.as_bytes() };
+                self.done.has(*number, url).unwrap()
+            };
+            (1..=5).filter(has).collect()
+        }
+    }
+
+    #[test]
+    fn rows_after_the_last_mark_are_cut_and_their_lines_forgotten() {
+        let (path, rows) = (scratch("marks"), scratch("marks-rows"));
+        fs::write(&rows, "before\n").unwrap();
+        let mut run = Run::start(&path, &rows).unwrap();
+        run.print("one\n");
+        run.flush(&[(1, FIRST)]);
+        run.print("two\nthr");
+        drop(run);
+        let mut run = Run::start(&path, &rows).unwrap();
+        assert_eq!(fs::read_to_string(&rows).unwrap(), "before\none\n");
+        assert_eq!(run.finished(), [1]);
+        run.print("two\nthree\n");
+        run.flush(&[(2, b"2"), (3, b"3")]);
+        // A journal that was cut within its last flush has no mark after the lines.
+        let whole = fs::read(&path).unwrap();
+        drop(run);
+        let flushed = whole.len() - noted(&[(2, b"2"), (3, b"3")]).len();
+        let last_mark = b"rows\t21\t0123456789abcdef\n".len();
+        for cut in flushed - last_mark..whole.len() {
+            fs::write(&path, &whole[..cut]).unwrap();
+            fs::write(&rows, "before\none\ntwo\nthree\n").unwrap();
+            let mut run = Run::start(&path, &rows).unwrap();
+            assert_eq!(fs::read_to_string(&rows).unwrap(), "before\none\n", "{cut}");
+            assert_eq!(run.finished(), [1]);
+            run.print("two\n");
+            run.flush(&[(2, b"2")]);
+            drop(run);
+            let mut run = Run::start(&path, &rows).unwrap();
+            assert_eq!(run.finished(), [1, 2], "{cut}");
+        }
+        for path in [path, rows] {
+            fs::remove_file(path).unwrap();
+        }
+    }
+
+    #[test]
+    fn only_the_file_of_a_killed_run_is_cut() {
+        let (path, rows) = (scratch("killed"), scratch("killed-rows"));
+        let mut run = Run::start(&path, &rows).unwrap();
+        run.print("one\n");
+        run.flush(&[(1, FIRST)]);
+        drop(run);
+        let before = fs::read(&path).unwrap();
+        for text in ["", "on", "two\ntwo\n"] {
+            fs::write(&rows, text).unwrap();
+            let error = Run::start(&path, &rows).map(|_| ()).unwrap_err();
+            assert!(error.is_mistake() && error.to_string().contains("the 4 bytes of rows"));
+            assert_eq!(fs::read_to_string(&rows).unwrap(), text);
+            assert_eq!(fs::read(&path).unwrap(), before);
+        }
+        // Rows in another place: nothing is cut, now or later.
+        let (mut done, mut journal) = open(&path, None, None).unwrap();
+        assert!(done.has(1, FIRST).unwrap());
+        journal.start(&mut done).unwrap();
+        journal.append(FIRST, &noted(&[(2, b"2")])).unwrap();
+        drop(journal);
+        let mut run = Run::start(&path, &rows).unwrap();
+        assert_eq!(run.finished(), [1, 2]);
+        run.print("three\n");
+        run.flush(&[(3, b"3")]);
+        run.journal.complete(FIRST).unwrap();
+        run.print("from another list\n");
+        drop(run);
+        let mut run = Run::start(&path, &rows).unwrap();
+        assert_eq!(run.finished(), [1, 2, 3]);
+        assert!(
+            fs::read_to_string(&rows)
+                .unwrap()
+                .ends_with("another list\n")
+        );
+        for path in [path, rows] {
+            fs::remove_file(path).unwrap();
+        }
+    }
+
     #[test]
     fn a_journal_has_one_writer() {
         let path = scratch("one-writer");
         let old = noted(&[(1, FIRST)]);
         fs::write(&path, &old).unwrap();
-        let (_, mut first) = open(&path, None).unwrap();
-        assert!(matches!(open(&path, None), Err(Error::InUse { .. })));
+        let (_, mut first) = open(&path, None, None).unwrap();
+        assert!(matches!(open(&path, None, None), Err(Error::InUse { .. })));
         // Also after a first line was inserted before it.
         first.append(FIRST, &noted(&[(2, b"x")])).unwrap();
-        assert!(matches!(open(&path, None), Err(Error::InUse { .. })));
+        assert!(matches!(open(&path, None, None), Err(Error::InUse { .. })));
         drop(first);
-        assert!(open(&path, None).unwrap().0.has(1, FIRST).unwrap());
+        assert!(open(&path, None, None).unwrap().0.has(1, FIRST).unwrap());
         fs::remove_file(path).unwrap();
     }
 }

@@ -28,7 +28,7 @@ pub enum Verdict {
     /// to do.
     Again,
     /// If retries are left, because the failure may be temporary.
-    IfAsked,
+    WithRetries,
     /// Not at all: it would fail the same way.
     Never,
 }
@@ -61,7 +61,7 @@ pub const fn verdict(failed: Failed) -> Verdict {
         | Failure::NoLocalPort
         | Failure::ProxyUnreachable(_)
         | Failure::ProxyProtocol
-        | Failure::Io(_) => Verdict::IfAsked,
+        | Failure::Io(_) => Verdict::WithRetries,
         _ => Verdict::Never,
     }
 }
@@ -101,16 +101,26 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_server_may_do_at_any_time_is_repeated_unasked() {
+    fn without_retries_only_requests_on_closed_connections_are_repeated() {
         let cases = [
             (Failure::ClosedBeforeAnswer, true, true, Verdict::Again),
             (Failure::ConnectionReset, true, true, Verdict::Again),
             (Failure::GoAway, true, false, Verdict::Again),
             // The server processed the request before it failed, or a byte of an answer arrived.
-            (Failure::ClosedBeforeAnswer, true, false, Verdict::IfAsked),
-            (Failure::ConnectionReset, true, false, Verdict::IfAsked),
-            (Failure::ClosedBeforeAnswer, false, true, Verdict::IfAsked),
-            (Failure::BodyCutShort, true, false, Verdict::IfAsked),
+            (
+                Failure::ClosedBeforeAnswer,
+                true,
+                false,
+                Verdict::WithRetries,
+            ),
+            (Failure::ConnectionReset, true, false, Verdict::WithRetries),
+            (
+                Failure::ClosedBeforeAnswer,
+                false,
+                true,
+                Verdict::WithRetries,
+            ),
+            (Failure::BodyCutShort, true, false, Verdict::WithRetries),
             (Failure::HeadTimeout, true, true, Verdict::Never),
             (Failure::HostNotFound, false, false, Verdict::Never),
             (Failure::CertificateExpired, false, false, Verdict::Never),

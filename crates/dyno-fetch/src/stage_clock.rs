@@ -79,9 +79,9 @@ pub(crate) struct StageClock {
     stopped: Cell<Option<Instant>>,
     /// Whether the URL is tried again after a failure.
     is_retry: Cell<bool>,
-    /// Answers of this URL that asked for a pause.
+    /// Answers to this URL with `Retry-After` that held up their hosts.
     pub pauses: Cell<u32>,
-    /// Interval between two requests of its host that `robots.txt` asks for.
+    /// `Crawl-delay` in the `robots.txt` of its host: the interval between two requests.
     pub crawl_delay: Cell<Duration>,
     /// Whether its failure was retried already, for all URLs of the host.
     pub is_final: Cell<bool>,

@@ -13,6 +13,8 @@ use crate::row::Code;
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub done: u64,
+    /// Lines of the list that earlier runs finished.
+    pub skipped: u64,
     pub statuses: BTreeMap<u16, u64>,
     pub errors: BTreeMap<&'static str, u64>,
     pub content_bytes: u64,
@@ -34,13 +36,16 @@ pub(crate) struct Tally {
     pub retried: u64,
     /// Hosts that were not tried for a minute.
     pub dead_hosts: u64,
-    /// Answers that asked for a pause, the pauses, and their time.
+    /// Answers with `Retry-After` that held up their hosts.
     pub pausing_answers: u64,
+    /// Pauses of hosts, and their time, added up over the hosts.
     pub pauses: u64,
     pub paused: Duration,
-    /// Origins that were asked for `robots.txt`; those without it; those whose file could not be read.
-    pub robots_asked: u64,
+    /// Origins whose `robots.txt` was requested.
+    pub robots_requested: u64,
+    /// Origins without that file.
     pub robots_absent: u64,
+    /// Origins whose file could not be read.
     pub robots_unreachable: u64,
     pub requests: u64,
     /// Odd answers.

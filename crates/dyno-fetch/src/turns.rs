@@ -23,7 +23,7 @@ type Waiting = HostLimits<oneshot::Sender<()>>;
 /// The turns of all requests.
 #[derive(Debug)]
 pub(crate) struct Turns {
-    /// Hosts that asked for a pause.
+    /// Hosts with a pause, and the URLs that wait for its end.
     hosts: RefCell<Waiting>,
     /// URLs whose event has come, and that wait for a slot only.
     ready: RefCell<VecDeque<oneshot::Sender<()>>>,

@@ -59,22 +59,22 @@ pub(crate) fn is_public_answer(
         .is_none_or(|reach| shared.is_public(&origin, reach)))
 }
 
-/// Holds a host up if its answer asks for that; returns whether to repeat the request afterwards.
+/// Holds up a host whose answer has `Retry-After`; returns whether to repeat the request afterwards.
 fn hold_up(shared: &Shared, url: &Url, trail: &Trail, receiver: &Receiver<'_>) -> bool {
     let mut pauses = shared.pauses.borrow_mut();
     let Some(host) = url.host_str().filter(|_| pauses.is_used()) else {
         return false;
     };
-    let Some(asked) = receiver.retry_after else {
+    let Some(requested) = receiver.retry_after else {
         if !may_pause(receiver.status) {
             pauses.answered(host);
         }
         return false;
     };
     let (now, count) = (Instant::now(), trail.pauses.get());
-    // A server that asks for no pause at all gets the one after a failure.
-    let asked = asked.max(pause(url.as_str(), count));
-    let Some(pause) = pauses.allowed(host, asked, now) else {
+    // `Retry-After: 0` gives the pause that follows a failure.
+    let requested = requested.max(pause(url.as_str(), count));
+    let Some(pause) = pauses.allowed(host, requested, now) else {
         return false;
     };
     let is_new = !shared.turns.is_held(host);

@@ -73,7 +73,7 @@ async fn tries(
                     failure,
                     reused: false,
                     crossed: false,
-                }) == Verdict::IfAsked
+                }) == Verdict::WithRetries
                     && !trail.is_final.get() =>
             {
                 shared.tally.borrow_mut().retried += 1;

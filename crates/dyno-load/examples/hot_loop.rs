@@ -47,6 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         pace: None,
         replay: None,
         reports_stages: false,
+        label_bounds_ns: None,
         ramp: Duration::ZERO,
         warm_up: Duration::ZERO,
         until: None,

@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for Pairs {
             type Value = Pairs;
 
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str("{\"name\": \"value\"} or [[\"name\", \"value\"]]")
+                formatter.write_str("pairs of texts")
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
@@ -162,8 +162,14 @@ pub(crate) fn timed_line(
         let key = error.path().to_string();
         let reason = reason(error.inner());
         // For an unknown key, serde's message has its name already.
-        if KEYS.contains(&key.split(['.', '[']).next().unwrap_or_default()) {
-            format!("{}: {reason}", on_one_line(&format!("\"{key}\"")))
+        let root = key.split(['.', '[']).next().unwrap_or_default();
+        if KEYS.contains(&root) {
+            let cure = if matches!(root, "form" | "headers") {
+                "; write {\"name\": \"value\"} or [[\"name\", \"value\"]]"
+            } else {
+                ""
+            };
+            format!("{}: {reason}{cure}", on_one_line(&format!("\"{key}\"")))
         } else {
             reason
         }
@@ -177,7 +183,7 @@ pub(crate) fn timed_line(
     ];
     let mut given = contents.iter().filter(|(_, is_given)| *is_given);
     if let (Some((one, _)), Some((other, _))) = (given.next(), given.next()) {
-        return Err(format!("both {one} and {other}: keep one"));
+        return Err(format!("both {one} and {other}; keep one"));
     }
     let is_base64 = line.body_base64.is_some();
     let body = match (line.body, line.body_base64) {
@@ -365,23 +371,23 @@ mod tests {
             ),
             (
                 b"{\"url\": \"\", \"headers\": \"a: b\"}",
-                "line 1: \"headers\": column 29: invalid type: string \"a: b\", expected {\"name\": \"value\"} or [[\"name\", \"value\"]]",
+                "line 1: \"headers\": column 29: invalid type: string \"a: b\", expected pairs of texts; write {\"name\": \"value\"} or [[\"name\", \"value\"]]",
             ),
             (
                 b"{\"url\": \"\", \"headers\": {\"a\": 5}}",
-                "line 1: \"headers.a\": column 30: invalid type: integer `5`, expected a string",
+                "line 1: \"headers.a\": column 30: invalid type: integer `5`, expected a string; write {\"name\": \"value\"} or [[\"name\", \"value\"]]",
             ),
             (
                 b"{\"url\": \"\", \"body\": \"\", \"body_base64\": \"\"}",
-                "line 1: both body and body_base64: keep one",
+                "line 1: both body and body_base64; keep one",
             ),
             (
                 b"{\"url\": \"\", \"form\": {}, \"body_file\": \"a\"}",
-                "line 1: both body_file and form: keep one",
+                "line 1: both body_file and form; keep one",
             ),
             (
                 b"{\"url\": \"\", \"form\": {\"a\": 5}}",
-                "line 1: \"form.a\": column 27: invalid type: integer `5`, expected a string",
+                "line 1: \"form.a\": column 27: invalid type: integer `5`, expected a string; write {\"name\": \"value\"} or [[\"name\", \"value\"]]",
             ),
             (
                 b"{\"url\": \"\", \"body_file\": 5}",

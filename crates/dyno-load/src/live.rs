@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::label_counts::{Buckets, LabelCounts};
 use crate::report::{Row, Summary};
 use crate::tally::{Tally, Times};
 
@@ -103,19 +104,25 @@ impl Second<'_> {
     /// Counts of the response times of good answers.
     #[must_use]
     pub fn response_buckets(&self, bounds_ns: &[u64]) -> Buckets {
-        Buckets::new(&self.tally.response, bounds_ns)
+        buckets(&self.tally.response, bounds_ns)
     }
 
     /// Counts of the response times of the other answers.
     #[must_use]
     pub fn failed_buckets(&self, bounds_ns: &[u64]) -> Buckets {
-        Buckets::new(&self.tally.failed_answers, bounds_ns)
+        buckets(&self.tally.failed_answers, bounds_ns)
     }
 
     /// Counts of the send lags.
     #[must_use]
     pub fn send_lag_buckets(&self, bounds_ns: &[u64]) -> Buckets {
-        Buckets::new(&self.tally.send_lag, bounds_ns)
+        buckets(&self.tally.send_lag, bounds_ns)
+    }
+
+    /// Counts of the first labels, up to the last that had a request; none unless the plan has bounds for their times.
+    #[must_use]
+    pub fn labels(&self) -> &[LabelCounts] {
+        &self.tally.labels
     }
 
     /// Response times of good answers, with their histogram; `None` without any.
@@ -125,37 +132,18 @@ impl Second<'_> {
     }
 }
 
-/// Times counted in buckets.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Buckets {
-    /// Times above the bound before and up to its own, for each bound; then those above the last.
-    pub counts: Vec<u64>,
-    /// Sum of the times in seconds.
-    pub sum_s: f64,
-}
-
-impl Buckets {
-    #[expect(clippy::cast_precision_loss, reason = "a sum for a mean")]
-    fn new(times: &Times, bounds_ns: &[u64]) -> Self {
-        let times = times.histogram();
-        let mut counts = vec![0; bounds_ns.len() + 1];
-        for step in times.iter_recorded() {
-            let place = bounds_ns.partition_point(|bound_ns| *bound_ns < step.value_iterated_to());
-            counts[place] += step.count_at_value();
-        }
-        Self {
-            counts,
-            sum_s: times.mean() * times.len() as f64 / 1e9,
-        }
+/// Counts times in buckets.
+#[expect(clippy::cast_precision_loss, reason = "a sum for a mean")]
+fn buckets(times: &Times, bounds_ns: &[u64]) -> Buckets {
+    let times = times.histogram();
+    let mut counts = vec![0; bounds_ns.len() + 1];
+    for step in times.iter_recorded() {
+        let place = bounds_ns.partition_point(|bound_ns| *bound_ns < step.value_iterated_to());
+        counts[place] += step.count_at_value();
     }
-
-    /// Adds others of the same bounds.
-    pub fn add(&mut self, other: &Self) {
-        self.counts.resize(other.counts.len(), 0);
-        for (own, other) in self.counts.iter_mut().zip(&other.counts) {
-            *own += other;
-        }
-        self.sum_s += other.sum_s;
+    Buckets {
+        counts,
+        sum_s: times.mean() * times.len() as f64 / 1e9,
     }
 }
 
@@ -169,7 +157,7 @@ mod tests {
         for time_ns in [1, 10, 11, 100, 100, 101] {
             times.record(time_ns);
         }
-        let mut buckets = Buckets::new(&times, &[10, 100]);
+        let mut buckets = super::buckets(&times, &[10, 100]);
         assert_eq!(buckets.counts, [2, 3, 1]);
         assert!((buckets.sum_s * 1e9 - 323.0).abs() < 1e-6);
         buckets.add(&buckets.clone());

@@ -42,6 +42,8 @@ pub struct Plan {
     pub replay: Option<Arc<Recording>>,
     /// Whether each stage of the rate is reported.
     pub reports_stages: bool,
+    /// Bounds of the buckets in which each second counts the times of each label; `None`: no observer reads them.
+    pub label_bounds_ns: Option<&'static [u64]>,
     /// Time over which the connections of a closed loop start, one after another; zero: all at once.
     pub ramp: Duration,
     /// Time for which requests are sent first that count in nothing.
@@ -105,6 +107,7 @@ impl Plan {
             requests: self.requests.with_other_values(),
             pace,
             reports_stages: false,
+            label_bounds_ns: None,
             until: None,
             objective: None,
             termination: Termination {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use dyno_client::Expectation;
 
 use crate::checker::Checker;
+use crate::label_counts::LabelCounts;
 use crate::outcome::Outcome;
 use crate::recording::LATE_NS;
 use crate::samples::Sample;
@@ -94,7 +95,7 @@ impl Worker {
             if self.observers.is_some() {
                 tally.counts.late += u64::from(self.is_late(outcome));
             }
-            self.observe(outcome, ended.ns, is_good);
+            self.observe(tally, outcome, ended.ns, is_good);
         }
         Some(ended)
     }
@@ -108,7 +109,7 @@ impl Worker {
 
     /// Records a request under its address and its label, in its stage, and as a sample.
     #[cold]
-    fn observe(&self, outcome: &Outcome, ended_ns: u64, is_good: bool) {
+    fn observe(&self, counts: &mut Tally, outcome: &Outcome, ended_ns: u64, is_good: bool) {
         let response_ns = ended_ns.saturating_sub(outcome.intended.ns);
         let address = outcome.progress.address;
         if outcome.result.is_ok() && !self.connector.is_main(address) {
@@ -124,6 +125,13 @@ impl Worker {
             match &outcome.result {
                 Ok(_) => tally.answer(outcome.progress.answer.status, is_good, response_ns),
                 Err(failure) => tally.error(*failure),
+            }
+            if let Some(bounds_ns) = self.plan.label_bounds_ns {
+                let answer = outcome.result.as_ref();
+                let ending = answer.map(|_| outcome.progress.answer.status);
+                let ending = ending.map_err(|failure| *failure);
+                let good_time_ns = is_good.then_some(response_ns);
+                LabelCounts::count(&mut counts.labels, label, ending, good_time_ns, bounds_ns);
             }
         }
         if let Some(stages) = &mut observers.stages {

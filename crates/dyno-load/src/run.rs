@@ -25,7 +25,7 @@ use crate::plan::Plan;
 use crate::report::Report;
 use crate::requests::Server;
 use crate::samples;
-use crate::schedule::Schedule;
+use crate::schedule::{Numbers, Schedule};
 use crate::summing_up::report;
 use crate::sums::{Before, Sums};
 use crate::tally::{Tally, Times};
@@ -82,7 +82,8 @@ pub fn run(
         UNWATCHED
     };
     // Requests after a warm-up continue its rows and numbers; a recording begins after it.
-    let numbers = (warm_up.is_some() && plan.replay.is_none()).then(Arc::default);
+    let numbers = (warm_up.is_some() && plan.replay.is_none())
+        .then(|| Numbers::new(plan.requests.values().rows_to_use_once()));
     let common = |plan: Arc<Plan>, is_warm_up, warm_up| {
         Arc::new(Common {
             schedule: Schedule::new(
@@ -143,13 +144,12 @@ pub fn run(
             .map_err(|source| Error::file(path, source))?;
     }
     log.finish()?;
-    let interrupted = stop.load(Ordering::Relaxed);
     Ok(report(
         &plan,
         &common,
         &sums,
         started,
-        interrupted,
+        stop.load(Ordering::Relaxed),
         cpu,
         &traffic,
         &names,

@@ -26,7 +26,33 @@ pub(crate) struct Schedule {
     next: AtomicU64,
     paced: Option<Mutex<Paced>>,
     /// Numbers the requests of a warm-up and of the run after it; `None`: the run alone.
-    numbers: Option<Arc<AtomicU64>>,
+    numbers: Option<Numbers>,
+}
+
+/// Numbers of requests, counted through a warm-up and the run after it.
+#[derive(Debug, Clone)]
+pub(crate) struct Numbers {
+    next: Arc<AtomicU64>,
+    end: u64,
+}
+
+impl Numbers {
+    /// Numbers from 0 up to `end`, which is the first that no request gets; `None`: without an end.
+    pub(crate) fn new(end: Option<u64>) -> Self {
+        Self {
+            next: Arc::default(),
+            end: end.unwrap_or(u64::MAX),
+        }
+    }
+
+    fn take(&self) -> Option<u64> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        (number < self.end).then_some(number)
+    }
+
+    fn left(&self) -> u64 {
+        self.end.saturating_sub(self.next.load(Ordering::Relaxed))
+    }
 }
 
 #[derive(Debug)]
@@ -46,13 +72,20 @@ impl Schedule {
     }
 
     /// The same schedule, whose requests are numbered together with those of another.
-    pub(crate) fn numbered_by(self, numbers: Option<Arc<AtomicU64>>) -> Self {
+    pub(crate) fn numbered_by(self, numbers: Option<Numbers>) -> Self {
         Self { numbers, ..self }
     }
 
-    fn number(&self, index: u64) -> u64 {
+    fn number(&self, index: u64) -> Option<u64> {
         let numbers = self.numbers.as_ref();
-        numbers.map_or(index, |numbers| numbers.fetch_add(1, Ordering::Relaxed))
+        numbers.map_or(Some(index), Numbers::take)
+    }
+
+    /// Whether a warm-up and this run have used all numbers that they share.
+    pub(crate) fn has_no_numbers(&self) -> bool {
+        self.numbers
+            .as_ref()
+            .is_some_and(|numbers| numbers.left() == 0)
     }
 
     /// Whether requests follow a schedule, independent of earlier answers.
@@ -66,15 +99,18 @@ impl Schedule {
             None => self.next.load(Ordering::Relaxed),
             Some(paced) => paced.lock().unwrap_or_else(PoisonError::into_inner).index,
         };
-        !self.termination.admits(claimed)
+        !self.termination.admits(claimed) || self.has_no_numbers()
     }
 
     /// Claims the next request; `None` if no further request would be sent before the end.
     pub(crate) fn claim(&self) -> Option<Claim> {
         let Some(paced) = &self.paced else {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
-            return self.termination.admits(index).then(|| Claim {
-                index: self.number(index),
+            if !self.termination.admits(index) {
+                return None;
+            }
+            return Some(Claim {
+                index: self.number(index)?,
                 intended_ns: None,
             });
         };
@@ -84,10 +120,11 @@ impl Schedule {
         if !self.termination.admits(index) || intended_ns >= self.termination.end_ns() {
             return None;
         }
+        let number = self.number(index)?;
         paced.index += 1;
         paced.process.pass(1);
         Some(Claim {
-            index: self.number(index),
+            index: number,
             intended_ns: Some(intended_ns),
         })
     }
@@ -100,14 +137,15 @@ impl Schedule {
         let end_ns = end_ns.min(self.termination.end_ns());
         let paced = self.paced.as_ref().map(Mutex::lock);
         let mut paced = paced.map(|paced| paced.unwrap_or_else(PoisonError::into_inner));
+        let left = self.numbers.as_ref().map_or(u64::MAX, Numbers::left);
         let mut counted = 0;
         std::iter::from_fn(move || {
             let paced = paced.as_deref_mut()?;
             let intended_ns = paced.process.peek_ns();
-            if intended_ns >= end_ns || !self.termination.admits(paced.index) {
+            if intended_ns >= end_ns || !self.termination.admits(paced.index) || counted == left {
                 return None;
             }
-            let mut together = 1 + counted / ONE_BY_ONE;
+            let mut together = (1 + counted / ONE_BY_ONE).min(left - counted);
             while together > 1
                 && (!self.termination.admits(paced.index + together - 1)
                     || paced.process.peek_last_of_ns(together) >= end_ns)
@@ -167,7 +205,7 @@ mod tests {
             duration_ns: None,
         };
         for is_open in [false, true] {
-            let numbers = Arc::new(AtomicU64::new(0));
+            let numbers = Numbers::new(None);
             let [warm_up, run] = [(); 2].map(|()| {
                 let process = is_open.then(|| process(100, Arrivals::Constant));
                 Schedule::new(process, termination).numbered_by(Some(numbers.clone()))
@@ -177,6 +215,30 @@ mod tests {
                 assert_eq!(found, expected);
                 assert!(schedule.is_used_up());
             }
+        }
+    }
+
+    #[test]
+    fn a_warm_up_and_its_run_end_with_the_numbers_that_they_share() {
+        for is_open in [false, true] {
+            let numbers = Numbers::new(Some(5));
+            let [warm_up, run] = [Some(3), None].map(|requests| {
+                let termination = Termination {
+                    requests,
+                    duration_ns: Some(10_000_000_000),
+                };
+                let process = is_open.then(|| process(100, Arrivals::Constant));
+                Schedule::new(process, termination).numbered_by(Some(numbers.clone()))
+            });
+            assert_eq!(claims(&warm_up).len(), 3);
+            assert!(!run.is_used_up());
+            assert_eq!(run.claim().map(|claim| claim.index), Some(3));
+            // Only as many requests are missing as numbers are left.
+            let unclaimed = run.unclaimed_before(u64::MAX).count();
+            assert_eq!(unclaimed, usize::from(is_open));
+            assert_eq!(run.claim().map(|claim| claim.index), Some(4));
+            assert_eq!(run.claim(), None);
+            assert!(run.is_used_up() && run.has_no_numbers());
         }
     }
 

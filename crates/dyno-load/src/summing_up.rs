@@ -223,10 +223,11 @@ fn data_record(plan: &Plan, common: &Common) -> Option<DataRecord> {
     let values = plan.requests.values();
     let rows = values.data.as_ref()?.rows();
     let is_last = plan.termination.requests == Some(rows as u64);
+    let ended = is_last && common.schedule.is_used_up() || common.schedule.has_no_numbers();
     Some(DataRecord {
         rows,
         pick: values.pick.name(),
-        used_up: values.pick == Pick::Unique && is_last && common.schedule.is_used_up(),
+        used_up: values.pick == Pick::Unique && ended,
     })
 }
 

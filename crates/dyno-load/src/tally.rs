@@ -7,6 +7,7 @@ use dyno_http::{DeviationCounts, HttpVersion, PerVersion};
 use hdrhistogram::Histogram;
 
 use crate::check::{CheckExample, Checked};
+use crate::label_counts::LabelCounts;
 
 /// Histogram of times in nanoseconds with three significant digits.
 #[derive(Debug, Clone)]
@@ -144,6 +145,8 @@ pub(crate) struct Tally {
     pub(crate) censored: Times,
     /// Ages of the requests that were due then, and had no connection.
     pub(crate) unsent: Times,
+    /// By label, where an observer reads them.
+    pub(crate) labels: Vec<LabelCounts>,
 }
 
 #[derive(Debug, Clone)]
@@ -214,6 +217,11 @@ impl Tally {
         for (own, other) in self.times_mut().into_iter().zip(other.times()) {
             own.merge(other);
         }
+        let missing = self.labels.len()..other.labels.len();
+        self.labels.extend(missing.map(|_| LabelCounts::default()));
+        for (own, other) in self.labels.iter_mut().zip(&other.labels) {
+            own.add(other);
+        }
     }
 
     /// Resets everything and keeps the memory.
@@ -224,6 +232,7 @@ impl Tally {
         self.errors.clear();
         self.checked = Checked::default();
         self.wrong_examples.clear();
+        self.labels.clear();
         self.at_once.clear();
         for times in self.times_mut() {
             times.clear();

@@ -166,6 +166,13 @@ pub struct Values {
 }
 
 impl Values {
+    /// Rows of which each request uses another; `None` if requests may share rows.
+    #[must_use]
+    pub fn rows_to_use_once(&self) -> Option<u64> {
+        let rows = self.data.as_ref().map(|data| data.rows() as u64);
+        rows.filter(|_| self.pick == Pick::Unique)
+    }
+
     /// The row of a request. Where several requests in turn would always meet the same rows, each pass over both lists begins one
     /// row later.
     fn row(&self, index: u64, requests: u64) -> usize {

@@ -26,9 +26,9 @@ const VARIANTS: usize = Flavour::COUNT * 2;
 const RSA_KEY: &str = "leaf-rsa-2048.pk8";
 
 /// The key of the certificates in two forms: to be certified, and to sign handshakes.
-struct LeafKey {
-    pair: KeyPair,
-    signing: Arc<dyn SigningKey>,
+pub(crate) struct LeafKey {
+    pub(crate) pair: KeyPair,
+    pub(crate) signing: Arc<dyn SigningKey>,
 }
 
 type Variants = [Option<Arc<CertifiedKey>>; VARIANTS];
@@ -79,12 +79,12 @@ impl Shard {
 pub struct Authority {
     certificate: CertificateDer<'static>,
     pem: String,
-    issuer: Issuer<'static, KeyPair>,
+    pub(crate) issuer: Issuer<'static, KeyPair>,
     provider: Arc<CryptoProvider>,
     ecdsa: LeafKey,
     /// Created for the first host that needs it: finding two primes takes 30 to 300 ms.
     rsa: OnceLock<LeafKey>,
-    serials: Serials,
+    pub(crate) serials: Serials,
     hasher: RandomState,
     shards: [RwLock<Shard>; SHARDS],
 }
@@ -117,7 +117,8 @@ impl Authority {
         (params.not_before, params.not_after) =
             (now - Duration::days(1_095), now + Duration::days(1_095));
         params.serial_number = Some(serials.next());
-        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        // One authority below it, as scripted hosts have.
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(1));
         params.key_usages = vec![
             KeyUsagePurpose::DigitalSignature,
             KeyUsagePurpose::KeyCertSign,
@@ -211,12 +212,17 @@ impl Authority {
     }
 
     fn mint(&self, host: &str, flavour: Flavour, kind: KeyKind) -> Result<CertifiedKey, Error> {
-        let key = match kind {
-            KeyKind::Ecdsa => &self.ecdsa,
-            KeyKind::Rsa => self.rsa()?,
-        };
+        let key = self.key(kind)?;
         let leaf = leaf::mint(host, flavour, &key.pair, &self.issuer, self.serials.next())?;
         Ok(CertifiedKey::new(vec![leaf], key.signing.clone()))
+    }
+
+    /// The key of a kind, which all certificates share.
+    pub(crate) fn key(&self, kind: KeyKind) -> Result<&LeafKey, Error> {
+        match kind {
+            KeyKind::Ecdsa => Ok(&self.ecdsa),
+            KeyKind::Rsa => self.rsa(),
+        }
     }
 
     fn rsa(&self) -> Result<&LeafKey, Error> {

@@ -16,6 +16,7 @@ use crate::handshake::{HandshakeEnd, shake_hands};
 use crate::http::{self, End, LINGER, Rest};
 use crate::http2::{self, Preceded};
 use crate::message::{self, Input};
+use crate::scripted;
 use crate::wire::{Wire, WorkerMeter};
 use crate::worker::Worker;
 
@@ -29,6 +30,13 @@ pub(crate) async fn serve(info: ConnectionInfo, stream: TcpStream) {
         .faulty_blocks
         .then(|| Web::connection(info.local.ip()))
         .flatten();
+    let mut input = Input::new();
+    if let Some(scripts) = &worker.scripts
+        && let Some(host) = scripted::host_of(scripts, &info, block, &mut wire, &mut input).await
+    {
+        // Boxed, so that other connections do not reserve its memory.
+        return Box::pin(scripted::serve(scripts.clone(), host, &info, wire, input)).await;
+    }
     // A peer that closes is not a failure of the origin.
     let served = match block {
         Some(Block::Faulty(Fault::StallAfterAccept)) => {
@@ -41,7 +49,6 @@ pub(crate) async fn serve(info: ConnectionInfo, stream: TcpStream) {
             Ok(())
         }
         _ if info.scheme == Scheme::Http => {
-            let mut input = Input::new();
             if let Some(control) = &worker.control
                 && message::is_reserved(&mut wire, &mut input).await
             {

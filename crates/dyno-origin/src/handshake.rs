@@ -10,6 +10,7 @@ use tokio_rustls::server::TlsStream;
 use tokio_rustls::{LazyConfigAcceptor, StartHandshake};
 
 use crate::connection_info::ConnectionInfo;
+use crate::scripted;
 use crate::wire::Wire;
 
 /// A record of the fatal alert `handshake_failure`.
@@ -46,6 +47,18 @@ pub(crate) async fn shake_hands(wire: Wire, info: &ConnectionInfo) -> io::Result
         .client_hello()
         .server_name()
         .map(str::to_ascii_lowercase);
+    if let Some(scripts) = &worker.scripts
+        && let Some(host) = name.as_deref().and_then(|name| scripts.named(name))
+    {
+        Box::pin(scripted::serve_handshake(
+            scripts.clone(),
+            host,
+            info,
+            start,
+        ))
+        .await;
+        return Ok(HandshakeEnd::Over);
+    }
     let host = name.clone().unwrap_or_else(|| info.local.ip().to_string());
     let handshake = worker.tls.web().handshake(&host);
     if let Some(fault) = handshake.fault {

@@ -74,11 +74,7 @@ pub(crate) fn mint(
         Flavour::WrongHost => ANOTHER_HOST,
         _ => host,
     };
-    let mut params = CertificateParams::new(vec![name.to_owned()])?;
-    params.distinguished_name = DistinguishedName::new();
-    if name.len() <= LONGEST_COMMON_NAME {
-        params.distinguished_name.push(DnType::CommonName, name);
-    }
+    let mut params = params(vec![name.to_owned()], key)?;
     // Apple's limit of 398 days is the strictest; the certificate is also valid for clocks that are slow.
     let now = OffsetDateTime::now_utc();
     (params.not_before, params.not_after) = match flavour {
@@ -86,6 +82,24 @@ pub(crate) fn mint(
         _ => (now - Duration::days(30), now + Duration::days(360)),
     };
     params.serial_number = Some(serial);
+    let certificate = match flavour {
+        Flavour::SelfSigned => params.self_signed(key)?,
+        _ => params.signed_by(key, issuer)?,
+    };
+    Ok(certificate.into())
+}
+
+/// The parts that the certificates of all hosts share; `names` are names or IP addresses.
+pub(crate) fn params(names: Vec<String>, key: &KeyPair) -> Result<CertificateParams, rcgen::Error> {
+    let mut distinguished_name = DistinguishedName::new();
+    if let Some(name) = names
+        .first()
+        .filter(|name| name.len() <= LONGEST_COMMON_NAME)
+    {
+        distinguished_name.push(DnType::CommonName, name);
+    }
+    let mut params = CertificateParams::new(names)?;
+    params.distinguished_name = distinguished_name;
     params.is_ca = IsCa::ExplicitNoCa;
     params.key_usages = vec![
         KeyUsagePurpose::DigitalSignature,
@@ -97,9 +111,5 @@ pub(crate) fn mint(
     }
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
     params.use_authority_key_identifier_extension = true;
-    let certificate = match flavour {
-        Flavour::SelfSigned => params.self_signed(key)?,
-        _ => params.signed_by(key, issuer)?,
-    };
-    Ok(certificate.into())
+    Ok(params)
 }

@@ -17,6 +17,7 @@ use crate::listen;
 use crate::live::Shared;
 use crate::prepared::Pages;
 use crate::running::Running;
+use crate::scripts::Scripts;
 use crate::serving::{Plan, Sockets};
 use crate::tls::Tls;
 
@@ -43,6 +44,8 @@ pub struct Options {
     pub faulty_blocks: bool,
     /// Limits of its state; without them, as in a trial, it keeps every record and every connection.
     pub bounds: Option<Bounds>,
+    /// Hosts that play scripts instead of belonging to the web.
+    pub scripts: Option<Arc<Scripts>>,
     /// Receiver of connections whose first request is for a path below [`CONTROL_PATH`](crate::CONTROL_PATH); without
     /// it, those paths belong to the web like all others.
     pub control: Option<mpsc::Sender<ControlConnection>>,
@@ -66,6 +69,7 @@ impl Options {
             log_arrivals: false,
             faulty_blocks: true,
             bounds: None,
+            scripts: None,
             control: None,
             cache: Cache::none(),
             making: |_| {},
@@ -97,6 +101,7 @@ impl Origin {
             log_arrivals,
             faulty_blocks,
             bounds,
+            scripts,
             control,
             cache,
             making,
@@ -131,6 +136,7 @@ impl Origin {
             sockets,
             faulty_blocks,
             bounds,
+            scripts: scripts.clone(),
             control: control.clone(),
         });
         let running = Running {

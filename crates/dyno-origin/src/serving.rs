@@ -27,6 +27,7 @@ use crate::date::Date;
 use crate::error::Error;
 use crate::live::Shared;
 use crate::prepared::Pages;
+use crate::scripts::Scripts;
 use crate::timer::Timer;
 use crate::tls::Tls;
 use crate::worker::{Seen, TurnOver, Worker};
@@ -57,6 +58,7 @@ pub(crate) struct Plan {
     pub(crate) sockets: Sockets,
     pub(crate) faulty_blocks: bool,
     pub(crate) bounds: Option<Bounds>,
+    pub(crate) scripts: Option<Arc<Scripts>>,
     pub(crate) control: Option<mpsc::Sender<ControlConnection>>,
     pub(crate) orders: UnboundedReceiver<TurnOver>,
 }
@@ -122,6 +124,7 @@ fn begin(plan: Plan) -> io::Result<Rc<Worker>> {
         open: Connections::new(plan.bounds),
         delayed_queries: Cell::new(0),
         faulty_blocks: plan.faulty_blocks,
+        scripts: plan.scripts,
         control: plan.control,
         index: plan.index,
         connections: Cell::new(0),

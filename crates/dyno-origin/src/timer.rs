@@ -13,6 +13,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use dyno_io::Alarm;
+use tokio::sync::Notify;
 
 /// The timer of one thread.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Timer {
     alarm: Option<Alarm>,
     waiting: RefCell<BTreeMap<(Instant, u64), Waker>>,
     next: Cell<u64>,
+    /// Notified when the earliest moment becomes earlier.
+    earlier: Notify,
 }
 
 impl Timer {
@@ -28,9 +31,20 @@ impl Timer {
         Ok(Rc::new(Self::with(Some(Alarm::new()?))))
     }
 
-    /// Creates a timer for a thread that never sleeps; it fires only when [`Timer::wake`] is called.
+    /// Creates a timer that fires only when [`Timer::wake`] is called: its caller decides when to sleep.
     pub(crate) fn without_alarm() -> Rc<Self> {
         Rc::new(Self::with(None))
+    }
+
+    /// The earliest moment for which a task waits.
+    pub(crate) fn first(&self) -> Option<Instant> {
+        let waiting = self.waiting.borrow();
+        waiting.first_key_value().map(|((moment, _), _)| *moment)
+    }
+
+    /// Waits until a task waits for an earlier moment than all others.
+    pub(crate) async fn earlier(&self) {
+        self.earlier.notified().await;
     }
 
     fn with(alarm: Option<Alarm>) -> Self {
@@ -38,6 +52,7 @@ impl Timer {
             alarm,
             waiting: RefCell::default(),
             next: Cell::new(0),
+            earlier: Notify::new(),
         }
     }
 
@@ -101,13 +116,15 @@ impl Future for Until<'_> {
         let key = (self.moment, id);
         let mut waiting = timer.waiting.borrow_mut();
         waiting.insert(key, context.waker().clone());
-        if waiting
+        let is_first = waiting
             .first_key_value()
-            .is_some_and(|(first, _)| *first == key)
-            && timer.set(self.moment).is_err()
-        {
-            // Without its timer, a thread still serves: it sends the answer early.
-            return Poll::Ready(());
+            .is_some_and(|(first, _)| *first == key);
+        if is_first {
+            timer.earlier.notify_one();
+            if timer.set(self.moment).is_err() {
+                // Without its timer, a thread still serves: it sends the answer early.
+                return Poll::Ready(());
+            }
         }
         Poll::Pending
     }

@@ -27,6 +27,8 @@ const TICKETS: usize = 2;
 pub(crate) struct Tls {
     authority: Arc<Authority>,
     web: Arc<Web>,
+    /// Cryptography with [`KEY_EXCHANGE_GROUPS`].
+    provider: Arc<CryptoProvider>,
     /// Configurations by the newest version of HTTP that a host offers.
     configs: PerVersion<Configs>,
 }
@@ -59,7 +61,7 @@ impl ResolvesServerCert for ByName {
 
 /// Presents one certificate, whatever name the client sends.
 #[derive(Debug)]
-struct Fixed(Arc<CertifiedKey>);
+pub(crate) struct Fixed(pub(crate) Arc<CertifiedKey>);
 
 impl ResolvesServerCert for Fixed {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
@@ -88,6 +90,7 @@ impl Tls {
                 newer: offering(&newer, newest),
                 only_1_2: offering(&only_1_2, newest),
             }),
+            provider,
             authority,
             web,
         })
@@ -95,6 +98,14 @@ impl Tls {
 
     pub(crate) fn web(&self) -> &Web {
         &self.web
+    }
+
+    pub(crate) fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    pub(crate) fn provider(&self) -> &Arc<CryptoProvider> {
+        &self.provider
     }
 
     /// The configuration of the host that the client named.

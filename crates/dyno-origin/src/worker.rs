@@ -20,6 +20,7 @@ use crate::message::AnswerCache;
 use crate::message::request::Names;
 use crate::open_connection::Connection;
 use crate::prepared::Pages;
+use crate::scripts::Scripts;
 use crate::timer::Timer;
 use crate::tls::Tls;
 
@@ -51,6 +52,7 @@ pub(crate) struct Worker {
     pub(crate) delayed_queries: Cell<usize>,
     /// Whether addresses in certain blocks have faults.
     pub(crate) faulty_blocks: bool,
+    pub(crate) scripts: Option<Arc<Scripts>>,
     pub(crate) control: Option<mpsc::Sender<ControlConnection>>,
     pub(crate) index: usize,
     pub(crate) connections: Cell<u64>,

@@ -23,9 +23,14 @@ struct Serving {
 
 impl Serving {
     fn start(behaviour: Behaviour) -> Self {
+        Self::start_that_sleeps(behaviour, false)
+    }
+
+    fn start_that_sleeps(behaviour: Behaviour, sleep: bool) -> Self {
         let calibrator = Calibrator::listen("127.0.0.1:0".parse().unwrap(), behaviour)
             .unwrap()
-            .keep_requests(true);
+            .keep_requests(true)
+            .sleep(sleep);
         let address = calibrator.address();
         let (stop, stopped) = oneshot::channel();
         let thread =
@@ -149,6 +154,22 @@ fn a_queue_makes_simultaneous_requests_wait() {
     assert_eq!(record.answers, 10);
     assert!(record.answers_span_ns >= 100_000_000);
     // Never early: each service time is at least the planned one.
+    assert!(
+        record.service.min_ns >= 9_990_000,
+        "{}",
+        record.service.min_ns
+    );
+}
+
+#[test]
+fn a_server_that_sleeps_answers_each_request_and_none_early() {
+    let serving = Serving::start_that_sleeps(queue(constant(10 * MILLISECOND), 1, None), true);
+    let mut stream = serving.connect();
+    for _ in 0..10 {
+        assert!(ask(&mut stream) >= 10 * MILLISECOND);
+    }
+    let record = serving.stop();
+    assert_eq!(record.answers, 10);
     assert!(
         record.service.min_ns >= 9_990_000,
         "{}",

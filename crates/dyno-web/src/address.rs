@@ -27,6 +27,8 @@ pub enum Block {
     Served,
     /// Every connection has this fault.
     Faulty(Fault),
+    /// The address of the scripted host with this number: no web draws one here.
+    Scripted(u16),
 }
 
 /// The second byte of 10.x (and the third group of 2001:db8:x) of each fault's block.
@@ -37,25 +39,40 @@ const BLOCKS: [(u8, Fault); 4] = [
     (0x45, Fault::ResetAfterAccept),
 ];
 
+/// Like [`BLOCKS`], for hosts that play scripts.
+const SCRIPTED: u8 = 0x46;
+
+/// The addresses with a number in the block of `fault`; without one, those of a scripted host.
+#[must_use]
+pub fn numbered_addresses(fault: Option<Fault>, number: u16) -> (Ipv4Addr, Ipv6Addr) {
+    let block = block_byte(fault).unwrap_or(SCRIPTED);
+    let [third, fourth] = number.to_be_bytes();
+    let v4 = Ipv4Addr::new(WEB_V4.0.octets()[0], block, third, fourth);
+    let v6 = Ipv6Addr::new(0x2001, 0xdb8, group(block), 0, 0, 0, 0, number);
+    (v4, v6)
+}
+
 /// The block of an address; `None` outside the web.
 pub(crate) fn block_of(address: IpAddr) -> Option<Block> {
-    let place = match address {
+    let (place, number) = match address {
         IpAddr::V4(address) => {
-            let [first, second, ..] = address.octets();
-            (first == WEB_V4.0.octets()[0]).then_some(second)
+            let [first, second, third, fourth] = address.octets();
+            let number = u16::from_be_bytes([third, fourth]);
+            (first == WEB_V4.0.octets()[0]).then_some((second, number))
         }
         IpAddr::V6(address) => {
-            let [first, second, third, ..] = address.segments();
+            let [first, second, third, .., last] = address.segments();
             let inside = [first, second] == [0x2001, 0xdb8];
             // The hexadecimal groups have the digits of the decimal IPv4 bytes: 2001:db8:66:: belongs to 10.66.0.0.
             inside.then(|| {
-                BLOCKS
-                    .iter()
-                    .find(|(byte, _)| third == group(*byte))
-                    .map_or(0, |(byte, _)| *byte)
+                let mut blocks = BLOCKS.iter().map(|(byte, _)| *byte).chain([SCRIPTED]);
+                (blocks.find(|byte| third == group(*byte)).unwrap_or(0), last)
             })
         }
     }?;
+    if place == SCRIPTED {
+        return Some(Block::Scripted(number));
+    }
     let faulty = BLOCKS.iter().find(|(byte, _)| *byte == place);
     Some(faulty.map_or(Block::Served, |(_, fault)| Block::Faulty(*fault)))
 }
@@ -118,6 +135,10 @@ mod tests {
             Some(Block::Served)
         );
         assert_eq!(block_of("10.1.2.3".parse().unwrap()), Some(Block::Served));
+        assert_eq!(
+            block_of("10.70.1.2".parse().unwrap()),
+            Some(Block::Scripted(258))
+        );
         assert_eq!(block_of("192.0.2.1".parse().unwrap()), None);
         assert_eq!(block_of("::1".parse().unwrap()), None);
     }
@@ -130,6 +151,15 @@ mod tests {
             prop_assert_eq!(block_of(v4(word, fault).into()), expected);
             prop_assert_eq!(block_of(v6(word, fault).into()), expected);
             prop_assert_ne!(v4(word, fault).octets()[1], 0);
+        }
+
+        #[test]
+        fn a_number_is_known_from_both_of_its_addresses(number: u16, place in 0..=BLOCKS.len()) {
+            let fault = BLOCKS.get(place).map(|(_, fault)| *fault);
+            let expected = Some(fault.map_or(Block::Scripted(number), Block::Faulty));
+            let (v4, v6) = numbered_addresses(fault, number);
+            prop_assert_eq!(block_of(v4.into()), expected);
+            prop_assert_eq!(block_of(v6.into()), expected);
         }
     }
 }

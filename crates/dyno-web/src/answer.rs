@@ -12,9 +12,24 @@ use crate::oddity::Oddity;
 use crate::scheme::Scheme;
 use crate::units::Nanos;
 
+/// Bytes of a request's content that `/echo` returns; the rest is left out.
+pub const ECHO_BYTES: usize = 16 << 10;
+
+/// Whether the answer to `target` depends on the content of the request.
+#[must_use]
+pub fn is_echo(target: &str) -> bool {
+    target
+        .strip_prefix("/echo")
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('?'))
+}
+
 /// The parts of a request that determine its answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Request<'r> {
+    /// Its method, which only `/echo` reads.
+    pub method: &'r str,
+    /// The beginning of its content, up to [`ECHO_BYTES`]; where [`is_echo`] is false, it may be left out.
+    pub content: &'r [u8],
     /// The scheme of the port that received it.
     pub scheme: Scheme,
     /// The host name of the `Host` field: lower case, without port or final dot.
@@ -54,10 +69,12 @@ pub enum Content {
 }
 
 impl<'r> Request<'r> {
-    /// The first request for a URL, without a cookie, of a client that accepts no coding.
+    /// The first GET for a URL, without a cookie, of a client that accepts no coding.
     #[must_use]
     pub const fn first(scheme: Scheme, host: &'r str, target: &'r str) -> Self {
         Self {
+            method: "GET",
+            content: b"",
             scheme,
             host,
             target,
@@ -69,6 +86,13 @@ impl<'r> Request<'r> {
 }
 
 impl Content {
+    /// The content of `/echo`: the method of the request, a line feed, and the request's content.
+    #[must_use]
+    pub fn echo(method: &str, content: &[u8]) -> Self {
+        let content = &content[..content.len().min(ECHO_BYTES)];
+        Self::Made([method.as_bytes(), b"\n", content].concat().into())
+    }
+
     /// Bytes before any coding.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -31,6 +31,7 @@ pub(crate) fn answer(
     let answer = match (name, argument) {
         ("plain", None) => Some(document(PLAIN_DOCUMENT, "text/plain; charset=utf-8")),
         ("json", None) => coding(query).map(|coding| json(only(request, coding))),
+        ("echo", None) => Some(echo(request)),
         ("encoding", Some("utf8")) => Some(document(UTF8_DOCUMENT, "text/plain; charset=utf-8")),
         ("gzip", None) => Some(json(request.accepted.choose(Coding::Gzip))),
         ("brotli", None) => Some(json(only(request, Coding::Br))),
@@ -61,6 +62,11 @@ pub(crate) fn answer(
             "the path or its query has a value out of range\n",
         )),
     }
+}
+
+/// `/echo`: the method and the content of the request.
+fn echo(request: &Request<'_>) -> Answer {
+    text(200, Content::echo(request.method, request.content))
 }
 
 fn document(document: &'static str, content_type: &'static str) -> Answer {
@@ -163,6 +169,7 @@ fn value<'q>(query: &'q str, name: &str) -> Option<&'q str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::{ECHO_BYTES, is_echo};
     use crate::coding::Accepted;
     use crate::scheme::Scheme;
 
@@ -224,6 +231,36 @@ mod tests {
         assert_eq!(of_json("?coding=gzip"), Coding::Gzip);
         for query in ["", "?n=7", "?coding=identity", "?coding=br&coding=gzip"] {
             assert_eq!(of_json(query), Coding::Identity, "{query}");
+        }
+    }
+
+    #[test]
+    fn an_echo_has_the_method_and_the_content() {
+        let long = vec![b'x'; ECHO_BYTES + 1];
+        let cases: [(&str, &str, &[u8], u64); 5] = [
+            ("/echo", "GET", b"", 4),
+            ("/echo", "DELETE", b"", 7),
+            ("/echo?n=1", "POST", "h\u{f6}rt".as_bytes(), 10),
+            ("/echo", "PUT", &[0, 255], 6),
+            ("/echo", "POST", &long, 5 + ECHO_BYTES as u64),
+        ];
+        for (target, method, content, bytes) in cases {
+            let request = Request {
+                method,
+                content,
+                ..Request::first(Scheme::Http, "any.test", target)
+            };
+            let answer = answer(&request, || &JSON_DOCUMENT).unwrap();
+            assert_eq!((answer.status, answer.content.bytes()), (200, bytes));
+            assert!(is_echo(target));
+            let Content::Made(echoed) = answer.content else {
+                panic!("made for this request")
+            };
+            let kept = &content[..content.len().min(ECHO_BYTES)];
+            assert_eq!(*echoed, *[method.as_bytes(), b"\n", kept].concat());
+        }
+        for other in ["/", "/echo/", "/echoes", "/plain?echo", "/a/echo"] {
+            assert!(!is_echo(other), "{other}");
         }
     }
 

@@ -42,8 +42,10 @@ mod site;
 mod units;
 mod web;
 
-pub use address::{Block, CLOSED_V4, CLOSED_V6, SILENT_V4, SILENT_V6, WEB_V4, WEB_V6};
-pub use answer::{Answer, Content, Drip, Request};
+pub use address::{
+    Block, CLOSED_V4, CLOSED_V6, SILENT_V4, SILENT_V6, WEB_V4, WEB_V6, numbered_addresses,
+};
+pub use answer::{Answer, Content, Drip, ECHO_BYTES, Request, is_echo};
 pub use coding::{Accepted, Coding};
 pub use content::{
     CLASSES, Class, JSON_DOCUMENT, PLAIN_DOCUMENT, STREAM_LINE, WRONG_DOCUMENT, text,

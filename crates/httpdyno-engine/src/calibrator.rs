@@ -34,6 +34,9 @@ pub struct Arguments {
     /// Write each request here (CSV, times in ns): arrival, service time, when its answer was due and sent, status
     #[arg(long, value_name = "FILE", global = true)]
     trace: Option<PathBuf>,
+    /// Sleep until some tens of microseconds before an answer is due, instead of using a whole CPU
+    #[arg(long, global = true)]
+    sleep: bool,
     /// Also end at the end of standard input
     #[arg(long, global = true)]
     until_eof: bool,
@@ -259,7 +262,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
     let address = SocketAddr::new(arguments.address, arguments.port);
     let calibrator = Calibrator::listen(address, arguments.behaviour.behaviour()?)?
-        .keep_requests(arguments.trace.is_some());
+        .keep_requests(arguments.trace.is_some())
+        .sleep(arguments.sleep);
     println!("http://{}/", calibrator.address());
     let record = calibrator.serve(stop_requested(arguments.until_eof))?;
     if let Some(path) = &arguments.report {

@@ -21,6 +21,7 @@ mod progress;
 mod quantity;
 mod report_file;
 mod room;
+mod scripts;
 mod servers;
 mod stop;
 mod table;

@@ -22,6 +22,7 @@ use crate::messages::UsageError;
 use crate::preparation;
 use crate::progress::{Counters, Progress};
 use crate::quantity;
+use crate::scripts::ScriptArguments;
 use crate::usage::HELP;
 use crate::web_identity;
 use crate::web_source::WebArguments;
@@ -80,6 +81,8 @@ pub struct Arguments {
     /// Close a connection that has been idle for this long
     #[arg(long, value_name = "TIME", default_value = "75s", value_parser = quantity::standard_duration)]
     idle_timeout: Duration,
+    #[command(flatten)]
+    scripts: ScriptArguments,
     /// CPUs to serve with, one thread each [default: one thread; on the first CPU where other machines may measure]
     #[arg(long, value_name = "CPUS")]
     cpus: Option<CpuSet>,
@@ -150,6 +153,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let progress = Progress::new(arguments.progress)?;
     let (listen, allowed) = (arguments.listen()?, arguments.allowed());
     let cpus = arguments.cpus(&allowed)?;
+    let addresses = listen.iter().map(SocketAddr::ip).collect();
+    let scripts = arguments.scripts.load(Some(addresses))?;
     let (control, connections) = mpsc::channel();
     let cpus_served: Vec<usize> = cpus.iter().flat_map(CpuSet::iter).collect();
     let running = Origin::start(Options {
@@ -158,6 +163,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         dns: ports_at(&listen, arguments.dns_port),
         cpus: cpus_served,
         faulty_blocks: false,
+        scripts: scripts.clone(),
         control: (allowed != Allowed::Off).then_some(control),
         http: listen,
         cache: preparation::cache(),
@@ -181,6 +187,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     watch.end();
     let record = sole_owner(running)?.stop();
     preparation::warn_if_late(&record.report.lateness_ns);
+    arguments.scripts.write_transcripts(scripts.as_deref())?;
     if let Some(path) = &arguments.report {
         write_report(path, &web, &record)?;
     }

@@ -150,6 +150,9 @@ fn missing(error: &Error, verb: &str) -> String {
             "room: name the command: httpdyno room -- curl https://example.org/".to_owned()
         }
         "link" => "link: name a link, such as 4g,loss=1%, or use --presets".to_owned(),
+        "calibrator" if missing == "--constant" => {
+            "calibrator: the times of the answers are missing; write --constant 5ms, --exponential 5ms, --log-normal 5ms:0.5 or --bimodal 1ms:50ms:0.01".to_owned()
+        }
         _ => format!("{missing} is missing"),
     }
 }
@@ -194,7 +197,7 @@ mod tests {
     #[test]
     fn every_mistake_is_one_line_that_names_the_option() {
         let room = "room: name the command: httpdyno room -- curl https://example.org/";
-        let cases: [(&[&str], &str); 19] = [
+        let cases: [(&[&str], &str); 20] = [
             (&["room"], room),
             (&["room", "--web", "plain"], room),
             (
@@ -236,6 +239,10 @@ mod tests {
             (
                 &["link"],
                 "link: name a link, such as 4g,loss=1%, or use --presets",
+            ),
+            (
+                &["calibrator", "queue", "--seed", "1"],
+                "calibrator: the times of the answers are missing; write --constant 5ms, --exponential 5ms, --log-normal 5ms:0.5 or --bimodal 1ms:50ms:0.01",
             ),
             (
                 &["link", "--presets", "4g"],

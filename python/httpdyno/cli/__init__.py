@@ -34,6 +34,9 @@ def hand_over(arguments: Sequence[str]) -> int:
     from httpdyno.subjects.engine_program import describe_missing_engine, usable_engine
 
     if engine := usable_engine():
+        if arguments[:1] == ["fetch"]:
+            # Converts the rows of --format parquet after the crawl.
+            os.environ["HTTPDYNO_PYTHON"] = sys.executable
         try:
             # The engine gets the name of the typed command, so that usage and errors show that name.
             os.execv(engine, ["httpdyno", *arguments])

@@ -29,6 +29,8 @@ _SUMMARIES: Final = {
         "cost": "Measure the cost of JSON documents that each subject fetches, parses and checks one after another.",
         "latency": "Measure the time of one call in a warm process, like timeit, and split it into server, wire and"
         " client.",
+        "conform": "Try how clients behave against servers that follow, stretch or break the standards, a case a"
+        " clause.",
         "service": "Measure how much servers add to requests that wait for parallel work, and at which load they"
         " break.",
     },

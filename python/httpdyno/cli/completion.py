@@ -33,6 +33,14 @@ def offering_kinds(kinds: Iterable[str] = ()) -> Callable[[Context], set[str]]:
     return offer
 
 
+def offer_conform(context: Context) -> list[str]:
+    """Offer clients and scripted cases."""
+    from httpdyno.judge.scripted.case_file import FOLDER
+
+    cases = [f"{path.parent.name}/{path.stem}" for path in sorted(FOLDER.glob("*/*.toml"))]
+    return [*sorted(offering_kinds(("client",))(context)), *cases]
+
+
 def offer_generators(_: Context) -> list[str]:
     """Offer httpdyno's own generator, the load tools, and all of them."""
     from httpdyno.subjects.folders import builtin_folder, subject_folders

@@ -72,11 +72,12 @@ def _build(names: Sequence[str] | None, subjects: Sequence[Path] | None, *, inst
     with Interruption() as interruption:
         if installs:
             install_needs(chosen, interruption)
-        outcomes = _show_builds(chosen, cache_folder(), interruption)
-    _require_builds(outcomes, every=bool(names))
+        outcomes = show_builds(chosen, cache_folder(), interruption)
+    require_builds(outcomes, every=bool(names))
 
 
-def _show_builds(chosen: "Iterable[Subject]", cache: Path, interruption: Interruption) -> "Mapping[str, BuildOutcome]":
+def show_builds(chosen: "Iterable[Subject]", cache: Path, interruption: Interruption) -> "Mapping[str, BuildOutcome]":
+    """Build subjects, and show the progress."""
     from httpdyno.cli.display import Display
     from httpdyno.subjects.build import build_subjects
 
@@ -86,7 +87,7 @@ def _show_builds(chosen: "Iterable[Subject]", cache: Path, interruption: Interru
     return outcomes
 
 
-def _require_builds(outcomes: "Mapping[str, BuildOutcome]", *, every: bool) -> None:
+def require_builds(outcomes: "Mapping[str, BuildOutcome]", *, every: bool) -> None:
     """End the command with an exit code if a build failed; without ``every``, only if all failed."""
     built = [outcome.build is not None for outcome in outcomes.values()]
     if not (all(built) if every else any(built)):
@@ -165,8 +166,8 @@ def _try_cases(
     with Interruption() as interruption:
         experiment, chosen, _ = begin(Beginning(catalogue, place, interruption, tell), ids, contract)
         with begin_run(experiment, chosen, None, place) as run:
-            outcomes = _show_builds(chosen, place.cache, interruption)
-            _require_builds(outcomes, every=False)
+            outcomes = show_builds(chosen, place.cache, interruption)
+            require_builds(outcomes, every=False)
             run.settle(outcomes)
             for build in filter(None, (outcome.build for outcome in outcomes.values())):
                 unseen: list[str] = []
@@ -185,7 +186,7 @@ def _try_cases(
                     print_marked("unseen", text, _COLOURS["unseen"])
             run.close(whole=True)
             tell(f"run: {run.folder}")
-    _require_builds(outcomes, every=bool(names))
+    require_builds(outcomes, every=bool(names))
     if not all(result.is_right for result in results):
         raise Exit(1)
 

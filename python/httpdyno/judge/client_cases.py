@@ -278,6 +278,11 @@ _WITHOUT_2: Final = "https://length.test/bytes/109"
 _JSON: Final = f"{_HOST}/json"
 _NO_JSON: Final = f"{_HOST}/plain"
 _TIMED: Final = f"{_HOST}/bytes/110"
+_ECHOES: Final = (f"{_HOST}/echo", "http://probe.example/echo")
+"""URLs whose content is the method of the request, a line feed, and its content."""
+_SENT: Final = "f\u00fcnf = 5 & \U0001f40e"
+"""Content with a different number of characters, of UTF-16 units and of bytes."""
+_HEADS: Final = (f"{_HOST}/bytes/111", "http://probe.example/json?coding=gzip")
 _REQUIRED: Final = {
     "http 1.1": "with HTTP_VERSION=1.1 use only that version",
     "http 2": "with HTTP_VERSION=2 use only that version, and print an error's name for a host without it",
@@ -285,6 +290,8 @@ _REQUIRED: Final = {
     "keepalive off": "with KEEPALIVE=0 open a connection for every request",
     "check json": _CHECK_JSON,
     "harness timeit": "with HARNESS=timeit time its own calls, and print the line that CONTRACT.md defines",
+    "method post": "with METHOD=POST send BODY, in UTF-8, as the content of the request",
+    "method head": "with METHOD=HEAD print the status of the answer, which has no content",
 }
 """What the contract requires of a client that makes a claim."""
 
@@ -306,6 +313,8 @@ def claim_cases(subject: Subject) -> tuple[Case, ...]:
         ),
         "check json": ("json" in claims.check, _claim((_JSON, _NO_JSON), check="json"), _checks_json),
         "harness timeit": ("timeit" in claims.harness, _claim((_TIMED,), harness="timeit"), _times_its_calls),
+        "method post": (claims.methods, _claim(_ECHOES, method="POST", body=_SENT), _posts),
+        "method head": (claims.methods, _claim(_HEADS, method="HEAD"), _sends_heads),
     }
     return tuple(claim_case(title, *claim, _REQUIRED[title]) for title, claim in cases.items())
 
@@ -353,3 +362,14 @@ def _times_its_calls(seen: Observation) -> bool:
         return False
     # A process that sends requests without a pause must use some CPU time.
     return timed.answers == (TimedAnswer("200", 110, timed.calls),) and sum(timed.cpu_per_call_ns) > 0
+
+
+def _posts(seen: Observation) -> bool:
+    """Return whether the origin received the method and the content, and returned both."""
+    length = len(f"POST\n{_SENT}".encode())
+    return seen.lengths == dict.fromkeys(_ECHOES, str(length))
+
+
+def _sends_heads(seen: Observation) -> bool:
+    # A GET of these URLs has content.
+    return seen.lengths == dict.fromkeys(_HEADS, "0")

@@ -1,7 +1,7 @@
 """Conformance: the form of a case, the input of a subject for it, the observation, and its judgement."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Literal
 
@@ -71,6 +71,8 @@ class Attempt:
     """Requests to a server, one after the other."""
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables of the contract in addition to those of the settings, or in their place."""
+    script: str = ""
+    """Hosts that the engine plays step by step, as JSON; empty: the web serves every host."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,10 @@ class Observation:
     """The end of what a client wrote to its standard error."""
     answers: Sequence[Answer] = ()
     """A server's, one for each request; empty when it ended instead, or left a request unanswered."""
+    transcript: str = ""
+    """What the hosts of the script received and sent, as JSON lines of the engine; empty without a script."""
+    exit_code: int | None = None
+    """Exit status of a client; None if it was killed."""
 
     @cached_property
     def lines(self) -> list[str]:
@@ -104,6 +110,12 @@ class Observation:
     def codes(self) -> dict[str, str]:
         """The code of each URL, without the blanks around it."""
         return {url.strip(): code for url, code in self.rows}
+
+    @cached_property
+    def lengths(self) -> dict[str, str]:
+        """The length of the content of each URL that was answered with 200, as printed."""
+        split = [line.rsplit(",", 4) for line in self.lines]
+        return {row[0].strip(): row[-1] for row in split if row[1:2] == ["200"]}
 
     @cached_property
     def wrong(self) -> list[dict[str, Any]]:
@@ -144,6 +156,17 @@ class Observation:
         return f"no answer to {first_few(urls, ', ')}{within}" if urls else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Outcome of one case with an observation, where it is more than a difference."""
+
+    outcome: CaseOutcome
+    breaches: tuple[Breach, ...] = ()
+    code: str | None = None
+    length: int | None = None
+    transcript: str | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Stimulus:
     """Input of a subject that shows one case or several."""
@@ -170,29 +193,29 @@ class Case:
     """One requirement of a clause."""
 
     suite: str
-    """Begins its id: ``contract``, ``claim``."""
+    """Begins its id: ``contract``, ``claim``, the group of a scripted case."""
     clause: str
     """Where the requirement is written."""
     title: str
     """The case in a few words, which a ``known_failure`` can name."""
     stimulus: Stimulus
-    differs: Callable[[Observation], str | Sequence[Breach]]
-    """Returns the difference from the clause, in words or as breaches with changes of their own; empty: none."""
+    differs: Callable[[Observation], str | Sequence[Breach] | Judgement]
+    """Returns the difference from the clause, in words or as breaches with changes of their own; empty: none.
+
+    A scripted case returns its judgement.
+    """
     change: str
     """The change that a subject needs if it differs."""
     claimed: bool | None = None
     """Whether the subject claims the capability; None: the capability is required of every subject."""
     level: Level = Level.MUST
+    name: str = ""
+    """Ends its id; empty: the title does."""
 
     @property
     def id(self) -> str:
         """Name of the case in records."""
-        return f"{self.suite}/{self.title.replace(' ', '-')}"
-
-    def breaches(self, seen: Observation) -> Sequence[Breach]:
-        """Return how an observation differs from the clause."""
-        found = self.differs(seen)
-        return found if not isinstance(found, str) else (Breach(found, self.change),) if found else ()
+        return f"{self.suite}/{self.name or self.title.replace(' ', '-')}"
 
 
 def claim_case(
@@ -233,7 +256,13 @@ def judge_cases(
         return (first, *(not_tried(subject, case) for case in cases[1:]))
     results = []
     for case in cases:
-        breaches, outcome = (*ended, *case.breaches(seen)), CaseOutcome.PASS
+        found = case.differs(seen)
+        if isinstance(found, Judgement):
+            results.append(_judged(subject, case, found, attempts=attempts))
+            continue
+        if isinstance(found, str):
+            found = (Breach(found, case.change),) if found else ()
+        breaches, outcome = (*ended, *found), CaseOutcome.PASS
         if breaches:
             outcome = CaseOutcome.UNSUPPORTED if case.claimed is False else CaseOutcome.FAIL
             outcome = _BADLY.get(ending, outcome) if ended or case.claimed else outcome
@@ -243,6 +272,28 @@ def judge_cases(
         results.append(_result(subject, case, outcome, breaches, attempts=attempts, unanswered=unanswered))
         ended = ()
     return tuple(results)
+
+
+def _judged(subject: Subject, case: Case, found: Judgement, *, attempts: int) -> CaseResult:
+    result = _result(subject, case, found.outcome, found.breaches, attempts=attempts)
+    claimed = False if found.outcome is CaseOutcome.UNSUPPORTED else result.claimed
+    return replace(result, claimed=claimed, code=found.code, length=found.length, transcript=found.transcript)
+
+
+def combine_tries(results: Sequence[CaseResult]) -> CaseResult:
+    """Return the result of several tries of one case in fresh processes: the last, or ``unsteady``.
+
+    Different outcomes are ``unsteady``; what was seen is then that of the first try that was not right.
+    """
+    outcomes = tuple(str(result.outcome) for result in results)
+    if len(set(outcomes)) == 1:
+        return replace(results[-1], attempts=len(results), tries=outcomes)
+    shown = next((result for result in results if not result.outcome.is_good), results[-1])
+    breach = Breach(f"different outcomes: {', '.join(outcomes)}", "answer the same input in the same way")
+    breaches = (breach, *shown.breaches)
+    return replace(
+        shown, outcome=CaseOutcome.UNSTEADY, claimed=None, attempts=len(results), breaches=breaches, tries=outcomes
+    )
 
 
 def not_tried(subject: Subject, case: Case) -> CaseResult:

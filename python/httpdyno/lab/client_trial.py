@@ -23,6 +23,7 @@ from httpdyno.lab.executor import LocalExecutor, TrialKind
 from httpdyno.lab.room import Command, RoomSpec
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import TrialFiles
+from httpdyno.lab.web_answers import unknown_answers
 from httpdyno.model import TrialPlan
 from httpdyno.subjects.build import Build
 
@@ -30,13 +31,15 @@ LINES: Final = "lines"
 """File with the rows of the client's output, as CSV."""
 
 
-def _execute_client(executor: LocalExecutor, plan: TrialPlan, build: Build, peer: Command | None) -> TrialFiles:
-    """Run one fresh process of a client: an ``Execute``."""
+def _execute_client(
+    executor: LocalExecutor, plan: TrialPlan, build: Build, peer: Command | None, *, script: str = ""
+) -> TrialFiles:
+    """Run one fresh process of a client: an ``Execute``; with a script, no web knows the answers."""
     condition = plan.condition
     command = Command.of(build, condition.workload.environment(plan.concurrency))
-    spec = RoomSpec(command, condition, executor.pinning, peer)
+    spec = RoomSpec(command, condition, executor.pinning, peer, script=script)
     with executor.lines(condition.workload) as lines:
-        answers = executor.web.of(condition, lines)
+        answers = unknown_answers(lines.path) if script else executor.web.of(condition, lines)
         if executor.observer:
             executor.observer.expected(answers.expectations)
         round_trip_ns = executor.round_trip_ns(condition) if condition.times_wire else None
@@ -55,18 +58,25 @@ def add_lines(files: TrialFiles, engine: Engine) -> None:
     engine.write_lines(files.stdout.path, rows.file, killed=ending_from_report(files.report).killed)
 
 
-def client_trials(judge: Judge) -> TrialKind:
-    """Return the trials of clients for an experiment with its own judge."""
-    return TrialKind(_execute_client, partial(_judge_client, judge=judge))
+def client_trials(judge: Judge, *, script: str = "") -> TrialKind:
+    """Return the trials of clients for an experiment with its own judge, or against the hosts of a script."""
+    execute = partial(_execute_client, script=script) if script else _execute_client
+    return TrialKind(execute, partial(_judge_client, judge=judge, is_scripted=bool(script)))
 
 
 def _judge_client(
-    plan: TrialPlan, files: TrialFiles, circumstances: Circumstances, rules: Sequence[Rule], *, judge: Judge
+    plan: TrialPlan,
+    files: TrialFiles,
+    circumstances: Circumstances,
+    rules: Sequence[Rule],
+    *,
+    judge: Judge,
+    is_scripted: bool = False,
 ) -> JudgedTrial:
     """Judge one trial of a client by its lines, the truth of its web, and the arrivals at our origin."""
     assert files.answers is not None, "a trial of a client has a list"
     # Only our origin logs arrivals.
-    is_logged = plan.condition.peer is None and not plan.condition.live
+    is_logged = plan.condition.peer is None and not plan.condition.live and not is_scripted
     reference = Reference(
         files.answers.expectations,
         read_arrivals(files.arrivals.path) if is_logged else None,

@@ -6,16 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from httpdyno.errors import Interrupted, SubjectUnavailable
-from httpdyno.judge import Circumstances, trial_not_run
+from httpdyno.judge import Circumstances, ending_from_report, judge_crawl, trial_not_run
 from httpdyno.judge.client_cases import CONTRACT_WEB, DOCUMENT_HOST, claim_cases, contract_cases
 from httpdyno.judge.conformance import Attempt, Case, Observation, Stimulus, judge_cases, not_tried
 from httpdyno.judge.server_cases import server_cases
 from httpdyno.judge.validity import RULES, Rule
-from httpdyno.lab.client_trial import CRAWL
+from httpdyno.lab.client_trial import CRAWL, client_trials
 from httpdyno.lab.engine import Engine
 from httpdyno.lab.executor import LocalExecutor, judge_trial
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
+from httpdyno.lab.run_room import TRANSCRIPTS
 from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.server_process import start_server
 from httpdyno.lab.trial_files import TrialFiles
@@ -94,14 +95,20 @@ class CaseRunner:
             builds = {subject.id: BuildOutcome(given, replace(self.build, subject=given))}
             executor = LocalExecutor(self.engine, self.pinning, self.interruption, builds=builds, urls=urls)
             plan = TrialPlan(0, 0, 0, given, condition)
-            files = executor.execute(plan, CRAWL)
+            kind = client_trials(judge_crawl, script=attempt.script) if attempt.script else CRAWL
+            files = executor.execute(plan, kind)
             assert isinstance(files, TrialFiles), "it is built"
             with files:
-                judged, output = judge_trial(plan, files, CRAWL, rules=self.rules), files.stdout.read_text()
-                stderr = files.stderr.last_words()
+                judged, output = judge_trial(plan, files, kind, rules=self.rules), files.stdout.read_text()
+                stderr, ending = files.stderr.last_words(), ending_from_report(files.report)
+                transcript = files.more[TRANSCRIPTS].read_text() if attempt.script else ""
         if self.interruption.requested:
             raise Interrupted(f"interrupted while {subject.id} was checked")
-        return Observation(attempt, judged.trial, output, judged.samples, lines, stderr)
+        return Observation(
+            *(attempt, judged.trial, output, judged.samples, lines, stderr),
+            transcript=transcript,
+            exit_code=ending.exit_code,
+        )
 
     def _request(self, attempt: Attempt) -> Observation:
         plan = TrialPlan(0, 0, 0, self.build.subject, Condition("contract", "", Workload(())))

@@ -61,7 +61,9 @@ class Pinning:
         return replace(self, subject_cpus=format_cpus(numbers[-count:]), engine_cpus=str(numbers[0]))
 
 
-RoomFile = Literal["stdin", "stdout", "stderr", "report", "arrivals", "driver-output", "peer-output"]
+RoomFile = Literal[
+    "stdin", "stdout", "stderr", "report", "arrivals", "driver-output", "peer-output", "scripts", "transcripts"
+]
 """A file of a room, by the engine's option for it.
 
 The driver's output includes that of the generator that it starts. If a peer server does not start, the last line of its
@@ -81,6 +83,8 @@ class RoomSpec:
     """Peer server; None: the web of the condition, or the real internet."""
     driver: tuple[str, ...] = ()
     """Command that checks a server and sends requests to it: the subject serves. Empty: the subject is a client."""
+    script: str = ""
+    """Hosts that are played step by step, as JSON; the web serves every other host."""
 
     def argv(self, engine: Path, files: Mapping[RoomFile, Path], progress: int) -> list[str]:
         """Return the command line of ``httpdyno-engine room`` that creates the room and writes the files.
@@ -100,6 +104,8 @@ class RoomSpec:
             argv += [*self._feed(), "--stdin", str(files["stdin"])]
             argv += [] if condition.live else ["--arrivals", str(files["arrivals"])]
         argv += ["--stdout", str(files["stdout"]), "--stderr", str(files["stderr"]), "--report", str(files["report"])]
+        if self.script:
+            argv += ["--scripts", str(files["scripts"]), "--transcripts", str(files["transcripts"])]
         argv += ["--progress", str(progress), "--clean-environment"]
         argv += _environment("--env", self.command)
         # On the real internet the machine's own certificates are trusted.

@@ -21,6 +21,8 @@ from httpdyno.lab.scratch import ScratchFile
 from httpdyno.lab.trial_files import TrialFiles
 from httpdyno.model import format_exact
 
+TRANSCRIPTS: Final = "transcripts"
+"""Name of the file with the transcripts of a script."""
 _TICK_MS: Final = 100
 _PREPARING_S: Final = 300.0
 """Limit for the engine to start the subject: it creates the room, and computes the hosts of the list."""
@@ -57,6 +59,10 @@ def run_room(
         dropped.callback(os.close, reading)
         files: dict[RoomFile, ScratchFile] = {"stdin": lines, "stdout": stdout, "stderr": stderr, "report": report}
         files |= {"arrivals": arrivals, "driver-output": driver, "peer-output": peer}
+        if spec.script:
+            files["scripts"] = scripts = dropped.enter_context(ScratchFile())
+            scripts.write([spec.script.encode()])
+            files["transcripts"] = kept.enter_context(ScratchFile())
         try:
             process = start_engine(
                 spec.argv(engine, {name: file.path for name, file in files.items()}, writing),
@@ -85,6 +91,8 @@ def run_room(
             )
         values = _read_report(report, own, process.returncode)
         output = TrialFiles(values, stdout, stderr, arrivals, driver, said=own.last_words())
+        if spec.script:
+            output.more[TRANSCRIPTS] = files["transcripts"]
         kept.pop_all()
         return output
 

@@ -111,11 +111,16 @@ def read_answers(truth: Path, condition: Condition) -> Answers:
         assert isinstance(series, UrlSeries), "a peer server gets requests for one document only"
         return Answers(peer_expectations(series), PlannedTime(0.0, 0.0, series.count))
     if condition.live:
-        with truth.open("rb") as lines:
-            urls = [stripped for line in lines if (stripped := line.decode(errors="replace").strip())]
-        return Answers(expectations_unknown(pl.Series(urls, dtype=pl.String)), PlannedTime(0.0, 0.0, len(urls)))
+        return unknown_answers(truth)
     planned = read_planned_time(truth, timeout_s=condition.workload.timeout_s)
     return Answers(read_expectations(truth), planned)
+
+
+def unknown_answers(lines: Path) -> Answers:
+    """Return the answers to a list when no web serves it: none of them is known."""
+    with lines.open("rb") as file:
+        urls = [stripped for line in file if (stripped := line.decode(errors="replace").strip())]
+    return Answers(expectations_unknown(pl.Series(urls, dtype=pl.String)), PlannedTime(0.0, 0.0, len(urls)))
 
 
 def peer_expectations(series: UrlSeries) -> Expectations:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 from httpdyno.model.record import FigureRecord, Recorded, measured
 
@@ -24,6 +24,10 @@ class CaseOutcome(StrEnum):
     LENIENT = "lenient"
     """The subject accepts what it should refuse, without a change in meaning."""
     FAIL = "fail"
+    UNSAFE = "unsafe"
+    """The subject accepts what it must refuse, with harm: a false certificate, credentials elsewhere, mixed answers."""
+    UNSTEADY = "unsteady"
+    """Several tries in fresh processes gave different outcomes."""
     UNSUPPORTED = "unsupported"
     """The subject neither has nor claims the capability."""
     HANG = "hang"
@@ -35,6 +39,19 @@ class CaseOutcome(StrEnum):
     def is_good(self) -> bool:
         """Whether the subject does what the case requires."""
         return self in {CaseOutcome.PASS, CaseOutcome.LENIENT}
+
+
+WORST_FIRST: Final = (
+    CaseOutcome.UNSAFE,
+    CaseOutcome.CRASH,
+    CaseOutcome.HANG,
+    CaseOutcome.FAIL,
+    CaseOutcome.UNSTEADY,
+    CaseOutcome.LENIENT,
+    CaseOutcome.UNSUPPORTED,
+    CaseOutcome.PASS,
+)
+"""Outcomes of cases that are tried, the worst first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +76,15 @@ class CaseResult:
     unanswered: Annotated[str, Recorded("request without an answer in time; empty when there is none")] = ""
     attempts: Annotated[int, Recorded("how often the case was tried", type="int32")] = 1
     breaches: Annotated[tuple[Breach, ...], Recorded("the differences")] = ()
+    tries: tuple[str, ...] | None = measured("outcome of each try in a fresh process; null: one try")
+    code: str | None = measured("code of the client's last row; null without a row, or if it is right")
+    length: int | None = measured("content that the client's last row reports; null like `code`", unit="bytes")
+    transcript: str | None = measured("what the origin saw, shortened; null like `code`")
+
+    @property
+    def group(self) -> str:
+        """The first part of the id: ``contract``, ``claim``, or the group of a scripted case."""
+        return self.case.partition("/")[0]
 
     @property
     def is_right(self) -> bool:

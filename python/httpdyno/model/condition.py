@@ -1,5 +1,6 @@
 """Plans of trials: purpose, workload, condition, and place in the run."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -47,6 +48,8 @@ LIVE: Final = "live"
 
 MOST_URLS: Final = 10_000_000
 """Largest number of URLs in a generated list; the records of all of them are kept in memory."""
+_TOKEN: Final = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+"""A method, as RFC 9110 defines it."""
 _NO_TEXT: Final = frozenset({"Cc", "Cs"})
 """Unicode's control characters, and lone surrogates, which Python reads from invalid UTF-8."""
 
@@ -86,6 +89,9 @@ class Workload:
     """Empty: the client's default."""
     harness: str = ""
     """``timeit``: the client times its own calls; empty: it prints a line per URL."""
+    method: str = "GET"
+    body: str = ""
+    """Content of the first request for each URL; empty: none, as for GET."""
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for an impossible timeout, or a user agent that no header can contain."""
@@ -96,6 +102,10 @@ class Workload:
                 f"{self.user_agent[:60]!r}: no header can contain it; leave out control characters",
                 option="--user-agent",
             )
+        if not _TOKEN.fullmatch(self.method):
+            raise InvalidValue(f"{self.method[:60]!r} is not a method; write it like POST")
+        if self.body and self.method == "GET":
+            raise InvalidValue("a GET has no content; set a method such as POST")
 
     def environment(self, concurrency: int) -> dict[str, str]:
         """Return the environment variables that carry the workload to a client (``subjects/CONTRACT.md``)."""
@@ -106,7 +116,8 @@ class Workload:
             "CHECK": self.check,
             "HTTP_VERSION": self.http_version,
         }
-        optional = {"USER_AGENT": self.user_agent, "HARNESS": self.harness}
+        method = "" if self.method == "GET" else self.method
+        optional = {"USER_AGENT": self.user_agent, "HARNESS": self.harness, "METHOD": method, "BODY": self.body}
         return variables | {name: text for name, text in optional.items() if text}
 
 

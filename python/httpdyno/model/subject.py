@@ -68,7 +68,16 @@ HAZARDS: Final = ("interim_response", "goaway_after_answer")
 """Correct answers that some clients handle wrongly: a 103 before the final answer, an orderly end over HTTP/2."""
 JUDGED_CAUSES: Final = ("timeout_when_saturated", "timeout_over_link")
 """Causes that only the judge can find, in the files of a trial."""
-CLAIMS: Final = ("http 1.1", "http 2", "keepalive on", "keepalive off", "check json", "harness timeit")
+CLAIMS: Final = (
+    "http 1.1",
+    "http 2",
+    "keepalive on",
+    "keepalive off",
+    "check json",
+    "harness timeit",
+    "method post",
+    "method head",
+)
 """Claims of a client's ``[capabilities]`` that the probe tests."""
 SERVER_CLAIMS: Final = (
     "endpoint plain",
@@ -192,6 +201,8 @@ class Capabilities:
     check: tuple[str, ...] = ()
     harness: tuple[str, ...] = ()
     """How it can time its own calls: ``timeit`` or nothing."""
+    methods: bool = False
+    """Whether a client sends the method and the content that it is given."""
     endpoints: tuple[str, ...] = ()
     """Endpoints of a server: ``plain``, ``json``, ``workloads``; ``timeout``: it stops late workloads."""
     threads: str = ""

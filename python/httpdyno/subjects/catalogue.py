@@ -53,6 +53,7 @@ class _Capabilities(_Section):
     keepalive: list[bool] = []
     check: list[Literal["json"]] = []
     harness: list[Literal["timeit"]] = []
+    methods: bool = False
     endpoints: list[Literal["plain", "json", "workloads", "timeout"]] = []
     threads: Literal["any", "one"] | None = None
     workers: Literal["any", "one"] | None = None
@@ -123,7 +124,8 @@ def _subject(folder: Path, definition: _Definition) -> Subject:
         for section in ("run", "open", "sequence", "content"):
             check_template(argv[section], section=section)
     claims: dict[str, Any] = {
-        name: tuple(claim) if isinstance(claim, list) else claim or "" for name, claim in definition.capabilities
+        name: tuple(claim) if isinstance(claim, list) else "" if claim is None else claim
+        for name, claim in definition.capabilities
     }
     return Subject(
         id=folder.resolve().name,

@@ -15,7 +15,8 @@ const session = new Bun.FetchSession({
   // A crawl rarely returns to a host: an idle connection waits a second (Bun makes it a few) for its next URL, not minutes.
   keepAlive: settings.keepalive && { idleTimeout: 1 },
 });
-const options = { session, maxRedirects: 10, headers: {} };
+const { method, body } = settings;
+const options = { session, method, maxRedirects: 10, headers: {}, body };
 if (settings.userAgent) options.headers["user-agent"] = settings.userAgent;
 if (settings.httpVersion) options.protocol = { 1.1: "http1.1", 2: "http2" }[settings.httpVersion];
 

@@ -72,6 +72,15 @@ static CURL *new_easy(Slot *slot, const Settings *settings)
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, settings->request_timeout_ms);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, settings->user_agent);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, settings->http_version);
+    if (strcmp(settings->method, "HEAD") == 0) {
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+    } else if (strcmp(settings->method, "GET") != 0) {
+        if (settings->body != NULL || strcmp(settings->method, "POST") == 0)
+            curl_easy_setopt(easy, CURLOPT_POSTFIELDS, settings->body != NULL ? settings->body : "");
+        // Content alone is a POST: then libcurl chooses the method after a redirect.
+        if (strcmp(settings->method, "POST") != 0)
+            curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, settings->method);
+    }
     curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); // all codings that this libcurl decodes
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(easy, CURLOPT_MAXREDIRS, REDIRECT_LIMIT);

@@ -43,6 +43,24 @@ static long request_timeout_ms(void)
     return (long)ceil(seconds * 1000); // 0 would disable the timeout
 }
 
+static const char *method(void)
+{
+    const char *text = variable("METHOD", "GET");
+    const char *letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-!#$%&'*+.^_`|~";
+    if (text[strspn(text, letters)] != '\0')
+        refuse("METHOD", "a token such as POST", text);
+    return text;
+}
+
+// libcurl sends no content with GET and HEAD.
+static const char *body(void)
+{
+    const char *text = variable("BODY", NULL);
+    if (text != NULL && (strcmp(method(), "GET") == 0 || strcmp(method(), "HEAD") == 0))
+        refuse("BODY", "empty with METHOD=GET and METHOD=HEAD", text);
+    return text;
+}
+
 static bool keepalive(void)
 {
     const char *text = variable("KEEPALIVE", "1");
@@ -77,6 +95,8 @@ Settings read_settings(void)
         .concurrency = concurrency(),
         .request_timeout_ms = request_timeout_ms(),
         .user_agent = variable("USER_AGENT", NULL),
+        .method = method(),
+        .body = body(),
         .keepalive = keepalive(),
         .check_json = check_json(),
         .http_version = http_version(),

@@ -120,6 +120,12 @@ def curl_argv(settings: Settings) -> list[str]:
     argv += ["--location", "--max-redirs", "10", "--compressed"]
     argv += ["--max-time", f"{max(settings.request_timeout, 0.001):.3f}"]  # 0 would disable the limit
     argv += HTTP_VERSIONS[settings.http_version]
+    if settings.method == "HEAD":
+        argv += ["--head", "--output", os.devnull]  # curl prints the head of an answer as its content
+    elif settings.method != "GET":
+        # Data alone is a POST: then curl chooses the method after a redirect.
+        argv += ["--request", settings.method] if settings.method != "POST" else []
+        argv += ["--data-raw", settings.body] if settings.body or settings.method == "POST" else []
     if settings.user_agent:
         argv += ["--user-agent", settings.user_agent]
     if not settings.keepalive:

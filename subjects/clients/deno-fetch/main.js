@@ -88,7 +88,8 @@ async function fetchURL(url) {
   // URL alone would repair blanks and tabs, and fetch accepts other schemes, too.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url)) return { code: "InvalidURL", bodyLength: 0 };
   const signal = AbortSignal.timeout(settings.requestTimeout * 1000);
-  const response = await fetch(url, { client, headers, signal });
+  const { method, body } = settings;
+  const response = await fetch(url, { client, method, headers, body, signal });
   if (settings.checkJSON) {
     const content = await response.bytes();
     return { code: isExpected(content) ? response.status : "CheckFailed", bodyLength: content.byteLength };

@@ -8,6 +8,8 @@ export function readSettings(environment) {
   const check = environment.CHECK ?? "";
   const httpVersion = environment.HTTP_VERSION ?? "";
   const userAgent = environment.USER_AGENT ?? "";
+  const method = environment.METHOD || "GET";
+  const body = environment.BODY || undefined;
 
   if (!/^\d+$/.test(concurrency) || Number(concurrency) < 1) {
     return refusal("CONCURRENCY", "a whole number from 1", concurrency);
@@ -18,6 +20,11 @@ export function readSettings(environment) {
     return refusal("REQUEST_TIMEOUT", "a number of seconds above 0, up to 2147483", requestTimeout);
   }
   if (/[^\t\x20-\x7e\x80-\xff]/.test(userAgent)) return refusal("USER_AGENT", "what a header can carry", userAgent);
+  // The methods that fetch forbids.
+  if (!/^[-!#$%&'*+.^_`|~0-9A-Za-z]+$/.test(method) || /^(connect|trace|track)$/i.test(method)) {
+    return refusal("METHOD", "a token such as POST, but not CONNECT, TRACE or TRACK", method);
+  }
+  if (body && /^(get|head)$/i.test(method)) return refusal("BODY", "empty with METHOD=GET and METHOD=HEAD", body);
   if (!["0", "1"].includes(keepalive)) return refusal("KEEPALIVE", "0 or 1", keepalive);
   if (!["", "json"].includes(check)) return refusal("CHECK", "empty or json", check);
   if (!["", "1.1", "2"].includes(httpVersion)) return refusal("HTTP_VERSION", "empty, 1.1 or 2", httpVersion);
@@ -25,6 +32,8 @@ export function readSettings(environment) {
     concurrency: Number(concurrency),
     requestTimeout: Number(requestTimeout),
     userAgent,
+    method,
+    body,
     keepalive: keepalive === "1",
     checkJSON: check === "json",
     httpVersion,

@@ -146,9 +146,15 @@ internal static class Program
         {
             return ("InvalidURL", 0);
         }
+        HttpMethod method = settings.Method;
+        string body = settings.Body;
         for (int redirects = 0; redirects <= MaxRedirects; redirects++)
         {
-            using var request = new HttpRequestMessage(HttpMethod.Get, uri) { Version = settings.HttpVersion };
+            using var request = new HttpRequestMessage(method, uri) { Version = settings.HttpVersion };
+            if (body.Length > 0)
+            {
+                request.Content = new StringContent(body);
+            }
             using HttpResponseMessage response =
                 await client.SendAsync(request, HttpCompletionOption.ResponseHeadersRead, timeout);
             if (response.Version.Major < settings.HttpVersion.Major)
@@ -158,6 +164,10 @@ internal static class Program
             if (Location(response) is Uri location)
             {
                 uri = new Uri(uri, location);
+                if (BecomesGet((int)response.StatusCode, method))
+                {
+                    (method, body) = (HttpMethod.Get, "");
+                }
                 continue;
             }
             using Stream content = await response.Content.ReadAsStreamAsync();
@@ -165,6 +175,12 @@ internal static class Program
             return await Read(content, code, settings.CheckJson, timeout);
         }
         return ("TooManyRedirects", 0);
+    }
+
+    // Whether a redirect is followed with GET, as HttpClient follows it.
+    private static bool BecomesGet(int status, HttpMethod method)
+    {
+        return status == 303 ? method != HttpMethod.Head : status <= 302 && method == HttpMethod.Post;
     }
 
     // The target of a redirect; null for any other answer.

@@ -1,6 +1,7 @@
 // The adapter's settings, read from the environment.
 using System;
 using System.Globalization;
+using System.Net.Http;
 
 /// <summary>A variable has an invalid value; the message is one line that names it.</summary>
 internal sealed class SettingException : Exception
@@ -22,6 +23,11 @@ internal sealed class Settings
 
     public string UserAgent { get; } = Variable("USER_AGENT", "");
 
+    public HttpMethod Method { get; } = ReadMethod();
+
+    /// <summary>Empty: none.</summary>
+    public string Body { get; } = Variable("BODY", "");
+
     public bool KeepAlive { get; } = OneOf("KEEPALIVE", "1", "0 or 1", "1", "0") == "1";
 
     public bool CheckJson { get; } = OneOf("CHECK", "", "empty or json", "", "json") == "json";
@@ -29,6 +35,24 @@ internal sealed class Settings
     /// <summary>HTTP/1.1 by default, as in HttpClient.</summary>
     public Version HttpVersion { get; } =
         OneOf("HTTP_VERSION", "1.1", "empty, 1.1 or 2", "1.1", "2") == "2" ? new Version(2, 0) : new Version(1, 1);
+
+    private static HttpMethod ReadMethod()
+    {
+        string text = Variable("METHOD", "GET");
+        string body = Variable("BODY", "");
+        if (text == "GET" && body.Length > 0)
+        {
+            throw new SettingException("BODY", "empty with METHOD=GET", body);
+        }
+        try
+        {
+            return new HttpMethod(text);
+        }
+        catch (FormatException)
+        {
+            throw new SettingException("METHOD", "a token such as POST", text);
+        }
+    }
 
     private static int ReadConcurrency()
     {

@@ -164,7 +164,11 @@ func fetch(client *http.Client, line string, settings Settings) (code string, bo
 	if !isURL(target) {
 		return "", 0, errInvalidURL
 	}
-	request, err := http.NewRequest(http.MethodGet, target, nil)
+	var body io.Reader
+	if settings.Body != "" {
+		body = strings.NewReader(settings.Body)
+	}
+	request, err := http.NewRequest(settings.Method, target, body)
 	if err != nil {
 		return "", 0, errInvalidURL
 	}

@@ -105,6 +105,8 @@ func newClient(settings Settings) *resty.Client {
 	client.SetRedirectPolicy(resty.RedirectFlexiblePolicy(redirectLimit))
 	// The content is read in pieces; resty's own way keeps all of it, and accepts truncated content as complete.
 	client.SetResponseDoNotParse(true)
+	// Else a DELETE has no content.
+	client.SetMethodDeleteAllowPayload(true)
 	// Cookies of one host do not matter to the next, and a jar would keep them for ever.
 	client.SetCookieJar(nil)
 	if settings.UserAgent != "" {
@@ -154,7 +156,11 @@ func fetch(client *resty.Client, line string, settings Settings) (code string, b
 	if !isURL(target) {
 		return "", 0, errInvalidURL
 	}
-	response, err := client.R().Get(target)
+	request := client.R()
+	if settings.Body != "" {
+		request.SetBody(settings.Body)
+	}
+	response, err := request.Execute(settings.Method, target)
 	if response != nil && response.Body != nil {
 		defer response.Body.Close() // a response may come with an error: content with a broken coding
 	}

@@ -4,6 +4,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"net/http"
 	"os"
 	"strconv"
 	"time"
@@ -14,6 +15,8 @@ type Settings struct {
 	Concurrency    int
 	RequestTimeout time.Duration
 	UserAgent      string
+	Method         string
+	Body           string
 	KeepAlive      bool
 	CheckJSON      bool
 	HTTPVersion    string
@@ -33,6 +36,19 @@ func readSettings() (settings Settings, err error) {
 	}
 	settings.RequestTimeout = time.Duration(seconds * float64(time.Second))
 	settings.UserAgent = os.Getenv("USER_AGENT")
+	settings.Method = variable("METHOD", http.MethodGet)
+	if _, err := http.NewRequest(settings.Method, "", nil); err != nil {
+		return settings, refusal("METHOD", "a token such as POST", settings.Method)
+	}
+	settings.Body = os.Getenv("BODY")
+	switch settings.Method {
+	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+	default:
+		// resty sends no content with another method.
+		if settings.Body != "" {
+			return settings, refusal("BODY", "empty unless METHOD is POST, PUT, PATCH or DELETE", settings.Body)
+		}
+	}
 	keepAlive := variable("KEEPALIVE", "1")
 	if keepAlive != "0" && keepAlive != "1" {
 		return settings, refusal("KEEPALIVE", "0 or 1", keepAlive)

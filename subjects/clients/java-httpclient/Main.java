@@ -14,6 +14,8 @@ import java.net.URI;
 import java.net.URISyntaxException;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.Charset;
@@ -56,6 +58,7 @@ public final class Main {
 
     private final Settings settings;
     private final HttpClient client;
+    private final BodyPublisher body;
     private final Semaphore slots;
     private final FileOutputStream output = new FileOutputStream(FileDescriptor.out);
 
@@ -78,6 +81,7 @@ public final class Main {
         this.settings = settings;
         slots = new Semaphore(settings.concurrency());
         client = newClient(settings);
+        body = settings.body().isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(settings.body());
     }
 
     private void crawl() throws IOException, InterruptedException {
@@ -137,6 +141,9 @@ public final class Main {
                 throw new URISyntaxException(url, "not an absolute http or https URL");
             }
             HttpRequest.Builder request = HttpRequest.newBuilder(new URI(new URI(url).toASCIIString()));
+            if (!settings.method().equals("GET")) {
+                request.method(settings.method(), body);
+            }
             if (!settings.userAgent().isEmpty()) {
                 request.setHeader("User-Agent", settings.userAgent());
             }

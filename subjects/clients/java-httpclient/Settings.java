@@ -8,6 +8,9 @@ record Settings(
         int concurrency,
         Duration requestTimeout,
         String userAgent,
+        String method,
+        // Empty: none.
+        String body,
         boolean keepAlive,
         boolean checkJson,
         // Empty, 1.1 or 2.
@@ -31,6 +34,8 @@ record Settings(
                 concurrency(environment),
                 requestTimeout(environment),
                 environment.getOrDefault("USER_AGENT", ""),
+                method(environment),
+                environment.getOrDefault("BODY", ""),
                 keepAlive,
                 oneOf(environment, "CHECK", "", "empty or json", "", "json").equals("json"),
                 httpVersion);
@@ -53,6 +58,18 @@ record Settings(
             throw new SettingException("REQUEST_TIMEOUT", "a number of seconds above 0", text);
         }
         return Duration.ofNanos(Math.max(1, Math.round(seconds * 1e9)));
+    }
+
+    private static String method(Map<String, String> environment) throws SettingException {
+        String text = variable(environment, "METHOD", "GET");
+        if (!text.matches("[-!#$%&'*+.^_`|~0-9A-Za-z]+") || text.equals("CONNECT")) {
+            throw new SettingException("METHOD", "a token such as POST, but not CONNECT", text);
+        }
+        String body = environment.getOrDefault("BODY", "");
+        if (!body.isEmpty() && (text.equals("GET") || text.equals("HEAD"))) {
+            throw new SettingException("BODY", "empty with METHOD=GET and METHOD=HEAD", body);
+        }
+        return text;
     }
 
     private static String oneOf(

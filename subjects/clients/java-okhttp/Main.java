@@ -17,6 +17,7 @@ import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -28,6 +29,7 @@ import okhttp3.OkHttp;
 import okhttp3.OkHttpClient;
 import okhttp3.Protocol;
 import okhttp3.Request;
+import okhttp3.RequestBody;
 import okhttp3.Response;
 
 public final class Main {
@@ -48,6 +50,7 @@ public final class Main {
 
     private final Settings settings;
     private final OkHttpClient client;
+    private final RequestBody body;
     private final Semaphore slots;
     private final FileOutputStream output = new FileOutputStream(FileDescriptor.out);
 
@@ -73,6 +76,7 @@ public final class Main {
         this.settings = settings;
         slots = new Semaphore(settings.concurrency());
         client = newClient(settings);
+        body = newBody(settings);
     }
 
     private void crawl() throws IOException, InterruptedException {
@@ -84,6 +88,12 @@ public final class Main {
             }
         }
         slots.acquire(settings.concurrency());
+    }
+
+    // The content of each request; null for none. OkHttp requires content, empty or not, for some methods.
+    private static RequestBody newBody(Settings settings) {
+        boolean isRequired = Set.of("POST", "PUT", "PATCH", "PROPPATCH", "REPORT").contains(settings.method());
+        return settings.body().isEmpty() && !isRequired ? null : RequestBody.create(settings.body(), null);
     }
 
     private static OkHttpClient newClient(Settings settings) {
@@ -137,6 +147,9 @@ public final class Main {
         } catch (IllegalArgumentException error) {
             answer.complete(new Answer("InvalidURL", 0));
             return null;
+        }
+        if (!settings.method().equals("GET")) {
+            request.method(settings.method(), body);
         }
         if (!settings.userAgent().isEmpty()) {
             request.header("User-Agent", settings.userAgent());

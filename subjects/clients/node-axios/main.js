@@ -78,7 +78,7 @@ async function fetchURL(url) {
     controller.abort(new DOMException("The request timed out", "TimeoutError"));
   }, settings.requestTimeout * 1000);
   try {
-    const { status, data } = await client.get(url, { signal });
+    const { status, data } = await client.request({ url, method: settings.method, data: settings.body, signal });
     if (settings.checkJSON) return { code: isExpected(data) ? status : "CheckFailed", bodyLength: data.byteLength };
     let bodyLength = 0;
     for await (const chunk of data) bodyLength += chunk.byteLength;

@@ -8,6 +8,8 @@ export function readSettings(environment) {
   const check = environment.CHECK ?? "";
   const httpVersion = environment.HTTP_VERSION ?? "";
   const userAgent = environment.USER_AGENT ?? "";
+  const method = environment.METHOD || "GET";
+  const body = environment.BODY || undefined;
 
   if (!/^\d+$/.test(concurrency) || Number(concurrency) < 1) {
     return refusal("CONCURRENCY", "a whole number from 1", concurrency);
@@ -18,6 +20,8 @@ export function readSettings(environment) {
     return refusal("REQUEST_TIMEOUT", "a number of seconds above 0, up to 2147483", requestTimeout);
   }
   if (/[^\t\x20-\x7e\x80-\xff]/.test(userAgent)) return refusal("USER_AGENT", "what a header can carry", userAgent);
+  if (!/^[-!#$%&'*+.^_`|~0-9A-Za-z]+$/.test(method)) return refusal("METHOD", "a token such as POST", method);
+  if (body && method === "GET") return refusal("BODY", "empty with METHOD=GET", body);
   if (!["0", "1"].includes(keepalive)) return refusal("KEEPALIVE", "0 or 1", keepalive);
   if (!["", "json"].includes(check)) return refusal("CHECK", "empty or json", check);
   if (!["", "1.1"].includes(httpVersion)) {
@@ -27,6 +31,8 @@ export function readSettings(environment) {
     concurrency: Number(concurrency),
     requestTimeout: Number(requestTimeout),
     userAgent,
+    method,
+    body,
     keepalive: keepalive === "1",
     checkJSON: check === "json",
   };

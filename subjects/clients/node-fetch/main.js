@@ -104,7 +104,8 @@ async function fetchInTime(url) {
 async function fetchURL(url, signal) {
   // URL alone would repair blanks and tabs, and fetch accepts other schemes, too.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url)) return { code: "InvalidURL", bodyLength: 0 };
-  const response = await fetch(url, { headers: requestHeaders, signal, dispatcher: agentFor(url) });
+  const { method, body } = settings;
+  const response = await fetch(url, { method, headers: requestHeaders, body, signal, dispatcher: agentFor(url) });
   if (settings.checkJSON) {
     const content = await response.arrayBuffer();
     return { code: isExpected(content) ? response.status : "CheckFailed", bodyLength: content.byteLength };

@@ -108,7 +108,9 @@ async function fetchInTime(url) {
 async function fetchURL(url, signal) {
   // URL alone would repair blanks and tabs.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url)) return { code: "InvalidURL", bodyLength: 0 };
-  const { statusCode, headers, body } = await request(url, { dispatcher, headers: requestHeaders, signal });
+  const { method, body: requestBody } = settings;
+  const options = { dispatcher, method, headers: requestHeaders, body: requestBody, signal };
+  const { statusCode, headers, body } = await request(url, options);
   // undici returns the redirect that it does not follow any more; its throwOnMaxRedirect would refuse the tenth target
   // too.
   if (headers.location && [301, 302, 303, 307, 308].includes(statusCode)) {

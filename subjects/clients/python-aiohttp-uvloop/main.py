@@ -56,7 +56,7 @@ async def crawl(settings: Settings) -> None:
 
     async def work(session: ClientSession, line: str) -> None:
         try:
-            sys.stdout.buffer.write(await row(session, line, check_json=settings.check_json))
+            sys.stdout.buffer.write(await row(session, line, settings))
             sys.stdout.buffer.flush()
         except BrokenPipeError:
             os._exit(1)  # the reader closed the pipe
@@ -75,7 +75,7 @@ async def time_calls(settings: Settings, url: str) -> None:
     """Time the calls of one URL, and print the result."""
     async with new_session(settings) as session:
         print(
-            await Harness(lambda: outcome(session, url, check_json=settings.check_json), settings.concurrency).line(),
+            await Harness(lambda: outcome(session, url, settings), settings.concurrency).line(),
             flush=True,
         )
     os._exit(0)
@@ -112,29 +112,29 @@ async def read_lines() -> AsyncIterator[str]:
         yield os.fsdecode(rest)
 
 
-async def row(session: ClientSession, line: str, *, check_json: bool) -> bytes:
+async def row(session: ClientSession, line: str, settings: Settings) -> bytes:
     """Fetch one URL: ``url,code,start_time,duration,body_length`` and a line feed, the URL as it was read."""
     start_time = datetime.now(UTC).isoformat(timespec="microseconds")
     start = time.perf_counter()
-    code, body_length = await outcome(session, line.strip(), check_json=check_json)
+    code, body_length = await outcome(session, line.strip(), settings)
     duration_ms = (time.perf_counter() - start) * 1e3
     return os.fsencode(f"{line},{code},{start_time},{duration_ms:.3f},{body_length}\n")
 
 
-async def outcome(session: ClientSession, url: str, *, check_json: bool) -> tuple[int | str, int]:
+async def outcome(session: ClientSession, url: str, settings: Settings) -> tuple[int | str, int]:
     """Return the code and the length of a URL's row."""
     try:
-        return await fetch(session, url, check_json=check_json)
+        return await fetch(session, url, settings)
     except Exception as error:  # any error that a server causes affects only this URL's row
         return cause_name(error), 0
 
 
-async def fetch(session: ClientSession, url: str, *, check_json: bool) -> tuple[int | str, int]:
+async def fetch(session: ClientSession, url: str, settings: Settings) -> tuple[int | str, int]:
     """Return the final status and the decoded length of the content. The session's timeout bounds all of it."""
     if not URL.fullmatch(url):  # aiohttp would repair a blank in the path
         return "InvalidURL", 0
-    async with session.get(url, max_redirects=MAX_REDIRECTS) as response:
-        if check_json:
+    async with session.request(settings.method, url, data=settings.body, max_redirects=MAX_REDIRECTS) as response:
+        if settings.check_json:
             content = await response.read()
             return response.status if is_expected(content) else "CheckFailed", len(content)
         body_length = 0

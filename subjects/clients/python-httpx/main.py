@@ -119,17 +119,17 @@ async def outcome(client: AsyncClient, url: str, settings: Settings) -> tuple[in
     """Return the code and the length of a URL's row."""
     try:
         async with asyncio.timeout(settings.request_timeout):
-            return await fetch(client, url, check_json=settings.check_json)
+            return await fetch(client, url, settings)
     except Exception as error:  # any error that a server causes affects only this URL's row
         return cause_name(error), 0
 
 
-async def fetch(client: AsyncClient, url: str, *, check_json: bool) -> tuple[int | str, int]:
+async def fetch(client: AsyncClient, url: str, settings: Settings) -> tuple[int | str, int]:
     """Return the final status and the decoded length of the content."""
     if not URL.fullmatch(url):  # httpx would repair a blank in the path
         return "InvalidURL", 0
-    async with client.stream("GET", url) as response:
-        if check_json:
+    async with client.stream(settings.method, url, content=settings.body) as response:
+        if settings.check_json:
             content = await response.aread()
             return response.status_code if is_expected(content) else "CheckFailed", len(content)
         body_length = 0

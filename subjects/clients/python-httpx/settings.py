@@ -1,11 +1,14 @@
 """The adapter's settings, read from the environment."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 Value = TypeVar("Value")
+
+TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 
 
 class SettingError(Exception):
@@ -20,6 +23,8 @@ class Settings:
     request_timeout: float
     """Seconds."""
     user_agent: str
+    method: str
+    body: str | None
     keepalive: bool
     check_json: bool
     harness: bool
@@ -41,6 +46,8 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
         concurrency=concurrency(environment.get("CONCURRENCY") or "10"),
         request_timeout=request_timeout(environment.get("REQUEST_TIMEOUT") or "5"),
         user_agent=environment.get("USER_AGENT", ""),
+        method=method(environment),
+        body=environment.get("BODY") or None,
         keepalive=one_of(environment, "KEEPALIVE", {"": True, "1": True, "0": False}, "0 or 1"),
         check_json=one_of(environment, "CHECK", {"": False, "json": True}, "empty or json"),
         harness=one_of(environment, "HARNESS", {"": False, "timeit": True}, "empty or timeit"),
@@ -64,6 +71,16 @@ def request_timeout(text: str) -> float:
     if not 0 < seconds < math.inf:
         raise SettingError(f"REQUEST_TIMEOUT must be a number of seconds above 0, not {text!r}")
     return seconds
+
+
+def method(environment: Mapping[str, str]) -> str:
+    """Look up the method; GET has no content."""
+    text = environment.get("METHOD") or "GET"
+    if not TOKEN.fullmatch(text):
+        raise SettingError(f"METHOD must be a token such as POST, not {text!r}")
+    if text == "GET" and environment.get("BODY"):
+        raise SettingError(f"BODY must be empty with METHOD=GET, not {environment['BODY']!r}")
+    return text
 
 
 def one_of(environment: Mapping[str, str], name: str, values: Mapping[str, Value], wanted: str) -> Value:

@@ -39,7 +39,7 @@ def main() -> int:
     # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
-    fetch = partial(outcome, Sessions(settings), settings.check_json)
+    fetch = partial(outcome, Sessions(settings), settings)
     if settings.harness:
         time_calls(settings, fetch, read_url())
     else:
@@ -74,31 +74,31 @@ class Sessions(threading.local):
             session.headers["Connection"] = "close"
 
 
-def outcome(sessions: Sessions, check_json: bool, url: str, deadline: float) -> tuple[int | str, int]:
+def outcome(sessions: Sessions, settings: Settings, url: str, deadline: float) -> tuple[int | str, int]:
     """Return the code and the length of a URL's row."""
     if not URL.fullmatch(url):  # Requests would repair a blank in the path
         return "InvalidURL", 0
     try:
-        return fetch(sessions.session, url, deadline, check_json=check_json)
+        return fetch(sessions.session, settings, url, deadline)
     except Exception as error:  # any error that a server causes affects only this URL's row
         return cause_name(error), 0
 
 
-def fetch(session: Session, url: str, deadline: float, *, check_json: bool) -> tuple[int | str, int]:
+def fetch(session: Session, settings: Settings, url: str, deadline: float) -> tuple[int | str, int]:
     """Return the final status and the decoded length of the content."""
     # Bounds each read of an abandoned thread, so that it ends.
     timeout = max(deadline - time.perf_counter(), SHORTEST_TIMEOUT)
-    with session.get(url, timeout=timeout, stream=True) as response:
+    with session.request(settings.method, url, data=settings.body, timeout=timeout, stream=True) as response:
         content: list[bytes] = []
         body_length = 0
         # One read of the socket at a time: iter_content() waits until a piece is full, however slowly content drips.
         while chunk := response.raw.read1(READ_BYTES, decode_content=True):
             body_length += len(chunk)
-            if check_json:
+            if settings.check_json:
                 content.append(chunk)
             if time.perf_counter() > deadline:
                 raise TimeoutError
-        if check_json and not is_expected(b"".join(content)):
+        if settings.check_json and not is_expected(b"".join(content)):
             return "CheckFailed", body_length
         return response.status_code, body_length
 

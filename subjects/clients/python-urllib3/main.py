@@ -38,7 +38,7 @@ def main() -> int:
     # An abandoned lookup still occupies its thread. So the system resolver's two attempts share the time of a request.
     # See resolv.conf(5); its own default is five seconds for each.
     os.environ["RES_OPTIONS"] = f"timeout:{min(5, math.ceil(settings.request_timeout / 2))} attempts:2"
-    fetch = partial(outcome, new_pools(settings), settings.check_json)
+    fetch = partial(outcome, new_pools(settings), settings)
     if settings.harness:
         time_calls(settings, fetch, read_url())
     else:
@@ -71,31 +71,31 @@ def new_pools(settings: Settings) -> PoolManager:
     )
 
 
-def outcome(pools: PoolManager, check_json: bool, url: str, deadline: float) -> tuple[int | str, int]:
+def outcome(pools: PoolManager, settings: Settings, url: str, deadline: float) -> tuple[int | str, int]:
     """Return the code and the length of a URL's row."""
     if not URL.fullmatch(url):  # urllib3 would repair a blank in the path
         return "InvalidURL", 0
     try:
-        return fetch(pools, url, deadline, check_json=check_json)
+        return fetch(pools, settings, url, deadline)
     except Exception as error:  # any error that a server causes affects only this URL's row
         return cause_name(error), 0
 
 
-def fetch(pools: PoolManager, url: str, deadline: float, *, check_json: bool) -> tuple[int | str, int]:
+def fetch(pools: PoolManager, settings: Settings, url: str, deadline: float) -> tuple[int | str, int]:
     """Return the final status and the decoded length of the content."""
     # Bounds each read of an abandoned thread, so that it ends.
     timeout = Timeout(max(deadline - time.perf_counter(), SHORTEST_TIMEOUT))
-    with pools.request("GET", url, timeout=timeout, preload_content=False) as response:
+    with pools.request(settings.method, url, body=settings.body, timeout=timeout, preload_content=False) as response:
         content: list[bytes] = []
         body_length = 0
         # One read of the socket at a time: read() waits until it has all requested bytes, however slowly content drips.
         while chunk := response.read1(READ_BYTES):
             body_length += len(chunk)
-            if check_json:
+            if settings.check_json:
                 content.append(chunk)
             if time.perf_counter() > deadline:
                 raise TimeoutError
-        if check_json and not is_expected(b"".join(content)):
+        if settings.check_json and not is_expected(b"".join(content)):
             return "CheckFailed", body_length
         return response.status, body_length
 

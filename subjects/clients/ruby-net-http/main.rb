@@ -97,24 +97,36 @@ def fetch(connections, url, settings)
   return ["InvalidURL", 0] unless URL.match?(url)
 
   uri = URI.parse(url)
+  method_name = settings.method_name
+  body = settings.body
   (0..MAX_REDIRECTS).each do
-    status, location, content = get(connections, uri, settings)
+    status, location, content = answer(connections, new_request(uri, method_name, body, settings), settings)
     return content.judged(status) unless REDIRECTS.include?(status) && location
 
     uri = URI.join(uri, location)
+    # As browsers do.
+    becomes_get = status == 303 ? method_name != "HEAD" : status < 303 && method_name == "POST"
+    method_name, body = "GET", "" if becomes_get
   end
   raise TooManyRedirects
 end
 
-def get(connections, uri, settings)
-  request = Net::HTTP::Get.new(uri) # offers gzip and deflate, and decodes them
+def new_request(uri, method_name, body, settings)
+  # Offers gzip and deflate, and decodes them, as Net::HTTP::Get does. An answer to HEAD has no content.
+  request = Net::HTTPGenericRequest.new(method_name, !body.empty?, method_name != "HEAD", uri)
+  request.body = body unless body.empty?
   request["User-Agent"] = settings.user_agent unless settings.user_agent.empty?
   request["Connection"] = "close" unless settings.keepalive
+  request
+end
+
+# The status, the target of a redirect, and the content.
+def answer(connections, request, settings)
   content = nil
-  response = connections.open(uri) do |connection|
+  response = connections.open(request.uri) do |connection|
     connection.request(request) do |head|
       content = Content.new(kept: settings.check_json) # here, as Net::HTTP repeats a request whose connection broke
-      expected = head.content_length unless head["Content-Encoding"]
+      expected = head.content_length if request.response_body_permitted? && !head["Content-Encoding"]
       head.read_body { |piece| content << piece }
       # Net::HTTP accepts truncated content as complete.
       raise EOFError, "content cut short" if expected && content.length < expected

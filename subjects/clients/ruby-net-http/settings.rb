@@ -1,11 +1,13 @@
 # The adapter's settings, read from the environment.
 
+TOKEN = /\A[-!#$%&'*+.^_`|~0-9A-Za-z]+\z/
 DECIMAL = /\A(?:\d+\.?\d*|\.\d+)\z/
 
 class SettingError < StandardError
 end
 
-Settings = Struct.new(:concurrency, :request_timeout, :user_agent, :keepalive, :check_json, keyword_init: true)
+Settings = Struct.new(:concurrency, :request_timeout, :user_agent, :method_name, :body, :keepalive, :check_json,
+                      keyword_init: true)
 
 # Raises a SettingError, one line that names the variable; an empty variable counts as missing.
 def read_settings(environment)
@@ -14,6 +16,8 @@ def read_settings(environment)
     concurrency: number(environment, "CONCURRENCY", "10", /\A\d+\z/, "a whole number from 1").to_i,
     request_timeout: number(environment, "REQUEST_TIMEOUT", "5", DECIMAL, "a number of seconds above 0"),
     user_agent: environment.fetch("USER_AGENT", ""),
+    method_name: method_name(environment),
+    body: environment.fetch("BODY", ""),
     keepalive: one_of(environment, "KEEPALIVE", { "" => true, "1" => true, "0" => false }, "0 or 1"),
     check_json: one_of(environment, "CHECK", { "" => false, "json" => true }, "empty or json")
   )
@@ -27,6 +31,15 @@ def number(environment, name, default, form, wanted)
   raise SettingError, "#{name} must be #{wanted}, not #{text.inspect}" unless value.positive? && value.finite?
 
   value
+end
+
+def method_name(environment)
+  name, body = environment.values_at("METHOD", "BODY").map(&:to_s)
+  name = "GET" if name.empty?
+  raise SettingError, "METHOD must be a token such as POST, not #{name.inspect}" unless TOKEN.match?(name)
+  raise SettingError, "BODY must be empty with METHOD=GET, not #{body.inspect}" if name == "GET" && !body.empty?
+
+  name
 end
 
 def one_of(environment, name, values, wanted)

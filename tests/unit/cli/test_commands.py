@@ -17,7 +17,7 @@ def test_verbs_stand_in_groups(httpdyno: Command) -> None:
     verbs = {title: re.findall(r"^  ([a-z-]+)  ", lines, re.MULTILINE) for title, lines in groups}
     verbs.pop("Options")
     assert verbs == {
-        "Measure": ["try", "bench", "tune", "load", "capacity", "cost", "latency", "service"],
+        "Measure": ["try", "bench", "tune", "load", "capacity", "cost", "latency", "conform", "service"],
         "Inspect stored runs": ["report", "judge", "compare", "plan", "query", "published", "runs"],
         "Parts, as tools of their own": ["urls", "room", "origin", "fetch", "link"],
         "This machine": ["doctor", "verify-generator", "subjects"],

@@ -11,6 +11,7 @@ from doubles.presets import preset_names
 from httpdyno.cli.app import app
 from httpdyno.cli.verb import examples_text, first_example
 from httpdyno.experiments.options import WEBS
+from httpdyno.judge.scripted.case_file import read_cases
 from httpdyno.subjects.catalogue import read_catalogue
 from pages.command_line import command_line_page
 
@@ -59,7 +60,7 @@ def test_each_example_can_be_typed(verb: str, line: str, subjects: frozenset[str
     context = all_commands()[name].make_context(name, words[len(name.split()) :])
     if name not in {"urls", "published", "query", "report", "compare", "plan"}:
         given = context.params.get("names") or context.params.get("name") or []
-        assert {given} if isinstance(given, str) else set(given) <= {*subjects, *_OWN}
+        assert {given} if isinstance(given, str) else set(given) <= {*subjects, *_OWN, *read_cases()}
     assert (context.params.get("preset") or "published") in ("published", *preset_names(name))
     assert (context.params.get("web") or "plain") in WEBS
     # Most examples are with their verb; the others show a use of its results.

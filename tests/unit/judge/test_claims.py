@@ -84,6 +84,32 @@ def test_each_claim_is_shown_by_codes_and_counters(
     assert conclude_client(SUBJECT, case(claim), codes, counters).outcome.is_good is works
 
 
+@pytest.mark.parametrize(
+    ("claim", "code", "body_length", "works"),
+    [
+        pytest.param("method post", "200", 21, True, id="the method and the content, in UTF-8"),
+        pytest.param("method post", "200", 4, False, id="a GET without content"),
+        pytest.param("method post", "200", 20, False, id="a GET or a PUT with the content"),
+        pytest.param("method post", "200", 5, False, id="a POST without content"),
+        pytest.param("method post", "200", 17, False, id="a POST of another encoding"),
+        pytest.param("method post", "Refused", 21, False, id="an error instead of an answer"),
+        pytest.param("method head", "200", 0, True, id="no content"),
+        pytest.param("method head", "200", 111, False, id="the content of a GET"),
+        pytest.param("method head", "EndOfFile", 0, False, id="content that is waited for"),
+    ],
+)
+def test_a_method_is_shown_by_the_content_of_the_answer(claim: str, code: str, body_length: int, works: bool) -> None:
+    result = conclude_client(SUBJECT, case(claim), answered(claim, code), PLAIN, body_length=body_length)
+    assert result.outcome.is_good is works
+
+
+@pytest.mark.parametrize("claim", ["method post", "method head"])
+def test_a_method_must_be_used_for_every_url(claim: str) -> None:
+    first, *_ = answered(claim)
+    expected = 21 if claim == "method post" else 0
+    assert not conclude_client(SUBJECT, case(claim), {first: "200"}, PLAIN, body_length=expected).outcome.is_good
+
+
 TIMED = TimedCalls("ok", 1, 1, (300_000_000,) * 7, (1,) * 7, (0,) * 7, (TimedAnswer("200", 110, 9),))
 SEEN = Counters(requests=9)
 
@@ -125,11 +151,17 @@ def test_every_capability_is_tried_claimed_or_not() -> None:
         "keepalive off": False,
         "check json": False,
         "harness timeit": False,
+        "method post": False,
+        "method head": False,
     }
     assert case("http 1.1").stimulus.attempts[0].workload.http_version == "1.1"
     assert case("http 2").stimulus.attempts[0].workload.http_version == "2"
     assert case("keepalive off").stimulus.attempts[0].workload.keepalive is False
     assert case("check json").stimulus.attempts[0].workload.check == "json"
+    post, head = (case(f"method {name}").stimulus.attempts[0].workload for name in ("post", "head"))
+    assert (post.method, head.method, bool(post.body), head.body) == ("POST", "HEAD", True, "")
+    able = replace(SUBJECT, capabilities=Capabilities(methods=True))
+    assert [one.title for one in claim_cases(able) if one.claimed] == ["method post", "method head"]
     assert [one.title for one in claim_cases(SUBJECT) if one.stimulus.attempts[0].workload.harness] == [
         "harness timeit"
     ]

@@ -29,6 +29,24 @@ def test_a_client_keeps_its_own_user_agent_by_default() -> None:
     assert "USER_AGENT" not in Workload(()).environment(1)
 
 
+def test_a_method_and_content_reach_the_client_unless_it_is_a_get() -> None:
+    get, post = Workload(()).environment(1), Workload((), method="POST", body="fünf").environment(1)
+    assert {"METHOD", "BODY"}.isdisjoint(get)
+    assert post == get | {"METHOD": "POST", "BODY": "fünf"}
+    assert Workload((), method="HEAD").environment(1) == get | {"METHOD": "HEAD"}
+
+
+@pytest.mark.parametrize("method", ["", "PO ST", "POST\r\nX: 1", "É"])
+def test_a_method_that_is_no_token_is_refused(method: str) -> None:
+    with pytest.raises(InvalidValue, match="is not a method; write it like POST"):
+        Workload((), method=method)
+
+
+def test_a_get_with_content_is_refused() -> None:
+    with pytest.raises(InvalidValue, match="a GET has no content"):
+        Workload((), body="x")
+
+
 @pytest.mark.parametrize("timeout", [0, -1, float("nan")])
 def test_a_timeout_that_nothing_can_meet_is_refused(timeout: float) -> None:
     with pytest.raises(InvalidValue, match="timeout"):

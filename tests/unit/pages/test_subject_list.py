@@ -26,7 +26,7 @@ def test_the_page_in_the_reference_has_every_subject_with_its_claims() -> None:
             assert f"| `{subject.id}` | `{failure.case}` |" in page, subject.id
     for subject in catalogue.of_kind(SubjectKind.CLIENT):
         if not subject.unavailable:
-            found = row(page, subject.id)[4:10]
+            found = row(page, subject.id)[4:12]
             claimed = ["yes" if case.claimed else "no" for case in claim_cases(subject)]
             known = {failure.case for failure in subject.known_failures}
             for case, cell, claim in zip(claim_cases(subject), found, claimed, strict=True):
@@ -55,9 +55,11 @@ def test_the_results_of_a_probe_are_written_in_words() -> None:
         claim_result("keepalive off", claimed=True, works=False, known="keeps them"),
         claim_result("check json", claimed=False, works=True),
         claim_result("harness timeit", claimed=False, works=False),
+        claim_result("method post", claimed=True, works=True),
+        claim_result("method head", claimed=False, works=False),
     ]
     page = subjects_page([gone, subject], {"a-client": ("1.0", results)})
-    claims = "yes | no | **claimed, fails** | known failure | **works, not claimed** | no"
+    claims = "yes | no | **claimed, fails** | known failure | **works, not claimed** | no | yes | no"
     assert rf"| `a-client` | C | a \| b | 1.0 | {claims} |" + "\n" in page
     assert "| `a-client` | `keepalive off` | keeps them ([issue](https://issues.example/1)) |\n" in page
     assert "| `gone` | Ruby | gone | nowhere to be had |\n" in page

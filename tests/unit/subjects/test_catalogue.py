@@ -137,6 +137,7 @@ http = ["1.1", "2"]
 keepalive = [true, false]
 check = ["json"]
 harness = ["timeit"]
+methods = true
 [version]
 argv = ["go", "version"]
 [[known_failure]]
@@ -163,7 +164,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     assert subject.build_argv == ("go", "build")
     assert subject.run_argv == ("{folder}/client",)
     assert subject.environment == {"GOMAXPROCS": "1"}
-    assert subject.capabilities == Capabilities(("1.1", "2"), (True, False), ("json",), ("timeit",))
+    assert subject.capabilities == Capabilities(("1.1", "2"), (True, False), ("json",), ("timeit",), methods=True)
     assert subject.json_parser == "encoding/json"
     assert subject.version_argv == ("go", "version")
     assert subject.known_failures == (KnownFailure("stall_tls", "no deadline on handshakes"),)
@@ -226,6 +227,7 @@ def test_optional_keys_have_defaults(tmp_path: Path) -> None:
         ("concurrency = 125", 'concurrency = "many"', "concurrency: input should be a valid integer, not 'many'"),
         ('check = ["json"]', "", 'json_parser is for clients that check JSON; claim check = ["json"], or leave it out'),
         ('["timeit"]', '["timit"]', "capabilities.harness: input should be 'timeit', not 'timit'"),
+        ("methods = true", 'methods = "POST"', "capabilities.methods: input should be a valid boolean, not 'POST'"),
         ('method = "net/http"\n', "", "the key 'method' is missing"),
         ('kind = "client"', 'kind = "cleint"', "kind: input should be 'client', 'tool' or 'server', not 'cleint'"),
         ('">=1.22"', '"1.22 or so"', "needs: '1.22 or so' is not understood"),

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::blocks::StepCounts;
-use super::model::{Dispersion, LONG_MEMORY_S, Posterior, Sighting, dispersion, memory_s};
+use super::model::{Posterior, Sighting, memory_s, shape, spread, throughput};
 use super::{BLOCK_S, Objective};
 
 /// Length of a step while the rate doubles.
@@ -20,10 +20,16 @@ const MARGIN: f64 = 1.4;
 const NARROW: f64 = 0.01;
 const LEAST_ESTIMATES: usize = 6;
 const LEAST_CLUSTERS: usize = 8;
+/// Steps near the capacity that a result needs if the generator limited others.
+const LEAST_MEASURED: usize = 4;
 /// Factor by which the rate is lowered until a long step has held.
 const LOWER: f64 = 1.05;
-/// Times of the smallest visible excess that the interval of a slow queue gains on each side.
-const UNSEEN: f64 = 4.0;
+/// Factor of the dispersion, which is itself an estimate from few clusters.
+const CAUTION: f64 = 1.3;
+/// Growth of the dispersion for each second of memory, of which batches of 2 s miss a part.
+const OF_MEMORY: f64 = 3.0;
+/// Clusters by which few of them make the dispersion larger.
+const FEW: f64 = 2.0;
 /// How often the rate is quartered below the first.
 const QUARTERINGS: i32 = 3;
 /// Slow steps in a row that wait for an overloaded server.
@@ -85,6 +91,8 @@ pub struct Estimate {
 pub enum Verdict {
     /// The capacity is known.
     Found,
+    /// The server fell into a slow state in which it answers fewer requests than before; the capacity is where it may fall.
+    TwoStates,
     /// The generator could not send faster: the server holds at least the rate.
     GeneratorLimited,
     /// The objective was missed at the lowest rate.
@@ -122,6 +130,8 @@ pub struct Search {
     /// The lowest rate that the generator could not send.
     limited: Option<f64>,
     repeated: usize,
+    /// A step that the generator limited, to be run once more.
+    again: Option<StepPlan>,
     recoveries: usize,
     is_recovering: bool,
     /// Steps of the estimating phase, those that the generator limited included.
@@ -170,6 +180,7 @@ impl Search {
             missed: None,
             limited: None,
             repeated: 0,
+            again: None,
             recoveries: 0,
             is_recovering: false,
             estimates: 0,
@@ -212,7 +223,7 @@ impl Search {
         }
         Next::Step(match self.phase {
             Phase::Bracket => self.bracketing_step(),
-            _ => self.estimating_step(),
+            _ => self.again.unwrap_or_else(|| self.estimating_step()),
         })
     }
 
@@ -315,11 +326,14 @@ impl Search {
         if judged == Judged::Overloaded {
             (self.is_recovering, self.recoveries) = (true, 0);
         }
-        let (rate, is_limited) = (step.plan.rate, step.is_limited);
+        let (plan, is_limited) = (step.plan, step.is_limited);
         self.steps.push(step);
         if self.phase == Phase::Bracket {
-            self.bracket(rate, judged, is_limited);
+            self.bracket(plan.rate, judged, is_limited);
+        } else if is_limited && self.again.is_none() {
+            self.again = Some(plan);
         } else {
+            self.again = None;
             self.estimates += 1;
             self.lost += usize::from(is_limited);
             self.end_if_known();
@@ -374,9 +388,7 @@ impl Search {
         let high_ln = fit.capacity.quantile_ln(0.995);
         let is_narrow = ((high_ln - low_ln).exp() - 1.0) / 2.0 < NARROW;
         let measured = self.estimates - self.lost;
-        if measured >= LEAST_ESTIMATES && fit.clusters >= LEAST_CLUSTERS && is_narrow
-            || self.lost > 2 + measured
-        {
+        if measured >= LEAST_ESTIMATES && fit.clusters >= LEAST_CLUSTERS && is_narrow {
             self.phase = Phase::Over;
         }
     }
@@ -403,9 +415,8 @@ impl Search {
 
     /// Fits all limits, with a dispersion of at most `most`, first on the whole range and then on where the weight is.
     fn fit(&self, most: f64) -> Fit {
-        let held = self.held.unwrap_or(self.from);
-        let missed = self.missed.unwrap_or(held * CLOSE);
-        let mut range = ((held / MARGIN).ln(), (missed * MARGIN).ln());
+        let (low, high) = self.rates();
+        let mut range = (low.ln(), high.ln());
         let mut fit = self.fit_in(range, most);
         for _ in 0..2 {
             let at = |share| fit.capacity.quantile_ln(share);
@@ -418,28 +429,11 @@ impl Search {
     }
 
     fn fit_in(&self, range: (f64, f64), most: f64) -> Fit {
-        let mut clusters = 0;
-        let posteriors: Vec<Posterior> = (0..self.objective.bounds().len())
-            .map(|limit| {
-                let share = self.objective.bounds()[limit].share;
-                let steps: Vec<Sighting<'_>> = self
-                    .steps
-                    .iter()
-                    .filter(|step| self.is_near(step))
-                    .map(|step| Sighting {
-                        rate: step.plan.rate,
-                        counts: &step.counts,
-                        limit,
-                    })
-                    .collect();
-                let Dispersion {
-                    factor,
-                    clusters: seen,
-                } = dispersion(&steps, share);
-                clusters = clusters.max(seen);
-                Posterior::of(&steps, share, factor.min(most), range)
-            })
+        let fitted: Vec<(Posterior, usize)> = (0..self.objective.bounds().len())
+            .map(|limit| self.fit_limit(limit, range, most))
             .collect();
+        let clusters = fitted.iter().map(|(_, seen)| *seen).max().unwrap_or(0);
+        let posteriors: Vec<Posterior> = fitted.into_iter().map(|(one, _)| one).collect();
         let (capacity, first) = Posterior::smallest(&posteriors);
         Fit {
             capacity,
@@ -448,12 +442,57 @@ impl Search {
         }
     }
 
-    fn is_near(&self, step: &Ended) -> bool {
+    /// The posterior of the capacity for one limit, and how many clusters of requests beyond it were seen.
+    #[expect(clippy::cast_precision_loss, reason = "counts and times")]
+    fn fit_limit(&self, limit: usize, range: (f64, f64), most: f64) -> (Posterior, usize) {
+        let bound = &self.objective.bounds()[limit];
+        let (share, limit_s) = (bound.share, bound.time_ns.unwrap_or(0) as f64 / 1e9);
+        let steps = self.sightings(limit);
+        let memory_s = self.memory_s(f64::midpoint(range.0, range.1).exp());
+        let throughput = (limit_s > 0.0)
+            .then(|| throughput(&steps, limit_s))
+            .flatten();
+        let below = |rate_ln: f64| throughput.map_or(0.0, |of| of.log_chance_below(rate_ln));
+        let mut posterior = Posterior::of(&steps, share, &|_| 20.0, &below, throughput, range);
+        let mut clusters = 0;
+        // The spread depends on the curve, and the curve on the spread: two rounds.
+        for _ in 0..2 {
+            let curve = |rate: f64| posterior.share_at(rate, share);
+            let found = spread(&steps, &curve, share, limit_s);
+            clusters = clusters.max(found.clusters);
+            let caution = CAUTION
+                * (1.0 + FEW / (1.0 + found.clusters as f64))
+                * (1.0 + OF_MEMORY * memory_s.min(0.5));
+            let dispersion = |rate: f64| {
+                let share = curve(rate).clamp(share / 4.0, 0.6_f64.max(share));
+                (found.factor * caution * shape(share)).min(most)
+            };
+            let prior = |rate_ln: f64| {
+                let of_motion = found.motion.zip(throughput).map_or(0.0, |(variance, of)| {
+                    of.log_chance_of_reserve(rate_ln, variance * -share.ln() / (2.0 * limit_s))
+                });
+                below(rate_ln) + of_motion
+            };
+            posterior = Posterior::of(&steps, share, &dispersion, &prior, throughput, range);
+        }
+        (posterior, clusters)
+    }
+
+    /// The rates that a capacity may have. A rate may have held by chance in a short step: later and lower steps extend the range.
+    fn rates(&self) -> (f64, f64) {
         let held = self.held.unwrap_or(self.from);
         let missed = self.missed.unwrap_or(held * CLOSE);
-        (held / MARGIN..=missed * MARGIN).contains(&step.plan.rate)
-            && !step.is_limited
-            && step.counts.total() > 0
+        let long = self
+            .steps
+            .iter()
+            .filter(|step| step.plan.length_s >= LONG_S && self.missed.is_some());
+        let lowest = long.map(|step| step.plan.rate).fold(held, f64::min);
+        (lowest / MARGIN, missed * MARGIN)
+    }
+
+    fn is_near(&self, step: &Ended) -> bool {
+        let (low, high) = self.rates();
+        (low..=high).contains(&step.plan.rate) && !step.is_limited && step.counts.total() > 0
     }
 
     /// The result so far.
@@ -477,45 +516,73 @@ impl Search {
             return without(Verdict::NeverHeld, self.worst_limit());
         }
         let is_limited = self.limited.is_some_and(|limited| limited <= missed)
-            || self.lost > 2 + (self.estimates - self.lost);
+            || self.estimates - self.lost < LEAST_MEASURED.min(self.lost);
         if is_limited {
             return without(Verdict::GeneratorLimited, None);
         }
         let fit = self.fit(f64::MAX);
         let at = |share| fit.capacity.quantile_ln(share);
-        let unseen = self.unseen_backlog(at(0.5).exp());
+        if let Some((limit, estimate)) = self.two_states() {
+            return End {
+                verdict: Verdict::TwoStates,
+                estimate: Some(estimate),
+                held,
+                first_broken: Some(limit),
+            };
+        }
         End {
             verdict: Verdict::Found,
             estimate: Some(Estimate {
                 rate: at(0.5).exp(),
-                low: (at(0.025) - unseen).exp(),
-                high: (at(0.975) + unseen).exp(),
+                low: at(0.025).exp(),
+                high: at(0.975).exp(),
             }),
             held,
             first_broken: Some(fit.first),
         }
     }
 
-    /// The uncertainty, as a logarithm of the rate, that no step shows: a rate that exceeds a server's by a share d makes requests wait
-    /// d T after a time T, so a step of length T sees an excess only from limit / T on (Newell, Applications of Queueing Theory, 1982,
-    /// chapter 2). It matters where the memory of the server is long.
+    /// The estimate for a server that answers fewer requests under overload than it held before: a metastable one (Bronson and others,
+    /// Metastable Failures in Distributed Systems, Hot Topics in Operating Systems 2021). The slow state has no steady state above its
+    /// throughput, so that the capacity is below it. Below, the slow server meets a limit like a queue of that throughput, whose reserve
+    /// is at least ln(1 / share) / limit.
     #[expect(clippy::cast_precision_loss, reason = "a time")]
-    fn unseen_backlog(&self, rate: f64) -> f64 {
-        let near = self.steps.iter().filter(|step| {
-            self.is_near(step)
-                && (1.0 / 1.1..1.1).contains(&(step.plan.rate / rate))
-                && step.plan.length_s >= LONG_S
+    fn two_states(&self) -> Option<(usize, Estimate)> {
+        let limits = self.objective.bounds().iter().enumerate();
+        let found = limits.filter_map(|(limit, bound)| {
+            let time_s = bound.time_ns? as f64 / 1e9;
+            let of = throughput(&self.sightings(limit), time_s)?;
+            let surely = (of.rate_ln + 3.0 * of.error_ln).exp();
+            let is_contradiction = |step: &Ended| {
+                let excess_s = (step.plan.rate / surely - 1.0) * step.counts.duration_s();
+                excess_s > 2.0 * time_s
+                    && !step.is_limited
+                    && self.judge(&step.counts) == Judged::Held
+            };
+            if !self.steps.iter().any(is_contradiction) {
+                return None;
+            }
+            let most = (of.rate_ln + 2.0 * of.error_ln).exp();
+            let slow = (of.rate_ln - 2.0 * of.error_ln).exp();
+            let least = (slow + bound.share.ln() / time_s).max(slow / 1.25);
+            let estimate = Estimate {
+                rate: (least * most).sqrt(),
+                low: least,
+                high: most,
+            };
+            Some((limit, estimate))
         });
-        let mut memories: Vec<(f64, f64)> = near
-            .map(|step| (memory_s(&step.counts), step.plan.length_s))
-            .collect();
-        memories.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let Some((memory_s, length_s)) = memories.get(memories.len() * 3 / 4) else {
-            return 0.0;
-        };
-        let limit_s = self.objective.longest_ns() as f64 / 1e9;
-        let weight = (memory_s / LONG_MEMORY_S).min(1.0);
-        (weight * UNSEEN * limit_s / length_s).min(0.2)
+        found.min_by(|(_, one), (_, other)| one.rate.total_cmp(&other.rate))
+    }
+
+    fn sightings(&self, limit: usize) -> Vec<Sighting<'_>> {
+        let near = self.steps.iter().filter(|step| self.is_near(step));
+        near.map(|step| Sighting {
+            rate: step.plan.rate,
+            counts: &step.counts,
+            limit,
+        })
+        .collect()
     }
 
     /// The limit that the last step missed most.

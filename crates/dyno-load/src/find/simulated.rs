@@ -137,6 +137,12 @@ fn cases() -> Vec<Case> {
             single(0.05, 0.01) - 4500.0,
         ),
         case(
+            "idle",
+            Server::queue(5000.0, 1, true),
+            "p99.9 < 2ms",
+            single(0.002, 0.001),
+        ),
+        case(
             "M/D/1",
             Server::queue(5000.0, 1, false),
             "p99 < 5ms",
@@ -169,9 +175,11 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Capacities from simulations of 20 million requests per rate; `simulated_truths` computes them.
+/// From simulations of 20 million requests per rate; `simulated_truths` computes it.
 const LIMITER: f64 = 4819.6;
-const DEGRADING: f64 = 3381.0;
+/// From 5,000 / 1.5 = 3,333 on the queue has no steady state; at 3,325, 40 million requests met the objective. A simulation is too short to
+/// show it at higher rates: the server falls into its slow state only after minutes.
+const DEGRADING: f64 = 3330.0;
 
 /// Capacity of M/D/1 (Erlang 1909; Tijms, A First Course in Stochastic Models, 2003, 9.2): the distribution of the waiting time is
 /// (1 - r D) sum over k of (-r (t - k D))^k / k! e^(r (t - k D)).
@@ -274,17 +282,21 @@ struct Coverage {
     line: String,
 }
 
-fn coverage(case: &Case, searches: u64) -> Coverage {
+fn coverage(case: &Case, first_seed: u64, searches: u64) -> Coverage {
     let (mut covered, mut below, mut above, mut lost) = (0, 0, 0, 0);
     let (mut errors, mut halves, mut times) = (Vec::new(), Vec::new(), Vec::new());
-    for seed in 0..searches {
-        let (end, used_s) = search(case, 1000 + seed);
+    for seed in first_seed..first_seed + searches {
+        let (end, used_s) = search(case, seed);
         times.push(used_s);
         let Some(found) = end.estimate else {
             lost += 1;
             continue;
         };
-        covered += usize::from((found.low..=found.high).contains(&case.truth));
+        let covers = (found.low..=found.high).contains(&case.truth);
+        if !covers && std::env::var_os("MISSES").is_some() {
+            eprintln!("seed {seed}: {found:.0?} {:?}", end.verdict);
+        }
+        covered += usize::from(covers);
         below += usize::from(found.high < case.truth);
         above += usize::from(found.low > case.truth);
         errors.push(100.0 * (found.rate / case.truth - 1.0));
@@ -309,12 +321,17 @@ fn coverage(case: &Case, searches: u64) -> Coverage {
     Coverage { covered, line }
 }
 
+/// First of the seeds with which the model was chosen; those from 5,000 and from 700,000 were also used for it.
+const TUNING_SEEDS: u64 = 1000;
+/// First of the seeds of the reported figures, on which no constant depends. A change of the model after a look at them needs new ones.
+const REPORTED_SEEDS: u64 = 800_000;
+
 /// Eight searches of each server with fixed seeds; `table_of_coverage` runs a hundred.
 #[test]
 fn intervals_cover_the_capacity() {
     let (mut covered, mut searches) = (0, 0);
-    for case in cases().iter().filter(|case| case.name != "degrading") {
-        let found = coverage(case, 8);
+    for case in &cases() {
+        let found = coverage(case, TUNING_SEEDS, 8);
         assert!(found.covered >= 6, "{}", found.line);
         covered += found.covered;
         searches += 8;
@@ -372,10 +389,40 @@ fn a_generator_that_is_the_limit_ends_the_search() {
 }
 
 #[test]
+fn a_step_that_the_generator_limited_is_repeated_once() {
+    let objective = Objective::parse("p99 < 5ms").unwrap();
+    let mut search = Search::new(objective.clone(), 100.0, 60.0, false);
+    let mut limited: Vec<StepPlan> = Vec::new();
+    while let Next::Step(plan) = search.next() {
+        let is_limited = plan.length_s >= 4.0 && limited.len() < 2;
+        let mut counts = StepCounts::new(&objective);
+        for request in 0..(plan.rate * plan.length_s) as u64 {
+            let intended_ns = (request as f64 / plan.rate * 1e9) as u64;
+            let time_ns = if plan.rate > 1000.0 { 6_000_000 } else { 1 };
+            counts.add(intended_ns, time_ns, false, 1);
+        }
+        if is_limited {
+            limited.push(plan);
+        }
+        search.take(Ended {
+            plan,
+            took_s: plan.length_s,
+            counts,
+            is_limited,
+        });
+    }
+    assert_eq!(limited[0], limited[1]);
+    let kept = search.steps().iter();
+    assert_eq!(kept.filter(|step| step.plan == limited[0]).count(), 2);
+}
+
+/// `SEARCHES`, `FIRST` (a seed) and `ONLY` (a part of a name) set what runs, `MISSES` prints the intervals without the truth.
+#[test]
 #[ignore = "measurement: prints the table of coverage"]
 fn table_of_coverage() {
     let searches = std::env::var("SEARCHES").map_or(100, |count| count.parse().unwrap());
     let only = std::env::var("ONLY").unwrap_or_default();
+    let first = std::env::var("FIRST").map_or(REPORTED_SEEDS, |seed| seed.parse().unwrap());
     println!(
         "server    objective                  truth   covered  low   high  lost  bias %  worst %  half %    s"
     );
@@ -383,7 +430,7 @@ fn table_of_coverage() {
         .iter()
         .filter(|case| format!("{} {}", case.name, case.objective).contains(&only))
     {
-        println!("{}", coverage(case, searches).line);
+        println!("{}", coverage(case, first, searches).line);
     }
 }
 
@@ -392,7 +439,7 @@ fn table_of_coverage() {
 #[ignore = "measurement: computes constants of this file"]
 fn simulated_truths() {
     for case in cases() {
-        if !["limiter", "degrading", "M/D/1"].contains(&case.name) {
+        if !["limiter", "M/D/1"].contains(&case.name) {
             continue;
         }
         let objective = Objective::parse(case.objective).unwrap();

@@ -67,6 +67,7 @@ pub fn described_as(described: impl IntoIterator<Item = Described>, shape: &Shap
             pace: None,
             replay: None,
             reports_stages: false,
+            label_bounds_ns: None,
             ramp: Duration::ZERO,
             warm_up: Duration::ZERO,
             until: None,

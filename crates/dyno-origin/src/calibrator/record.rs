@@ -35,8 +35,8 @@ pub struct Record {
     pub planned: Distribution,
     /// Time between when an answer was due and when it was sent.
     pub lateness: Distribution,
-    /// Time in which the server did not run, although it never sleeps: another program had its CPU, or the host of a
-    /// virtual machine.
+    /// Time in which the server did not run although it was not asleep: another program had its CPU, or, unless it may sleep, the host
+    /// of a virtual machine.
     pub waiting_ns: u64,
     /// Each request, if the calibrator keeps them.
     #[serde(skip)]

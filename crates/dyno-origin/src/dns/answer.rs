@@ -7,6 +7,7 @@ use hickory_proto::op::{Edns, Message, MessageType, OpCode, Query, ResponseCode}
 use hickory_proto::rr::rdata::{A, AAAA, SOA};
 use hickory_proto::rr::{DNSClass, Name, RData, Record, RecordType};
 
+use super::scripted;
 use crate::worker::Worker;
 
 /// Time to live of an address, in seconds: longer than a trial.
@@ -22,8 +23,15 @@ pub(super) struct Reply {
     pub(super) moment: Instant,
 }
 
+/// How a query came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transport {
+    Udp,
+    Tcp,
+}
+
 /// Answers a message; `None` if it is not a query.
-pub(super) fn reply(worker: &Worker, bytes: &[u8]) -> Option<Reply> {
+pub(super) fn reply(worker: &Worker, bytes: &[u8], transport: Transport) -> Option<Reply> {
     let now = Instant::now();
     let at_once = |message: &Message| {
         let message = message.to_vec().ok()?;
@@ -62,6 +70,11 @@ pub(super) fn reply(worker: &Worker, bytes: &[u8]) -> Option<Reply> {
     let Some(question) = question else {
         return at_once(&answer);
     };
+    if let Some(scripts) = &worker.scripts
+        && let Some(host) = scripted::host_of(scripts, question)
+    {
+        return scripted::reply(worker, scripts, host, &query, transport);
+    }
     let resolution = resolve(worker, question);
     fill(&mut answer, question, &resolution);
     Some(Reply {
@@ -70,20 +83,30 @@ pub(super) fn reply(worker: &Worker, bytes: &[u8]) -> Option<Reply> {
     })
 }
 
-/// Resolves the name in the web, and counts the query.
-fn resolve(worker: &Worker, question: &Query) -> Resolution {
-    let name = question.name().to_lowercase();
-    let mut host = name.to_ascii();
+/// The host of a question, in lower case, without a final dot.
+pub(super) fn host_name(question: &Query) -> String {
+    let mut host = question.name().to_lowercase().to_ascii();
     if host.len() > 1 && host.ends_with('.') {
         host.pop();
     }
-    let resolution = worker.web.resolve(&host);
+    host
+}
+
+/// Counts a query.
+pub(super) fn count(worker: &Worker, host: &str, question: &Query) {
     let mut counters = worker.counters.borrow_mut();
     counters.dns_queries += 1;
-    let fingerprint = worker
-        .fingerprints
-        .of(&(&host, u16::from(question.query_type())));
+    let kind = u16::from(question.query_type());
+    let fingerprint = worker.fingerprints.of(&(host, kind));
     counters.dns_seen.insert(fingerprint);
+}
+
+/// Resolves the name in the web, and counts the query.
+fn resolve(worker: &Worker, question: &Query) -> Resolution {
+    let host = host_name(question);
+    let resolution = worker.web.resolve(&host);
+    count(worker, &host, question);
+    let mut counters = worker.counters.borrow_mut();
     match resolution.resolved {
         Resolved::NxDomain => counters.fault(Fault::NxDomain),
         Resolved::ServFail => counters.fault(Fault::ServFail),
@@ -96,7 +119,7 @@ fn resolve(worker: &Worker, question: &Query) -> Resolution {
 }
 
 /// An answer to `query` without records.
-fn empty_answer(query: &Message, code: ResponseCode) -> Message {
+pub(super) fn empty_answer(query: &Message, code: ResponseCode) -> Message {
     let mut answer = Message::response(query.metadata.id, query.metadata.op_code);
     answer.metadata.recursion_desired = query.metadata.recursion_desired;
     answer.metadata.checking_disabled = query.metadata.checking_disabled;
@@ -143,7 +166,7 @@ fn fill(answer: &mut Message, question: &Query, resolution: &Resolution) {
 }
 
 /// The SOA record, which says how long a missing name or type may be cached (RFC 2308).
-fn start_of_authority(name: &Name) -> Record {
+pub(super) fn start_of_authority(name: &Name) -> Record {
     const REFRESH_S: i32 = 7_200;
     const EXPIRE_S: i32 = 1_209_600;
     let zone = name.trim_to(1);

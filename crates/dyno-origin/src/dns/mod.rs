@@ -1,6 +1,7 @@
 //! Name servers for all names, over UDP and TCP.
 
 mod answer;
+mod scripted;
 mod tcp;
 mod udp;
 

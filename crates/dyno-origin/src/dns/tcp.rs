@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::spawn_local;
 
-use super::answer::{self, Reply};
+use super::answer::{self, Reply, Transport};
 use crate::open_connection::Connection;
 use crate::worker::Worker;
 
@@ -28,7 +28,7 @@ pub(crate) async fn serve(worker: Rc<Worker>, connection: Rc<Connection>, stream
             return;
         }
         connection.note();
-        let Some(Reply { message, moment }) = answer::reply(&worker, &query) else {
+        let Some(Reply { message, moment }) = answer::reply(&worker, &query, Transport::Tcp) else {
             return;
         };
         let Ok(length) = u16::try_from(message.len()) else {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use tokio::net::UdpSocket;
 use tokio::task::spawn_local;
 
-use super::answer::{self, Reply};
+use super::answer::{self, Reply, Transport};
 use crate::worker::Worker;
 
 /// Longer than any query.
@@ -20,7 +20,9 @@ pub(crate) async fn serve(worker: Rc<Worker>, socket: Rc<UdpSocket>) {
         let Ok((bytes, from)) = socket.recv_from(&mut query).await else {
             continue;
         };
-        let Some(Reply { message, moment }) = answer::reply(&worker, &query[..bytes]) else {
+        let Some(Reply { message, moment }) =
+            answer::reply(&worker, &query[..bytes], Transport::Udp)
+        else {
             continue;
         };
         let (worker, socket) = (worker.clone(), socket.clone());

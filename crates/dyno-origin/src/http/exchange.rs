@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use dyno_http::request::Parser;
 use dyno_http::{Limits, Parse, Tolerance, Version, body};
-use dyno_web::Request;
+use dyno_web::{ECHO_BYTES, Request, is_echo};
 use tokio::io::AsyncWriteExt;
 
 use super::emit::Reply;
@@ -136,13 +136,16 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         } = self.receive().await?;
         let worker = self.worker;
         self.in_flight = Some(worker.shared.in_flight());
+        let mut content = Vec::new();
         let complete = if asked.has_body() {
-            self.drain(&asked).await?;
+            content = self.read(&asked).await?;
             Instant::now()
         } else {
             stamp.at
         };
         let answer = Pages::coded(worker.web.answer(&Request {
+            method: asked.method.as_str(),
+            content: &content,
             scheme: self.info.scheme,
             host: &self.names.host,
             target: &self.names.target,
@@ -246,8 +249,8 @@ impl<'c, S: Outlet> Exchange<'c, S> {
         }
     }
 
-    /// Reads and discards a request's body.
-    async fn drain(&mut self, asked: &Asked) -> Result<(), End> {
+    /// Reads a request's body; returns the part of it that determines the answer, and discards the rest.
+    async fn read(&mut self, asked: &Asked) -> Result<Vec<u8>, End> {
         if asked.expects_continue && self.input.bytes().is_empty() {
             self.head.clear();
             self.head
@@ -255,12 +258,33 @@ impl<'c, S: Outlet> Exchange<'c, S> {
             self.write_head().await?;
         }
         let mut decoder = body::Decoder::new(asked.framing, &LIMITS);
+        let mut first = Vec::new();
+        let most = if is_echo(&self.names.target) {
+            ECHO_BYTES
+        } else {
+            0
+        };
         loop {
-            match decoder.drain(self.input.bytes()) {
-                Ok(drained) => {
-                    self.input.consume(drained.consumed);
-                    if drained.done {
-                        return Ok(());
+            let bytes = self.input.bytes();
+            let read = if first.len() < most {
+                decoder.decode(bytes).map(|step| {
+                    let piece = &bytes[step.content];
+                    first.extend_from_slice(&piece[..piece.len().min(most - first.len())]);
+                    (step.consumed, step.done)
+                })
+            } else {
+                let drained = decoder.drain(bytes);
+                drained.map(|drained| (drained.consumed, drained.done))
+            };
+            match read {
+                Ok((consumed, done)) => {
+                    self.input.consume(consumed);
+                    if done {
+                        return Ok(first);
+                    }
+                    // A piece of content may follow at once.
+                    if !self.input.bytes().is_empty() {
+                        continue;
                     }
                 }
                 Err(error) => {

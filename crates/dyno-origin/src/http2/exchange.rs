@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use dyno_web::{Answer, Coding, Content, Fault};
+use dyno_web::{Answer, Coding, Content, ECHO_BYTES, Fault, is_echo};
 use h2::server::SendResponse;
 use h2::{RecvStream, SendStream};
 use http::Request;
@@ -55,6 +55,7 @@ pub(super) fn begin(
         refuse(session, &mut respond, 421, MISDIRECTED);
         return;
     }
+    let echoes = asked.has_body() && is_echo(&session.names.borrow().target);
     let mut counters = session.worker().counters.borrow_mut();
     counters.chosen(&session.names.borrow().host, answer.status);
     drop(counters);
@@ -68,7 +69,7 @@ pub(super) fn begin(
     };
     match exchange.at_once() {
         Some(delivery) => exchange.answer(&delivery),
-        None => drop(spawn_local(exchange.in_time(body))),
+        None => drop(spawn_local(exchange.in_time(body, echoes))),
     }
 }
 
@@ -95,11 +96,14 @@ impl Exchange {
         }
     }
 
-    /// Answers at the planned time, step by step.
-    async fn in_time(mut self, body: RecvStream) {
+    /// Answers at the planned time, step by step; `echoes`: with the content of the request.
+    async fn in_time(mut self, body: RecvStream, echoes: bool) {
         let complete = if self.asked.has_body() {
-            if self.drain(body).await.is_err() {
+            let Ok(content) = self.read(body, if echoes { ECHO_BYTES } else { 0 }).await else {
                 return;
+            };
+            if echoes {
+                self.answer.content = Content::echo(self.asked.method.as_str(), &content);
             }
             Instant::now()
         } else {
@@ -111,18 +115,20 @@ impl Exchange {
         self.emit(&delivery, planned).await;
     }
 
-    /// Reads and discards a request's body.
-    async fn drain(&mut self, mut body: RecvStream) -> Result<(), Gone> {
+    /// Reads a request's body; returns its first bytes, `most` of them, and discards the others.
+    async fn read(&mut self, mut body: RecvStream, most: usize) -> Result<Vec<u8>, Gone> {
         if self.asked.expects_continue {
             self.send_interim(100);
         }
+        let mut first = Vec::new();
         while let Some(piece) = body.data().await {
-            let bytes = piece.map_err(|_| Gone)?.len();
+            let piece = piece.map_err(|_| Gone)?;
+            first.extend_from_slice(&piece[..piece.len().min(most - first.len())]);
             body.flow_control()
-                .release_capacity(bytes)
+                .release_capacity(piece.len())
                 .map_err(|_| Gone)?;
         }
-        Ok(())
+        Ok(first)
     }
 
     /// Sends interim answers, which precede the answer.

@@ -1,16 +1,15 @@
 //! A request, and the answer of the web.
 
 use dyno_http::body::Framing;
-use dyno_http::{HttpVersion, Version};
+use dyno_http::{HttpVersion, Method, Version};
 use dyno_web::{Accepted, Answer, Request};
 use h2::RecvStream;
-use http::Method;
 use http::header::{ACCEPT_ENCODING, COOKIE, EXPECT, HOST, USER_AGENT};
 use http::request::Parts;
 
 use super::session::Session;
 use crate::accounting::note_request;
-use crate::message::request::{Asked, has_cookie};
+use crate::message::request::{Asked, has_cookie, served};
 use crate::message::request_stamp::RequestStamp;
 use crate::prepared::Pages;
 
@@ -18,7 +17,7 @@ use crate::prepared::Pages;
 pub(super) fn asked(parts: &Parts, body: &RecvStream) -> Asked {
     let codings = parts.headers.get_all(ACCEPT_ENCODING).iter();
     Asked {
-        is_head: parts.method == Method::HEAD,
+        method: served(Method::from_token(parts.method.as_str().as_bytes()).unwrap_or(Method::Get)),
         version: Version::Http11,
         framing: if body.is_end_stream() {
             Framing::None
@@ -61,6 +60,9 @@ pub(super) fn note(session: &Session, parts: &Parts, asked: &Asked) -> (RequestS
         HttpVersion::Http2,
     );
     let answer = Pages::coded(worker.web.answer(&Request {
+        method: asked.method.as_str(),
+        // It may not have come yet.
+        content: b"",
         scheme,
         host: &names.host,
         target: &names.target,

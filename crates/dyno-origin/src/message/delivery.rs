@@ -41,7 +41,7 @@ impl Delivery {
             framing,
             bytes,
             keep_alive: asked.keep_alive && !answer.closes && framing != Framing::UntilClose,
-            has_content: !asked.is_head && !matches!(answer.status, 204 | 304),
+            has_content: !asked.is_head() && !matches!(answer.status, 204 | 304),
         }
     }
 

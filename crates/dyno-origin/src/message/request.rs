@@ -7,7 +7,7 @@ use dyno_web::{Accepted, Scheme};
 /// The parts of a head that determine the answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
-    pub(crate) is_head: bool,
+    pub(crate) method: Method<'static>,
     pub(crate) version: Version,
     pub(crate) framing: Framing,
     pub(crate) keep_alive: bool,
@@ -52,6 +52,19 @@ pub(crate) fn refusal(method: Method<'_>) -> Option<(u16, &'static str)> {
     }
 }
 
+/// A method that is not refused, without the buffer of its request.
+pub(crate) fn served(method: Method<'_>) -> Method<'static> {
+    match method {
+        Method::Head => Method::Head,
+        Method::Post => Method::Post,
+        Method::Put => Method::Put,
+        Method::Patch => Method::Patch,
+        Method::Delete => Method::Delete,
+        Method::Options => Method::Options,
+        _ => Method::Get,
+    }
+}
+
 /// Body of a 421 response to a request for a host other than the connection's.
 pub(crate) const MISDIRECTED: &str =
     "the request is for another host than the TLS handshake of this connection\n";
@@ -63,13 +76,17 @@ impl Asked {
             codings = codings.and(Accepted::parse(value));
         }
         Self {
-            is_head: head.method == Method::Head,
+            method: served(head.method),
             version: head.version,
             framing: head.framing,
             keep_alive: head.keep_alive(),
             expects_continue: head.expects_continue,
             codings,
         }
+    }
+
+    pub(crate) fn is_head(&self) -> bool {
+        self.method == Method::Head
     }
 
     /// Whether a body follows the head.

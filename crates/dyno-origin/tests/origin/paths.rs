@@ -5,7 +5,7 @@ use std::net::Shutdown;
 use std::time::{Duration, Instant};
 
 use dyno_http::Method;
-use dyno_web::{Class, JSON_DOCUMENT, STREAM_LINE, WRONG_DOCUMENT, text};
+use dyno_web::{Class, ECHO_BYTES, JSON_DOCUMENT, STREAM_LINE, WRONG_DOCUMENT, text};
 
 use crate::stage::{PATIENCE, Stage, is_silent, reply, request};
 
@@ -292,6 +292,50 @@ fn bodies_are_drained_and_awaited() {
     assert!(is_silent(&mut stream), "the answer waits for the body");
     stream.write_all(b"hello").unwrap();
     assert_eq!(reply(&mut stream, Method::Post).status, 200);
+}
+
+#[test]
+fn an_echo_has_the_method_and_the_content() {
+    let stage = Stage::new("");
+    let mut stream = stage.connect();
+    let long = "x".repeat(ECHO_BYTES + 100_000);
+    let length = format!("Content-Length: {}\r\n", long.len());
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    let cases: [(&str, Method, &str, &str, String); 6] = [
+        ("GET", Method::Get, "", "", "GET\n".to_owned()),
+        ("DELETE", Method::Delete, "", "", "DELETE\n".to_owned()),
+        ("HEAD", Method::Head, "", "", String::new()),
+        (
+            "POST",
+            Method::Post,
+            "Content-Length: 5\r\n",
+            "h\u{f6}rt",
+            "POST\nh\u{f6}rt".to_owned(),
+        ),
+        (
+            "PUT",
+            Method::Put,
+            chunked,
+            "2\r\nab\r\n1;a\r\nc\r\n0\r\n\r\n",
+            "PUT\nabc".to_owned(),
+        ),
+        (
+            "POST",
+            Method::Post,
+            &length,
+            &long,
+            format!("POST\n{}", &long[..ECHO_BYTES]),
+        ),
+    ];
+    // Twice: the answer to a head that comes again may be a cached one.
+    for (name, method, fields, content, expected) in cases.iter().chain(&cases) {
+        let mut bytes = request(name, "a.test", "/echo?n=1", fields);
+        bytes.extend(content.as_bytes());
+        stream.write_all(&bytes).unwrap();
+        let answer = reply(&mut stream, *method);
+        assert_eq!(answer.status, 200, "{name}");
+        assert!(answer.content == expected.as_bytes(), "{name} {fields}");
+    }
 }
 
 #[test]

@@ -343,7 +343,7 @@ fn is_json(content: &Content) -> bool {
 
 fn address_fault(address: IpAddr) -> Result<Option<Fault>, &'static str> {
     match Web::connection(address) {
-        Some(Block::Served) => Ok(None),
+        Some(Block::Served | Block::Scripted(_)) => Ok(None),
         Some(Block::Faulty(fault)) => Ok(Some(fault)),
         None if address.is_loopback() || address.is_unspecified() => Err(Fault::Refused.name()),
         None => Err("unreachable"),

@@ -58,8 +58,7 @@ pub enum Format {
     Jsonl,
     /// The line that httpdyno expects of every client: like csv, but without quotes
     Contract,
-    /// Known only to say what to do.
-    #[value(hide = true)]
+    /// The rows of jsonl as a Parquet file, written to -o FILE at the end
     Parquet,
 }
 
@@ -79,7 +78,7 @@ More examples
     httpdyno fetch --robots --user-agent 'mybot/1.0 (+https://example.org/mybot)' < urls.txt     obey robots.txt
     httpdyno fetch --save pages < urls.txt                             store the contents
     httpdyno fetch --warc crawl.warc.gz < urls.txt                     archive requests and answers
-    httpdyno fetch --resume done.txt < urls.txt >> rows.csv            continue after an interruption
+    httpdyno fetch --resume done.txt -o rows.csv < urls.txt            continue after an interruption
     httpdyno fetch --format jsonl -o rows.jsonl < urls.txt             redirects, times of all phases, bytes";
 
 /// Each option overrides the environment variable of its name, which a trial sets.
@@ -146,7 +145,7 @@ pub struct Arguments {
     /// Short for --per-host 2 --per-host-interval 250ms --per-address 4 --max-retry-after 5m; each may have another value
     #[arg(long)]
     pub polite: bool,
-    /// Ask robots.txt of each host once, and do not request URLs that it forbids (Disallowed); needs a --user-agent with a contact
+    /// Request robots.txt of each host once, and no URL that it forbids (Disallowed); needs a --user-agent with a contact
     #[arg(long)]
     pub robots: bool,
     /// Maximum number of open connections, idle ones included [default: as many as the limit of open files allows]
@@ -173,7 +172,7 @@ pub struct Arguments {
     /// Print the names of the columns first, unless rows are added to a file that has some
     #[arg(long)]
     pub column_names: bool,
-    /// Write rows to this file; with --resume they are added to its end [default: standard output]
+    /// Write rows to this file; with --resume it is continued, and each URL has one row [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Show no progress and no summary on standard error

@@ -4,6 +4,7 @@ mod arguments;
 mod environment;
 mod options;
 mod output;
+mod parquet;
 mod screen;
 mod watching;
 
@@ -14,11 +15,12 @@ use anyhow::{Context, Result};
 use dyno_client::Failure;
 use dyno_client::resolve::{NameServer, explain};
 use dyno_fetch::{End, Error, Options, Report, RowFormat};
+use rustix::termios::tcgetwinsize;
 
 pub use arguments::Arguments;
 use options::{check_together, cookies, options};
 
-use crate::messages::{UsageError, print_message};
+use crate::messages::{UsageError, print_message, program_name};
 use crate::progress;
 use crate::report_file::ReportFile;
 
@@ -58,6 +60,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     }
     let input = rustix::io::dup(std::io::stdin()).context("standard input")?;
     let output = output::open(arguments)?;
+    let convert =
+        || parquet::Conversion::of(arguments).map_or(Ok(()), |conversion| conversion.run());
     // A client under the contract prints no messages.
     let is_quiet = arguments.quiet || options.rows == RowFormat::Contract;
     let has_screen = arguments.output.is_some() || !std::io::stdout().is_terminal();
@@ -78,11 +82,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     match ended? {
         End::Finished(ended) => {
             summarise(is_quiet, &ended);
-            write(report, &ended).map(|()| 0)
+            write(report, &ended)?;
+            convert().map(|()| 0)
         }
         End::Interrupted(signal, ended) => {
             summarise(is_quiet, &ended);
             write(report, &ended)?;
+            convert()?;
             // The status that a shell reports for a process ended by a signal.
             Ok(128 + u8::try_from(signal).unwrap_or(0))
         }
@@ -102,7 +108,16 @@ fn summarise(is_quiet: bool, report: &Report) {
     let mut kept = KEPT_FAILURES.lock().unwrap_or_else(PoisonError::into_inner);
     kept.drain(..).for_each(print_message);
     if !is_quiet {
-        screen::summary(report).iter().for_each(print_message);
+        let size = tcgetwinsize(std::io::stderr()).ok();
+        let columns = size.map_or(0, |size| size.ws_col.into());
+        // Neither a file nor a terminal without a size has lines that are too long.
+        let columns = if columns == 0 { usize::MAX } else { columns };
+        for line in screen::summary(report) {
+            let line = format!("{}: {line}", program_name());
+            for part in screen::broken(&line, columns) {
+                eprintln!("{part}");
+            }
+        }
     }
 }
 

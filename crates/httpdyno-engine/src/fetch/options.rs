@@ -110,10 +110,11 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
         sockets: Arc::default(),
         nameservers: arguments.nameserver.clone(),
         on_name_server_failure: None,
+        rows_file: arguments.output.clone(),
         rows: match arguments.format {
             Format::Csv => RowFormat::Csv,
-            Format::Jsonl => RowFormat::Jsonl,
-            Format::Contract | Format::Parquet => RowFormat::Contract,
+            Format::Jsonl | Format::Parquet => RowFormat::Jsonl,
+            Format::Contract => RowFormat::Contract,
         },
         column_names: arguments.column_names,
         keep_partial: arguments.keep_partial,

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use rustix::fs::fstat;
 
 use super::arguments::{Arguments, Format};
+use super::parquet;
 use crate::messages::UsageError;
 
 /// Opens the file for the rows, or standard output.
@@ -15,6 +16,7 @@ use crate::messages::UsageError;
 /// Without `--resume` a file is emptied.
 pub fn open(arguments: &Arguments) -> Result<OwnedFd> {
     check(arguments)?;
+    parquet::check(arguments).map_err(UsageError::new)?;
     let Some(path) = &arguments.output else {
         return rustix::io::dup(std::io::stdout()).context("standard output");
     };
@@ -24,7 +26,22 @@ pub fn open(arguments: &Arguments) -> Result<OwnedFd> {
             path.display()
         )));
     }
-    let file = File::options().append(true).create(true).open(path);
+    if arguments.format == Format::Parquet {
+        if let Ok(file) = File::open(path) {
+            refuse_list(&file, path)?;
+        }
+        let path = parquet::rows_of(path);
+        let file = File::create(&path).with_context(|| path.display().to_string())?;
+        return Ok(file.into());
+    }
+    // With a journal, the end of the rows is compared with it. A pipe opened to read has no reader to wait for.
+    let is_read =
+        arguments.resume.is_some() && path.metadata().map_or(true, |status| status.is_file());
+    let file = File::options()
+        .read(is_read)
+        .append(true)
+        .create(true)
+        .open(path);
     let file = file.with_context(|| name(arguments))?;
     refuse_list(&file, path)?;
     if arguments.resume.is_none() {
@@ -45,10 +62,6 @@ pub fn name(arguments: &Arguments) -> String {
 /// Refuses what no format has.
 fn check(arguments: &Arguments) -> Result<()> {
     match arguments.format {
-        Format::Parquet => bail!(UsageError::new(
-            "--format parquet: write jsonl, and convert it: python -c \"import polars; \
-             polars.read_ndjson('rows.jsonl', infer_schema_length=None).write_parquet('rows.parquet')\""
-        )),
         Format::Jsonl if arguments.column_names => bail!(UsageError::new(
             "--column-names conflicts with --format jsonl: its rows name their fields; leave out one of the two"
         )),

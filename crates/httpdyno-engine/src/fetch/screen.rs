@@ -166,7 +166,7 @@ impl Draw for Screen {
         let mut done = vec![usual(self.done())];
         if latest.skipped > 0 {
             let skipped = thousands(latest.skipped);
-            done.push(usual(format!("{skipped} of them earlier")));
+            done.push(usual(format!("{skipped} of them by earlier runs")));
         }
         let mut times = vec![usual(duration(latest.elapsed_s))];
         times.extend(self.left().map(usual));
@@ -212,9 +212,14 @@ pub fn summary(report: &Report) -> Vec<String> {
         ""
     };
     let answered = report.urls - report.errors_total;
+    let earlier = match report.skipped {
+        0 => String::new(),
+        skipped => format!("; {} finished by earlier runs", thousands(skipped)),
+    };
     let mut lines = vec![format!(
-        "{interrupted}{} URLs in {}: {} answered, {} failed; {}/s, {}",
+        "{interrupted}{} {} in {}: {} answered, {} failed; {}/s, {}{earlier}",
         thousands(report.urls),
+        if report.urls == 1 { "URL" } else { "URLs" },
         duration(report.elapsed_s),
         thousands(answered),
         thousands(report.errors_total),
@@ -228,6 +233,24 @@ pub fn summary(report: &Report) -> Vec<String> {
         lines.push(format!("answered: {}", named(&report.statuses).join(", ")));
     }
     lines
+}
+
+/// Breaks a line at blanks, so that no part is as wide as the terminal; later parts are indented.
+pub fn broken(line: &str, columns: usize) -> Vec<String> {
+    const INDENT: &str = "    ";
+    let mut parts = Vec::new();
+    let mut part = String::new();
+    for word in line.split(' ') {
+        let is_first = part.trim_start().is_empty();
+        if !is_first && part.chars().count() + 1 + word.chars().count() >= columns {
+            parts.push(std::mem::replace(&mut part, INDENT.to_owned()));
+        } else if !is_first {
+            part.push(' ');
+        }
+        part.push_str(word);
+    }
+    parts.push(part);
+    parts
 }
 
 fn failures(errors: &BTreeMap<&'static str, u64>) -> String {
@@ -338,7 +361,7 @@ mod tests {
         let errors = BTreeMap::from([("HostNotFound", 20), ("TlsAlert", 3)]);
         let mut screen = screen(Some(1_000_000), &errors);
         let expected = [
-            "done         4,400 of about 46,000 URLs   400 of them earlier",
+            "done         4,400 of about 46,000 URLs   400 of them by earlier runs",
             "time         8.0 s   about 1 min 23 s left",
             "rate         500/s   2.0 MiB/s   16.0 MiB received",
             "in flight    200 URLs   153 hosts   64 wait for their hosts",
@@ -374,6 +397,26 @@ mod tests {
             Screen::new(Some(0)).line().split(',').next(),
             Some("0 of 0 URLs")
         );
+    }
+
+    #[test]
+    fn a_line_is_broken_at_blanks() {
+        let line = "httpdyno: 10 URLs in 5.4 s: 8 answered, 2 failed";
+        assert_eq!(broken(line, usize::MAX), [line]);
+        assert_eq!(broken(line, 49), [line]);
+        assert_eq!(
+            broken(line, 29),
+            ["httpdyno: 10 URLs in 5.4 s:", "    8 answered, 2 failed"]
+        );
+        for columns in 1..60 {
+            let parts = broken(line, columns);
+            let whole: Vec<&str> = parts.iter().map(|part| part.trim_start()).collect();
+            assert_eq!(whole.join(" "), line);
+            for part in parts {
+                let is_word = !part.trim_start().contains(' ');
+                assert!(is_word || part.len() < columns, "{columns}: {part}");
+            }
+        }
     }
 
     #[test]

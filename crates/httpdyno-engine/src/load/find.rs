@@ -338,13 +338,20 @@ pub fn sentence(found: &FoundRecord) -> String {
                 "holds {rate} requests/s (95 % interval {low} to {high}) with {objective}; above it {first} breaks first"
             )
         }
+        Verdict::TwoStates => {
+            let ends = [found.found_low_per_s, found.found_high_per_s];
+            let [low, high] = ends.map(|end| rate_text(end.unwrap_or(0.0)));
+            format!(
+                "holds about {rate} requests/s (95 % interval {low} to {high}) with {objective}: the server has two states; above this it may become slow for good and then miss {first}, although higher rates held before"
+            )
+        }
         Verdict::GeneratorLimited => {
             let mut reasons = find.steps.iter().rev();
             let reason = reasons.find_map(|step| step.limited_by.as_deref());
             if found.found_per_s.is_none() {
                 return format!(
                     "no rate was measured with {objective}: {}",
-                    reason.unwrap_or("the generator was the limit")
+                    reason.unwrap_or("it could not send faster")
                 );
             }
             format!(

@@ -21,6 +21,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::arguments::{Arguments, ArrivalsName, RateRange};
 use super::body::{BodyFiles, body};
+use super::prometheus;
 use super::replay;
 use crate::messages::system_message;
 
@@ -124,6 +125,10 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         pace,
         replay,
         reports_stages: arguments.stages.is_some(),
+        label_bounds_ns: arguments
+            .prometheus
+            .as_ref()
+            .map(|_| prometheus::bounds_ns()),
         ramp: arguments.ramp,
         warm_up: arguments.warm_up,
         until: arguments.until,
@@ -231,11 +236,6 @@ fn check_options(arguments: &Arguments) -> Result<()> {
     if !arguments.warm_up.is_zero() && arguments.stages.as_ref().is_some_and(begins_at_0) {
         bail!(
             "--warm-up keeps the rate at which the stages begin, which is 0 here; let them begin with a rate above 0"
-        );
-    }
-    if !arguments.warm_up.is_zero() && arguments.pick.map(Pick::from) == Some(Pick::Unique) {
-        bail!(
-            "--warm-up conflicts with --pick unique, which sends each row once; remove one of the two"
         );
     }
     if arguments.timeout.is_zero() {
@@ -364,8 +364,7 @@ fn termination(
         bail!("--duration 0: must be above 0; write it like 10s");
     }
     let values = requests.values();
-    let rows = values.data.as_ref().map(|data| data.rows() as u64);
-    let rows = rows.filter(|_| values.pick == Pick::Unique);
+    let rows = values.rows_to_use_once();
     let limits = arguments.requests.into_iter().chain(rows);
     let most = limits.chain(recorded).min();
     let duration_ns = match (&arguments.stages, arguments.duration, most) {

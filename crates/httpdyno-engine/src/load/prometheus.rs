@@ -1,6 +1,7 @@
 //! `--prometheus ADDRESS:PORT`: serves the counters of a running load in Prometheus' text format, and in
 //! `OpenMetrics`.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use dyno_load::{Buckets, Rate, Second};
+use dyno_load::{Buckets, LabelCounts, Rate, Second};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
@@ -37,6 +38,11 @@ const fn bounds() -> [u64; 61] {
         place += 1;
     }
     bounds
+}
+
+/// Bounds of the histograms.
+pub const fn bounds_ns() -> &'static [u64] {
+    &BOUNDS_NS
 }
 
 /// Reads `ADDRESS:PORT` or `:PORT`; without an address the server listens on all.
@@ -77,14 +83,21 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// Listens, and starts to serve.
-    pub fn start(address: &ScrapeAddress, rate: Option<Rate>) -> io::Result<Self> {
+    /// Listens, and starts to serve. Counts are kept apart by these labels, if there are any.
+    pub fn start(
+        address: &ScrapeAddress,
+        rate: Option<Rate>,
+        labels: &[String],
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind(&*address.0)?;
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
-        let sums = Arc::new(Mutex::new(Sums::new(&BOUNDS_NS, rate)));
+        let mut sums = Sums::new(&BOUNDS_NS, rate);
+        let label = |name: &String| (name.clone(), LabelCounts::default());
+        sums.labels = labels.iter().map(label).collect();
+        let sums = Arc::new(Mutex::new(sums));
         let end = Arc::new(Notify::new());
         let serving = serve_until(end.clone(), listener, sums.clone());
         let thread = thread::Builder::new().name("prometheus".to_owned());
@@ -151,7 +164,8 @@ async fn answer(mut stream: TcpStream, sums: &Mutex<Sums>) -> io::Result<()> {
     }
     let request = String::from_utf8_lossy(&request).into_owned();
     let page = |is_open| {
-        let sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+        // A copy, so that a page of a thousand labels does not delay the load's own counts.
+        let sums = sums.lock().unwrap_or_else(PoisonError::into_inner).clone();
         text(&sums, is_open)
     };
     let text = response(&request, page);
@@ -201,16 +215,23 @@ fn text(sums: &Sums, is_open: bool) -> String {
         is_open,
     };
     page.counter("requests_sent", "Requests sent.", [("", sums.sent)]);
-    let statuses = sums.statuses.iter();
-    let statuses = statuses.map(|(status, count)| (format!("{{status=\"{status}\"}}"), *count));
-    page.counter("requests", "Complete answers by status.", statuses);
-    let errors = sums.errors.iter();
-    let errors = errors.map(|(kind, count)| (format!("{{kind=\"{kind}\"}}"), *count));
-    page.counter("errors", "Requests without an answer by cause.", errors);
+    page.counter(
+        "requests",
+        "Complete answers by status.",
+        by_label(sums, &sums.statuses, |label| &label.statuses)
+            .flat_map(|(label, counts)| series(label.as_deref(), "status", counts)),
+    );
+    page.counter(
+        "errors",
+        "Requests without an answer by cause.",
+        by_label(sums, &sums.errors, |label| &label.errors)
+            .flat_map(|(label, counts)| series(label.as_deref(), "kind", counts)),
+    );
     page.counter(
         "failed_answers",
         "Answers that are not good: neither 2xx nor 3xx, or refused by a check.",
-        [("", sums.failed_answers)],
+        by_label(sums, &sums.failed_answers, |label| &label.failed_answers)
+            .map(|(label, count)| (labels([label]), *count)),
     );
     page.counter(
         "content_bytes",
@@ -231,20 +252,61 @@ fn text(sums: &Sums, is_open: bool) -> String {
     page.histogram(
         "response_time_seconds",
         "Time from when a request was due to the end of its answer, of good answers.",
-        &sums.response,
+        by_label(sums, &sums.response, |label| &label.response),
     );
     if let Some(rate) = sums.target_rate() {
         page.gauge("target_requests_per_second", "Rate of the schedule.", rate);
         page.histogram(
             "send_lag_seconds",
             "Delay of the generator beyond the moment at which it could send.",
-            &sums.send_lag,
+            [(None, &sums.send_lag)],
         );
     }
     if is_open {
         page.text.push_str("# EOF\n");
     }
     page.text
+}
+
+/// A value of each label; without labels, that of the whole load.
+fn by_label<'s, T>(
+    sums: &'s Sums,
+    whole: &'s T,
+    of_label: fn(&'s LabelCounts) -> &'s T,
+) -> impl Iterator<Item = (Option<String>, &'s T)> {
+    let whole = sums.labels.is_empty().then_some((None, whole));
+    let labels = sums.labels.iter();
+    let labels = labels.map(move |(name, counts)| (Some(label("label", name)), of_label(counts)));
+    whole.into_iter().chain(labels)
+}
+
+/// The series of counts by a key.
+fn series<K: fmt::Display>(
+    of_label: Option<&str>,
+    key: &str,
+    counts: &BTreeMap<K, u64>,
+) -> Vec<(String, u64)> {
+    let series = |(value, count): (&K, &u64)| {
+        let own = label(key, &value.to_string());
+        (labels([of_label.map(str::to_owned), Some(own)]), *count)
+    };
+    counts.iter().map(series).collect()
+}
+
+/// A label of the format, with its value escaped.
+fn label(name: &str, value: &str) -> String {
+    let value = value.replace('\\', r"\\");
+    let value = value.replace('"', r#"\""#).replace('\n', r"\n");
+    format!("{name}=\"{value}\"")
+}
+
+/// The labels of a series in braces; empty without any.
+fn labels(all: impl IntoIterator<Item = Option<String>>) -> String {
+    let all: Vec<String> = all.into_iter().flatten().collect();
+    if all.is_empty() {
+        return String::new();
+    }
+    format!("{{{}}}", all.join(","))
 }
 
 /// The text of metrics.
@@ -281,30 +343,39 @@ impl Page {
         let _ = writeln!(self.text, "httpdyno_{name} {value}");
     }
 
-    fn histogram(&mut self, name: &str, help: &str, buckets: &Buckets) {
+    fn histogram<'b>(
+        &mut self,
+        name: &str,
+        help: &str,
+        values: impl IntoIterator<Item = (Option<String>, &'b Buckets)>,
+    ) {
         self.head(name, "histogram", help);
-        let mut below = 0;
-        for (place, bound_ns) in BOUNDS_NS.iter().enumerate() {
-            below += buckets.counts.get(place).unwrap_or(&0);
-            let bound_s = Duration::from_nanos(*bound_ns).as_secs_f64();
+        for (label, buckets) in values {
+            let first = label
+                .as_ref()
+                .map_or(String::new(), |label| format!("{label},"));
+            let own = labels([label]);
+            let mut below = 0;
+            for (place, bound_ns) in BOUNDS_NS.iter().enumerate() {
+                below += buckets.counts.get(place).unwrap_or(&0);
+                let bound_s = Duration::from_nanos(*bound_ns).as_secs_f64();
+                let _ = writeln!(
+                    self.text,
+                    "httpdyno_{name}_bucket{{{first}le=\"{bound_s:?}\"}} {below}"
+                );
+            }
+            let all: u64 = buckets.counts.iter().sum();
             let _ = writeln!(
                 self.text,
-                "httpdyno_{name}_bucket{{le=\"{bound_s:?}\"}} {below}"
+                "httpdyno_{name}_bucket{{{first}le=\"+Inf\"}} {all}\nhttpdyno_{name}_sum{own} {}\nhttpdyno_{name}_count{own} {all}",
+                buckets.sum_s
             );
         }
-        let all: u64 = buckets.counts.iter().sum();
-        let _ = writeln!(
-            self.text,
-            "httpdyno_{name}_bucket{{le=\"+Inf\"}} {all}\nhttpdyno_{name}_sum {}\nhttpdyno_{name}_count {all}",
-            buckets.sum_s
-        );
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
 
     #[test]
@@ -377,6 +448,42 @@ mod tests {
         assert!(text.contains("# TYPE httpdyno_requests counter\nhttpdyno_requests_total{status"));
         assert!(text.contains("httpdyno_target_requests_per_second 50\n"));
         assert!(text.ends_with("httpdyno_send_lag_seconds_count 0\n# EOF\n"));
+    }
+
+    #[test]
+    fn each_label_has_its_series() {
+        let mut sums = Sums::new(&BOUNDS_NS, None);
+        let mut counts = LabelCounts {
+            statuses: BTreeMap::from([(200, 2)]),
+            errors: BTreeMap::from([("Timeout", 1)]),
+            ..LabelCounts::default()
+        };
+        counts.response.add(&Buckets {
+            counts: vec![2],
+            sum_s: 0.5,
+        });
+        // The load's own sums are those of its labels.
+        sums.statuses.clone_from(&counts.statuses);
+        sums.labels = vec![
+            ("a \"b\" \\ c\nd".to_owned(), counts),
+            ("/never".to_owned(), LabelCounts::default()),
+        ];
+        let text = super::text(&sums, false);
+        let escaped = r#"label="a \"b\" \\ c\nd""#;
+        for line in [
+            format!("httpdyno_requests_total{{{escaped},status=\"200\"}} 2\n"),
+            format!("httpdyno_errors_total{{{escaped},kind=\"Timeout\"}} 1\n"),
+            format!("httpdyno_failed_answers_total{{{escaped}}} 0\n"),
+            format!("httpdyno_response_time_seconds_bucket{{{escaped},le=\"2e-5\"}} 2\n"),
+            format!("httpdyno_response_time_seconds_bucket{{{escaped},le=\"+Inf\"}} 2\n"),
+            format!("httpdyno_response_time_seconds_sum{{{escaped}}} 0.5\n"),
+            format!("httpdyno_response_time_seconds_count{{{escaped}}} 2\n"),
+            "httpdyno_response_time_seconds_count{label=\"/never\"} 0\n".to_owned(),
+            "httpdyno_requests_sent_total 0\n".to_owned(),
+        ] {
+            assert!(text.contains(&line), "{line}{text}");
+        }
+        assert!(!text.contains("requests_total{status"), "{text}");
     }
 
     #[test]

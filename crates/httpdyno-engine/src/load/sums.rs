@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dyno_load::{Buckets, Rate, Second};
+use dyno_load::{Buckets, LabelCounts, Rate, Second};
 
 /// Counters and histograms since a start. Warm-ups are not counted.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +27,8 @@ pub struct Sums {
     /// Response times of the other answers.
     pub failed: Buckets,
     pub send_lag: Buckets,
+    /// By label; empty where no labels are counted.
+    pub labels: Vec<(String, LabelCounts)>,
 }
 
 impl Sums {
@@ -66,6 +68,9 @@ impl Sums {
         self.response.add(&second.response_buckets(self.bounds_ns));
         self.failed.add(&second.failed_buckets(self.bounds_ns));
         self.send_lag.add(&second.send_lag_buckets(self.bounds_ns));
+        for ((_, own), other) in self.labels.iter_mut().zip(second.labels()) {
+            own.add(other);
+        }
     }
 
     /// Rate of the schedule now, per second.

@@ -111,9 +111,11 @@ impl Trial {
     /// The end of a load whose data was used up.
     pub fn data_note(&self) -> Option<String> {
         let data = self.report.data.filter(|data| data.used_up)?;
+        let warm_up = self.report.warm_up.as_ref();
         Some(format!(
-            "the load ended with its data: {} rows, each picked once",
-            thousands(data.rows as u64)
+            "the load ended with its data: {} rows, each picked once{}",
+            thousands(data.rows as u64),
+            warm_up.map_or("", |_| ", some of them in the warm-up")
         ))
     }
 
@@ -247,12 +249,15 @@ impl Trial {
         }
         if counts.is_empty() {
             let stopped = self.report.interrupted && self.report.warm_up.is_some();
-            let fate = if stopped {
-                "stopped in the warm-up"
-            } else {
-                "nothing was sent"
+            let used_up = self.report.data.filter(|data| data.used_up);
+            return match used_up {
+                _ if stopped => "stopped in the warm-up".to_owned(),
+                Some(data) => format!(
+                    "the warm-up picked each of the {} rows of --data; add rows, or shorten --warm-up",
+                    thousands(data.rows as u64)
+                ),
+                None => "nothing was sent".to_owned(),
             };
-            return fate.to_owned();
         }
         counts.join(", ")
     }
@@ -463,9 +468,12 @@ impl Metric {
             decimals: 1,
             figure: Figure::Of(|trial| {
                 let found = trial.report.found.as_ref()?;
-                (found.find.verdict == find::Verdict::Found)
-                    .then_some(found.found_per_s)
-                    .flatten()
+                matches!(
+                    found.find.verdict,
+                    find::Verdict::Found | find::Verdict::TwoStates
+                )
+                .then_some(found.found_per_s)
+                .flatten()
             }),
         }
     }

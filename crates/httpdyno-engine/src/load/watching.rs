@@ -39,7 +39,9 @@ impl Observers {
     ) -> Result<Self> {
         let intervals = (format == Format::Ndjson).then(|| Intervals::start(stop.clone()));
         let exporter = arguments.prometheus.as_ref().map(|address| {
-            Exporter::start(address, schedule(plan)).map_err(|error| refused(address, &error))
+            let labels = plan.requests.labels().names();
+            Exporter::start(address, schedule(plan), labels)
+                .map_err(|error| refused(address, &error))
         });
         let methods_differ = arguments.requests_file.is_some() || arguments.replay.replay.is_some();
         let repeat = usize::from(arguments.repeat);

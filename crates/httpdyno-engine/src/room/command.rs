@@ -16,6 +16,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let peer = Peer::read(arguments)?;
     let has_web = peer.is_none() && arguments.network.is_none();
     let web = has_web.then(|| arguments.web.load()).transpose()?;
+    let scripts = arguments.scripts.load(None)?;
     let files = Files::open(arguments)?;
     let mut progress = Progress::new(arguments.progress)?;
     progress.preparing();
@@ -23,7 +24,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     let mut room = Room::enter(&options)?;
     // Threads may start from here on; sockets belong to the peer's network, if there is a peer.
     let web = web
-        .map(|web| RoomWeb::start(web, &room, &options, arguments.arrivals.is_some()))
+        .map(|web| {
+            let log_arrivals = arguments.arrivals.is_some();
+            RoomWeb::start(web, &room, &options, log_arrivals, scripts.clone())
+        })
         .transpose()?;
     room.install_names_and_trust(&NamesAndTrust {
         authorities: web.iter().map(RoomWeb::authority).collect(),
@@ -46,7 +50,9 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         let origin = web.map(RoomWeb::stop).transpose()?;
         return conclude(arguments, ending, origin.as_ref(), None);
     }
-    measure(arguments, room, web, files, progress)
+    let status = measure(arguments, room, web, files, progress)?;
+    arguments.scripts.write_transcripts(scripts.as_deref())?;
+    Ok(status)
 }
 
 /// Runs the command in a prepared room.

@@ -51,6 +51,7 @@ pub fn check(arguments: &Arguments) -> Result<(), UsageError> {
     let outputs = [
         ("--report", &arguments.report),
         ("--arrivals", &arguments.arrivals),
+        ("--transcripts", &arguments.scripts.transcripts),
     ];
     for (option, path) in outputs {
         if let Some(path) = path {

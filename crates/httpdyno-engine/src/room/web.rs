@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
-use dyno_origin::{Authority, KEY_EXCHANGE_GROUPS, Options, Origin, Record, Running};
+use dyno_origin::{Authority, KEY_EXCHANGE_GROUPS, Options, Origin, Record, Running, Scripts};
 use dyno_room::{Room, RoomOptions, addresses};
 use dyno_web::{Nanos, Scheme, Web};
 use serde_json::{Value, json};
@@ -24,11 +24,18 @@ pub struct RoomWeb {
     web: Arc<Web>,
     authority: Arc<Authority>,
     running: Arc<Running>,
+    scripts: Option<Arc<Scripts>>,
 }
 
 impl RoomWeb {
     /// Serves `web` on every address of the room, and DNS on the gateway's.
-    pub fn start(web: Web, room: &Room, options: &RoomOptions, log_arrivals: bool) -> Result<Self> {
+    pub fn start(
+        web: Web,
+        room: &Room,
+        options: &RoomOptions,
+        log_arrivals: bool,
+        scripts: Option<Arc<Scripts>>,
+    ) -> Result<Self> {
         let (web, authority) = (Arc::new(web), Arc::new(Authority::new()?));
         let mut any = vec![IpAddr::V4(Ipv4Addr::UNSPECIFIED)];
         if room.has_ipv6() {
@@ -45,6 +52,7 @@ impl RoomWeb {
             dns: vec![SocketAddr::new(addresses::PEER_V4.address, DNS_PORT)],
             cpus: options.engine_cpus.iter().collect(),
             log_arrivals,
+            scripts: scripts.clone(),
             cache: preparation::cache(),
             making: preparation::announce_compression,
             ..Options::new(web.clone(), authority.clone())
@@ -53,6 +61,7 @@ impl RoomWeb {
             web,
             authority,
             running: Arc::new(running),
+            scripts,
         })
     }
 
@@ -91,6 +100,9 @@ impl RoomWeb {
 
     /// Stops serving. Every watcher must have ended.
     pub fn stop(self) -> Result<WebRecord> {
+        if let Some(scripts) = &self.scripts {
+            scripts.settle();
+        }
         let running =
             Arc::try_unwrap(self.running).map_err(|_| anyhow!("the origin is still in use"))?;
         Ok(WebRecord {

@@ -1,4 +1,4 @@
-"""Conformance (``subjects check``, ``subjects probe``): cases that subjects pass or fail."""
+"""Conformance (``conform``, ``subjects check``, ``subjects probe``): cases that subjects pass or fail."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +33,8 @@ class Conformance:
 
     contract: bool
     """Whether each clause of the contract is tried; else only the claims are."""
+    scripted: tuple[str, ...] = ()
+    """Scripted cases that are tried instead of those, by id."""
     name = _NAME
     seed = 1
 
@@ -51,11 +53,14 @@ class Conformance:
 
     def settings(self) -> Mapping[str, Setting]:
         """Return which cases are tried."""
-        return {"contract": self.contract}
+        return {"contract": self.contract, **({"scripted_cases": len(self.scripted)} if self.scripted else {})}
 
 
 def _begin(beginning: Beginning, names: Sequence[str], contract: Any) -> Begun:  # noqa: ANN401
     catalogue = beginning.catalogue
+    if isinstance(contract, tuple):
+        chosen = catalogue.select_of_kind(names, SubjectKind.CLIENT) or tuple(catalogue.of_kind(SubjectKind.CLIENT))
+        return Begun(Conformance(contract=False, scripted=contract), chosen)
     if contract:
         instead = {SubjectKind.SERVER: "subjects probe"}
         return Begun(Conformance(contract=True), catalogue.select_of_kind(names, SubjectKind.CLIENT, instead=instead))
@@ -74,6 +79,16 @@ _CELLS: Final[Mapping[Column, Callable[[CaseResult], Cell]]] = {
         lambda result: result.known
     ),
     Column("seen", description="the differences"): lambda result: "; ".join(one.seen for one in result.breaches),
+    Column("clause", description="where the rule is written", shown=False): lambda result: result.clause,
+    Column("tries", description="outcome of each try in a fresh process; empty: one try", shown=False): (
+        lambda result: ", ".join(result.tries or ()) or None
+    ),
+    Column("code", description="code of the client's last row, unless it is right", shown=False): (
+        lambda result: result.code
+    ),
+    Column("length", ColumnKind.INTEGER, description="bytes of content in that row", shown=False): (
+        lambda result: result.length
+    ),
 }
 
 

@@ -165,11 +165,14 @@ class LoadSummary(FigureRecord):
     warm_up_failures: Annotated[tuple[Count, ...] | None, Recorded("those that failed, by their error or status")] = (
         None
     )
+    tolerated: Annotated[
+        tuple[Count, ...] | None, Recorded("answers that were not well-formed but accepted, by the name of the oddity")
+    ] = None
     stages: Annotated[tuple[LoadStage, ...] | None, Recorded("stage by stage")] = None
     replay: Annotated[str | None, Recorded("the replayed recording: JSON text, as the report has it")] = None
     find_objective: Annotated[str | None, Recorded("the objective of a search: `p99 < 50 ms, errors < 0.1 %`")] = None
     find_verdict: Annotated[
-        str | None, Recorded("how it ended: `found`, `generator_limited`, `never_held` or `not_broken`")
+        str | None, Recorded("how it ended: `found`, `two_states`, `generator_limited`, `never_held` or `not_broken`")
     ] = None
     find_first_broken: Annotated[str | None, Recorded("the limit that is missed first above the found rate")] = None
     found_per_s: Annotated[
@@ -180,6 +183,7 @@ class LoadSummary(FigureRecord):
     ] = None
     found_low_per_s: Annotated[float | None, Recorded("lower end of its 95 % interval", unit="1/s")] = None
     found_high_per_s: Annotated[float | None, Recorded("upper end of it", unit="1/s")] = None
+    find_duration_s: Annotated[float | None, Recorded("time of the search", unit="s")] = None
     find_steps: Annotated[tuple[FindStep, ...] | None, Recorded("step by step")] = None
     checks: Annotated[LoadChecks | None, Embedded("check_")] = None
     wrong_examples: Annotated[

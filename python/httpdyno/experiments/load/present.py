@@ -412,15 +412,19 @@ def load_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     warm_ups = [note for _, load in known if (note := _warm_up_note(load))]
     untils = [note for _, load in known if (note := _until_note(load))]
     replays = [note for _, load in known if (note := _replay_note(load))]
+    odd = [f"{_verdict(trial)}: {note}" for trial, load in known if (note := _tolerated_note(load))]
     before, after = (
         [note for kind in kinds for note in _together(kind, len(trials))]
-        for kinds in ((failed, data), (warm_ups, untils, replays))
+        for kinds in ((failed, data), (warm_ups, untils, replays, odd))
     )
     return *trial_notes(trials), *before, *wrong, *after
 
 
 def _data_note(load: LoadSummary) -> str | None:
-    return f"the load ended with its data: {load.data_rows:,} rows, each picked once" if load.data_used_up else None
+    if not load.data_used_up:
+        return None
+    some = "" if load.warm_up_ns is None else ", some of them in the warm-up"
+    return f"the load ended with its data: {load.data_rows:,} rows, each picked once{some}"
 
 
 def _wrong_answers(loads: Sequence[LoadSummary], trials: int) -> Iterator[str]:
@@ -472,6 +476,35 @@ def _warm_up_note(load: LoadSummary) -> str | None:
     failed = sum(count.count for count in load.warm_up_failures or ())
     rest = f"; {failed:,} of them failed: {causes}" if failed else ""
     return f"warm-up: {load.warm_up_ns / 1e9:.3g} s, {load.warm_up_requests or 0:,} requests, left out{rest}"
+
+
+_ODDITIES: Final = {
+    "empty_line_before_status": "an empty line before the status line",
+    "version_case": "a version in lower case",
+    "version_number": "a version other than HTTP/1.x",
+    "status_line_space": "tabs or several spaces in the status line",
+    "line_feed_alone": "LF line ends",
+    "folded_field": "folded fields",
+    "space_before_colon": "a space before a colon",
+    "skipped_line": "lines that are no fields",
+    "control_character": "control characters in fields",
+    "repeated_length": "a list in Content-Length",
+    "length_and_transfer_encoding": "Transfer-Encoding and Content-Length",
+    "identity_coding": "Transfer-Encoding: identity",
+    "repeated_chunked": "Transfer-Encoding: chunked twice",
+    "chunk_extension": "malformed chunk extensions",
+}
+"""What an odd answer had, by its name in the report; as the engine prints it."""
+
+
+def _tolerated_note(load: LoadSummary) -> str | None:
+    """Describe odd answers that were accepted: ``3 answers had LF line ends, 2 folded fields``."""
+    counts = [(one.count, _ODDITIES.get(one.name, one.name)) for one in load.tolerated or ()]
+    if not counts:
+        return None
+    (count, first), *others = sorted(counts, key=lambda one: (-one[0], one[1]))
+    rest = "".join(f", {more:,} {what}" for more, what in others)
+    return f"{count:,} {'answer' if count == 1 else 'answers'} had {first}{rest}"
 
 
 def _failure_note(load: LoadSummary) -> str | None:

@@ -219,6 +219,7 @@ def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
         "series": report["series"],
         **_until(report.get("until")),
         **_warm_up(report.get("warm_up")),
+        "tolerated": None if (odd := report.get("tolerated")) is None else _most_frequent_first(odd),
         "stages": report.get("stages"),
         "wrong_examples": None if checks is None else [_example(one) for one in checks.get("examples", ())],
         "replay": json.dumps(replay, ensure_ascii=False, separators=(",", ":"))
@@ -266,7 +267,7 @@ def _find(report: Mapping[str, Any]) -> dict[str, Any]:
     if search is None:
         return {}
     return {
-        **{f"find_{name}": search[name] for name in ("objective", "verdict", "first_broken")},
+        **{f"find_{name}": search[name] for name in ("objective", "verdict", "first_broken", "duration_s")},
         "find_steps": [{**step, "over": ", ".join(map(str, step["over"]))} for step in search["steps"]],
         **{name: report[name] for name in ("found_per_s", "found_low_per_s", "found_high_per_s")},
     }

@@ -18,11 +18,21 @@ def search_sentence(load: LoadSummary) -> str | None:
     if load.find_verdict == "found":
         interval = f"95 % interval {_rate(load.found_low_per_s)} to {_rate(load.found_high_per_s)}"
         return f"holds {rate} requests/s ({interval}) with {objective}; above it {first} breaks first"
+    if load.find_verdict == "two_states":
+        interval = f"95 % interval {_rate(load.found_low_per_s)} to {_rate(load.found_high_per_s)}"
+        return (
+            f"holds about {rate} requests/s ({interval}) with {objective}: the server has two states; "
+            f"above this it may become slow for good and then miss {first}, although higher rates held before"
+        )
     if load.find_verdict == "never_held":
         lowest = min((step.rate_per_s for step in load.find_steps or ()), default=None)
         return f"does not hold {_rate(lowest)} requests/s, the lowest rate tried, with {objective}: {first} breaks it"
     if load.find_verdict == "not_broken":
-        return f"holds at least {rate} requests/s with {objective}; no higher rate was tried in the time"
+        time = "the time" if load.find_duration_s is None else f"{load.find_duration_s:.3g} s"
+        return (
+            f"holds at least {rate} requests/s with {objective}; "
+            f"no higher rate was tried in {time}: give it more time (--find-for)"
+        )
     reasons = [step.limited_by for step in load.find_steps or () if step.limited_by]
     reason = reasons[-1] if reasons else "it could not send faster"
     if load.found_per_s is None:
@@ -106,4 +116,4 @@ def _ms(time_ns: int | None) -> float | None:
 
 
 def _rate(rate: float | None) -> str:
-    return "0" if rate is None else f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
+    return "0" if rate is None else f"{rate:,.0f}" if rate >= 100 else f"{round(rate, 2):g}"

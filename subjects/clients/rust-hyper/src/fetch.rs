@@ -6,10 +6,10 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use flate2::write::MultiGzDecoder;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, LOCATION, USER_AGENT};
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -44,9 +44,11 @@ impl fmt::Display for Failure {
 impl Error for Failure {}
 
 pub struct Fetcher {
-    client: Client<HttpsConnector<HttpConnector>, Empty<Bytes>>,
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     request_timeout: Duration,
     user_agent: Option<String>,
+    method: Method,
+    body: Bytes,
     check_json: bool,
 }
 
@@ -72,6 +74,8 @@ impl Fetcher {
             client: builder.build(connector),
             request_timeout: settings.request_timeout,
             user_agent: settings.user_agent.clone(),
+            method: settings.method.clone(),
+            body: settings.body.clone().unwrap_or_default().into(),
             check_json: settings.check_json,
         })
     }
@@ -85,8 +89,12 @@ impl Fetcher {
     }
 
     async fn fetch_at_leisure(&self, url: Url) -> Result<(String, usize), AnyError> {
-        let response = self.follow(url).await?;
+        let mut response = self.follow(url).await?;
         let status = response.status();
+        if self.method == Method::HEAD {
+            // There is no content to decode.
+            response.headers_mut().remove(CONTENT_ENCODING);
+        }
         let content = read(response, self.check_json).await?;
         if self.check_json && !is_expected(&content.bytes) {
             return Ok(("CheckFailed".to_owned(), content.length));
@@ -95,30 +103,48 @@ impl Fetcher {
     }
 
     async fn follow(&self, mut url: Url) -> Result<Response<Incoming>, AnyError> {
+        let (mut method, mut body) = (self.method.clone(), self.body.clone());
         for _ in 0..=REDIRECT_LIMIT {
-            let response = self.client.request(self.request(&url)?).await?;
+            let request = self.request(&url, &method, &body)?;
+            let response = self.client.request(request).await?;
             let location = response.headers().get(LOCATION);
             match (response.status().as_u16(), location) {
                 (301 | 302 | 303 | 307 | 308, Some(location)) => {
                     url = joined(&url, location.as_bytes())?;
+                    // As browsers do.
+                    let becomes_get = match response.status().as_u16() {
+                        301 | 302 => method == Method::POST,
+                        status => status == 303 && method != Method::HEAD,
+                    };
+                    if becomes_get {
+                        (method, body) = (Method::GET, Bytes::new());
+                    }
                 }
                 _ => return Ok(response),
             }
             // The connection of content that was read to its end is reused.
-            let mut body = response.into_body();
-            while let Some(frame) = body.frame().await {
+            let mut content = response.into_body();
+            while let Some(frame) = content.frame().await {
                 frame?;
             }
         }
         Err(Failure::TooManyRedirects.into())
     }
 
-    fn request(&self, url: &Url) -> Result<Request<Empty<Bytes>>, AnyError> {
-        let mut request = Request::get(url.as_str()).header(ACCEPT_ENCODING, "gzip");
+    fn request(
+        &self,
+        url: &Url,
+        method: &Method,
+        body: &Bytes,
+    ) -> Result<Request<Full<Bytes>>, AnyError> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(url.as_str())
+            .header(ACCEPT_ENCODING, "gzip");
         if let Some(user_agent) = &self.user_agent {
             request = request.header(USER_AGENT, user_agent);
         }
-        Ok(request.body(Empty::new())?)
+        Ok(request.body(Full::new(body.clone()))?)
     }
 }
 

@@ -30,6 +30,8 @@ async fn main() {
         eprintln!("rust-reqwest: {message}");
         exit(127);
     });
+    // Every task reads them, until the program ends.
+    let settings: &'static Settings = Box::leak(Box::new(settings));
     // An open connection is a descriptor, and the usual soft limit is 1024. If it cannot be raised, it stays.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let ended = if settings.harness {
@@ -45,8 +47,8 @@ async fn main() {
     exit(0);
 }
 
-async fn crawl(settings: Settings) -> Result<(), harness::Error> {
-    let client = client(&settings)?;
+async fn crawl(settings: &'static Settings) -> Result<(), harness::Error> {
+    let client = client(settings)?;
     let slots = Arc::new(Semaphore::new(settings.concurrency));
     let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
     while let Some(mut line) = lines.next_segment().await? {
@@ -59,7 +61,7 @@ async fn crawl(settings: Settings) -> Result<(), harness::Error> {
         let slot = Arc::clone(&slots).acquire_owned().await?;
         let client = client.clone();
         tokio::spawn(async move {
-            let row = row(&client, line, settings.check_json).await;
+            let row = row(&client, line, settings).await;
             // One write a row, so that rows do not interleave. A closed pipe ends the crawl.
             if std::io::stdout().lock().write_all(&row).is_err() {
                 exit(1);
@@ -73,12 +75,12 @@ async fn crawl(settings: Settings) -> Result<(), harness::Error> {
 }
 
 /// Times the calls of one URL, and prints the result.
-async fn time_calls(settings: Settings) -> Result<(), harness::Error> {
+async fn time_calls(settings: &'static Settings) -> Result<(), harness::Error> {
     let line = harness::read_url().await?;
-    let client = client(&settings)?;
+    let client = client(settings)?;
     let call = move || {
         let (client, line) = (client.clone(), line.clone());
-        async move { outcome(&client, &line, settings.check_json).await }
+        async move { outcome(&client, &line, settings).await }
     };
     // In a task, as in a crawl: otherwise another thread would wake that of `main` for every answer.
     let printed = tokio::spawn(Harness::new(call, settings.concurrency).line()).await??;
@@ -105,10 +107,10 @@ fn client(settings: &Settings) -> reqwest::Result<Client> {
 }
 
 /// Fetches one URL: `url,code,start_time,duration,body_length` and a line feed. The URL is printed as it was read.
-async fn row(client: &Client, line: Vec<u8>, check_json: bool) -> Vec<u8> {
+async fn row(client: &Client, line: Vec<u8>, settings: &'static Settings) -> Vec<u8> {
     let start_time = humantime::format_rfc3339_micros(SystemTime::now());
     let start = Instant::now();
-    let Answer { code, body_length } = outcome(client, &line, check_json).await;
+    let Answer { code, body_length } = outcome(client, &line, settings).await;
     let duration_ms = start.elapsed().as_secs_f64() * 1e3;
     let mut row = line;
     row.extend(format!(",{code},{start_time},{duration_ms:.3},{body_length}\n").into_bytes());
@@ -116,9 +118,9 @@ async fn row(client: &Client, line: Vec<u8>, check_json: bool) -> Vec<u8> {
 }
 
 /// The code of a URL's row and the bytes of its content.
-async fn outcome(client: &Client, line: &[u8], check_json: bool) -> Answer {
+async fn outcome(client: &Client, line: &[u8], settings: &'static Settings) -> Answer {
     let (code, body_length) = match parse(line) {
-        Some(url) => fetch(client, url, check_json)
+        Some(url) => fetch(client, url, settings)
             .await
             .unwrap_or_else(|error| (cause::name(&error), 0)),
         None => ("InvalidURL".to_owned(), 0),
@@ -141,10 +143,18 @@ fn parse(line: &[u8]) -> Option<Url> {
 }
 
 /// The final status and the bytes of content after decoding. The client's timeout bounds all of it.
-async fn fetch(client: &Client, url: Url, check_json: bool) -> reqwest::Result<(String, usize)> {
-    let mut response = client.get(url).send().await?;
+async fn fetch(
+    client: &Client,
+    url: Url,
+    settings: &'static Settings,
+) -> reqwest::Result<(String, usize)> {
+    let mut request = client.request(settings.method.clone(), url);
+    if let Some(body) = &settings.body {
+        request = request.body(body.as_str());
+    }
+    let mut response = request.send().await?;
     let status = response.status();
-    if check_json {
+    if settings.check_json {
         let content = response.bytes().await?;
         let code = if is_expected(&content) {
             status.as_str()

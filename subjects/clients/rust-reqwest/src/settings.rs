@@ -3,6 +3,8 @@
 use std::env;
 use std::time::Duration;
 
+use reqwest::Method;
+
 #[derive(Clone, Copy)]
 pub enum HttpVersion {
     /// HTTP/2 where TLS negotiates it, else HTTP/1.1.
@@ -15,6 +17,8 @@ pub struct Settings {
     pub concurrency: usize,
     pub request_timeout: Duration,
     pub user_agent: Option<String>,
+    pub method: Method,
+    pub body: Option<String>,
     pub keepalive: bool,
     pub check_json: bool,
     pub harness: bool,
@@ -26,6 +30,13 @@ impl Settings {
     pub fn from_environment() -> Result<Self, String> {
         let concurrency = variable("CONCURRENCY").unwrap_or("10".to_owned());
         let request_timeout = variable("REQUEST_TIMEOUT").unwrap_or("5".to_owned());
+        let method = variable("METHOD").unwrap_or("GET".to_owned());
+        let method = Method::from_bytes(method.as_bytes())
+            .map_err(|_| refusal("METHOD", "a token such as POST", &method))?;
+        let body = variable("BODY");
+        if let Some(body) = body.as_ref().filter(|_| method == Method::GET) {
+            return Err(refusal("BODY", "empty with METHOD=GET", body));
+        }
         Ok(Self {
             concurrency: match concurrency.parse::<u32>() {
                 Ok(n) if n >= 1 => n as usize,
@@ -48,6 +59,8 @@ impl Settings {
                 }
             },
             user_agent: variable("USER_AGENT"),
+            method,
+            body,
             keepalive: match variable("KEEPALIVE").as_deref() {
                 None | Some("1") => true,
                 Some("0") => false,

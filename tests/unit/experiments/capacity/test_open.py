@@ -115,6 +115,21 @@ def test_a_silent_client_has_figures() -> None:
     assert (figures["p50"] or 0) >= S
 
 
+def test_one_request_at_a_time_of_200_ms_is_five_a_second() -> None:
+    # Ten are due in a second, and each begins when the one before has ended.
+    numbers = np.arange(10)
+    summary, _ = measured(10, 10.0, 200 * MS, lag_ns=numbers * 100 * MS, concurrency=1)
+    assert summary.per_s is not None
+    assert 3 < summary.per_s <= 5
+
+
+def test_answers_after_the_schedule_are_no_rate() -> None:
+    # The client starts later than the schedule ends.
+    summary, figures = measured(10, 10.0, 200 * MS, lag_ns=2 * S, ended_ns=BEGAN + 4 * S)
+    assert (summary.answers, summary.per_s, summary.errors) == (0, None, 0)
+    assert (figures["p50"] or 0) >= 2 * S
+
+
 def test_requests_due_after_the_end_do_not_count() -> None:
     numbers = list(range(1000))
     samples = pl.DataFrame(

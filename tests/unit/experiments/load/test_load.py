@@ -55,7 +55,7 @@ def test_the_figures_are_those_of_the_report() -> None:
     assert (trial.concurrency, trial.method, trial.outcome) == (8, "http://a.example/", Outcome.OK)
 
 
-def test_requests_that_had_not_ended_count_as_long_as_they_had_waited() -> None:
+def test_open_requests_count_with_the_time_that_they_waited() -> None:
     ended = report("open")["response_time"]
     waited = {**ended, "count": ended["count"] + 7, "p50_ns": ended["p50_ns"] - 1, "p99_ns": 9 * 10**9}
 
@@ -77,7 +77,7 @@ def test_a_record_survives_being_stored(name: str) -> None:
 
 
 @pytest.mark.parametrize("lost", ["requests", "plan", "response_time", "phases", "series", "censored", "statuses"])
-def test_a_report_that_lacks_something_is_refused(lost: str) -> None:
+def test_a_report_without_a_required_key_is_refused(lost: str) -> None:
     values = report("open")
     del values[lost]
     with pytest.raises(EngineFailed, match=f"cannot be read: it lacks '{lost}'; renew the engine with"):
@@ -107,7 +107,7 @@ def test_without_findings_of_the_engine_no_rule_is_judged() -> None:
         }
 
 
-def test_answers_that_meet_no_check_make_it_incorrect() -> None:
+def test_wrong_answers_make_a_load_incorrect() -> None:
     trial = judged("closed")
     assert trial.validity is Validity.INCORRECT
     assert trial.validity_reason == "50 % of the answers are wrong (1000 of 2000; at most 0.5 %)"

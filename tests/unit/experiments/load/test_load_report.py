@@ -95,7 +95,7 @@ def test_the_headline_has_the_rate_and_the_validity(load_page: LoadPage) -> None
     assert dict(of.facts)["Load"] == "http://a.example/: HTTP/1.1, 8 at a time, open loop of 300 a second, 3 s"
 
 
-def test_without_the_generators_reports_the_rest_is_there(load_page: LoadPage) -> None:
+def test_the_page_without_the_generators_reports_has_its_other_parts(load_page: LoadPage) -> None:
     assert [chart.name for chart in load_page("open", kept=False).charts] == ["throughput", "times", "lag", "outcomes"]
 
 
@@ -106,26 +106,26 @@ def test_the_headline_of_a_run_without_a_trial(load_page: LoadPage) -> None:
     assert "Nothing was measured" in page(of)
 
 
-def test_a_hostile_target_can_do_nothing_to_the_page(load_page: LoadPage) -> None:
+def test_the_page_escapes_a_target_with_markup(load_page: LoadPage) -> None:
     text = page(load_page("open", target="http://a/</script><script>alert(1)</script>\x1b[31m"))
     assert "<script>alert(1)" not in text
     assert "\x1b" not in text
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff", b"[" * 100_000])
-def test_a_damaged_report_is_as_good_as_none(tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_report_counts_as_missing(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "load-000000.json").write_bytes(content)
     assert read_load_report(tmp_path, 0) is None
     assert read_load_report(tmp_path, 1) is None
 
 
-def test_the_last_second_is_not_drawn_as_a_fall(load_page: LoadPage) -> None:
+def test_the_charts_leave_out_an_incomplete_last_second(load_page: LoadPage) -> None:
     # The closed loop lasted 1.43 s: its second second is one in part only.
     throughput = next(chart for chart in load_page("closed").charts if chart.name == "throughput")
     assert [len(series.x) for series in throughput.series] == [1]
 
 
-def test_one_shorter_than_a_second_is_drawn_all_the_same(tmp_path: Path) -> None:
+def test_a_load_shorter_than_a_second_has_its_charts(tmp_path: Path) -> None:
     trial = load_trial(0, report("closed"), target="x")
     assert trial.get(LoadSummary) is not None
     short = trial.having(replace(trial[LoadSummary], elapsed_ns=400_000_000))

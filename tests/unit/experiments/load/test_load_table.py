@@ -18,7 +18,7 @@ def loaded(name: str, number: int = 0) -> Trial:
     return load_trial(number, report, target="http://a.example/")
 
 
-def test_a_row_has_the_figures_for_programs() -> None:
+def test_a_row_of_the_machine_readable_table_has_all_figures() -> None:
     table = load_table([loaded("open"), loaded("closed", 1)])
     names = [column.name for column in table.columns]
     assert {"requests", "rps", "cpu_s", "p99", "service_p99", "send_lag_p99", "censored", "verdict"} <= set(names)
@@ -88,7 +88,7 @@ def test_labels_have_a_table_and_columns() -> None:
     assert table.values("/1.statuses") == ("200: 11",)
 
 
-def test_people_see_the_most_frequent_of_many_labels() -> None:
+def test_the_table_shows_the_most_frequent_of_many_labels() -> None:
     _, _, labels, _ = load_views([labelled(25, grouped=1234)])
     assert len(labels.rows) == 20
     assert [note.text for note in labels.notes] == [
@@ -97,7 +97,7 @@ def test_people_see_the_most_frequent_of_many_labels() -> None:
     ]
 
 
-def test_people_see_figures_times_and_outcomes() -> None:
+def test_the_views_show_figures_times_and_outcomes() -> None:
     figures, times, outcomes = load_views([loaded("closed")])
     assert figures.title == "http://a.example/: HTTP/1.1, 4 at a time, closed loop, 1.43 s"
     assert figures.values("verdict") == ("INCORRECT",)
@@ -106,7 +106,7 @@ def test_people_see_figures_times_and_outcomes() -> None:
     assert ("check failed: status", 1000, None) in outcomes.rows
 
 
-def test_an_open_loop_has_a_lag_and_what_was_never_sent() -> None:
+def test_an_open_loop_has_send_lag_and_unsent_requests() -> None:
     _, times, outcomes = load_views([loaded("open")])
     assert times.values("time")[2] == "send lag"
     assert ("due, but never sent: no connection was free", 26, None) in outcomes.rows
@@ -157,6 +157,16 @@ def test_a_warm_up_is_a_note() -> None:
     )
 
 
+def test_odd_answers_that_were_accepted_are_a_note() -> None:
+    report = json.loads((REPORTS / "closed.json").read_text(encoding="utf-8"))
+    report["tolerated"] = {"folded_field": 2, "line_feed_alone": 3000}
+    (note,) = (note.text for note in load_table([load_trial(0, report, target="x")]).notes if " had " in note.text)
+    assert note.endswith(": 3,000 answers had LF line ends, 2 folded fields")
+    report["tolerated"] = {"chunk_extension": 1}
+    (note,) = (note.text for note in load_table([load_trial(0, report, target="x")]).notes if " had " in note.text)
+    assert note.endswith(": 1 answer had malformed chunk extensions")
+
+
 def test_the_first_wrong_answers_are_notes() -> None:
     report = json.loads((REPORTS / "closed.json").read_text(encoding="utf-8"))
     status, text = "wrong by status=200: got 500, 0 bytes", 'wrong by contains="ok": got 200, 2 bytes: no'
@@ -178,7 +188,7 @@ def test_the_first_wrong_answers_are_notes() -> None:
     ]
 
 
-def test_what_ended_a_load_is_a_note() -> None:
+def test_the_end_by_until_is_a_note() -> None:
     report = json.loads((REPORTS / "open.json").read_text(encoding="utf-8"))
     interval = {"estimate_ns": 3.1e6, "low_ns": 2.96e6, "high_ns": 3.24e6, "half_width_share": 0.0452, "batches": 40}
     report["until"] = {"condition": "ci(p99) < 5%", "is_met": True, **interval}
@@ -215,7 +225,7 @@ def test_a_ramp_is_described_by_both_rates() -> None:
     )
 
 
-def test_one_that_was_stopped_is_shown_as_such() -> None:
+def test_a_stopped_load_is_marked_as_interrupted() -> None:
     stopped = replace(loaded("closed"), outcome=Outcome.INTERRUPTED, validity=None, reason="stopped after 1.4 s")
     table = load_table([stopped])
     assert table.values("verdict") == ("interrupted",)

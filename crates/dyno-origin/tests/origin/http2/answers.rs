@@ -54,6 +54,7 @@ fn both_versions_answer_alike() {
         ("a.test", "/stream/0"),
         ("a.test", "/stream/3"),
         ("a.test", "/stream/5000"),
+        ("a.test", "/echo"),
         ("a.test", "/encoding/utf8"),
         ("a.test", "/drip?duration_ms=20&numbytes=7"),
         ("a.test", "/drip?duration_ms=20&numbytes=0"),

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 
 use bytes::Bytes;
-use dyno_web::text;
+use dyno_web::{ECHO_BYTES, text};
 use h2::client::Builder;
 use http::Request;
 
@@ -122,4 +122,35 @@ fn bodies_are_drained_and_awaited() {
     });
     let report = stage.stop().report;
     assert!(report.received_bytes > 20_000_000);
+}
+
+#[test]
+fn an_echo_has_the_method_and_the_content() {
+    let stage = Stage::new("");
+    run(async {
+        let mut peer = Peer::plain(&stage).await;
+        let long = "x".repeat(60_000);
+        let cases = [
+            ("GET", "", "GET\n".to_owned()),
+            ("PUT", "abc", "PUT\nabc".to_owned()),
+            ("DELETE", "", "DELETE\n".to_owned()),
+            ("POST", &long, format!("POST\n{}", &long[..ECHO_BYTES])),
+        ];
+        for (method, content, expected) in cases {
+            let request = Request::builder().method(method);
+            let request = request.uri("http://a.test/echo").body(()).unwrap();
+            let is_end = method == "GET";
+            let (answer, mut body) = peer.requests.send_request(request, is_end).unwrap();
+            for piece in content.as_bytes().chunks(1_000) {
+                body.send_data(Bytes::copy_from_slice(piece), false)
+                    .unwrap();
+            }
+            if !is_end {
+                body.send_data(Bytes::new(), true).unwrap();
+            }
+            let (answer, _) = whole(answer.await.unwrap()).await.unwrap();
+            assert_eq!(answer.status, 200, "{method}");
+            assert!(answer.content == expected.as_bytes(), "{method}");
+        }
+    });
 }

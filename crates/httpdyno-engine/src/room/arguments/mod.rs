@@ -21,6 +21,7 @@ pub use server::ServerArguments;
 
 use super::program::variable;
 use crate::quantity;
+use crate::scripts::ScriptArguments;
 use crate::usage::HELP;
 use crate::web_source::WebArguments;
 
@@ -48,13 +49,15 @@ pub struct Arguments {
     #[command(flatten)]
     pub peer: PeerArguments,
     #[command(flatten)]
+    pub scripts: ScriptArguments,
+    #[command(flatten)]
     pub server: ServerArguments,
     /// Origin of another machine that serves the web, instead of one in the room
-    #[arg(long, value_name = "URL", value_parser = OneOrigin::parse, conflicts_with_all = ["peer", "link"])]
+    #[arg(long, value_name = "URL", value_parser = OneOrigin::parse, conflicts_with_all = ["peer", "link", "scripts"])]
     pub against: Option<OneOrigin>,
     /// Network of the command, instead of the room's own: host is the machine's, with its names and its trust
     #[arg(long, value_name = "NETWORK", conflicts_with_all = [
-        "web", "seed", "peer", "driver", "against", "link", "receive_steering", "arrivals", "trust_files",
+        "web", "seed", "peer", "driver", "against", "link", "receive_steering", "arrivals", "trust_files", "scripts",
     ])]
     pub network: Option<NetworkChoice>,
     /// Timeout of the client, for the forecast of progress; --per-host waits for twice this time

@@ -12,7 +12,7 @@ use crate::room::program::variable;
 #[derive(Debug, Args)]
 pub struct PeerArguments {
     /// Program that the subject connects to instead of a web (one string, split like in a shell)
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["web", "seed"])]
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["web", "seed", "scripts"])]
     pub peer: Option<String>,
     /// Port of the peer, passed in its variables HOST and PORT; the command starts when the peer accepts connections, and reaches
     /// it at peer.example

@@ -11,7 +11,7 @@ use crate::quantity;
 pub struct ServerArguments {
     /// Treat the command as a server, and run this program at the peer's end of the link; it gets the server's URL in its variable
     /// `SERVER_URL` or as `{server_url}` (one string, split like in a shell)
-    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["web", "seed", "peer", "against", "stdin", "rate", "arrivals"])]
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["web", "seed", "peer", "against", "stdin", "rate", "arrivals", "scripts"])]
     pub driver: Option<String>,
     /// Port of the server, passed in its variables HOST and PORT
     #[arg(long, value_name = "PORT", default_value = "8080", requires = "driver", value_parser = clap::value_parser!(u16).range(1..))]
