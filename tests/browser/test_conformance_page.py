@@ -265,7 +265,7 @@ def test_every_text_survives_the_address(small_page: Path, text: str, open_page:
 
 @pytest.mark.parametrize(
     "wrong",
-    ["#group=none&language=Cobol&outcome=good", "#show=no/case&by=nobody", "#open=x,y", "#%", "#&&==", "#by=client-2"],
+    ["#group=none&language=Cobol&outcome=good", "#show=no/case&by=unknown", "#open=x,y", "#%", "#&&==", "#by=client-2"],
 )
 def test_an_address_of_another_matrix_is_ignored(small_page: Path, wrong: str, open_page: Open) -> None:
     opened = open_page(small_page)

@@ -15,6 +15,7 @@ from httpdyno.lab.engine import Engine
 from httpdyno.lab.interruption import Interruption
 from httpdyno.lab.room import Pinning
 from httpdyno.model import Count, Outcome, Workload
+from httpdyno.model.subject import WHOLE_TIMEOUTS
 from httpdyno.subjects.build import Build, build_subjects
 from httpdyno.subjects.catalogue import read_subject
 
@@ -88,6 +89,18 @@ def test_a_timeout_that_is_a_constant_breaks_the_contract(runner: CaseRunner, bu
     assert ["gave up" in breach.seen for breach in result.breaches] == [True] * bool(
         build.subject.environment["MISTAKE"]
     )
+
+
+@pytest.mark.parametrize("build", ["timeout of each read", NONE], indirect=True)
+@pytest.mark.parametrize("title", WHOLE_TIMEOUTS)
+def test_a_timeout_of_each_read_breaks_the_contract(runner: CaseRunner, build: Build, title: str) -> None:
+    # The head drips for ever, and the chain ends with 200: only a timeout of the whole makes both an error.
+    [case] = (case for case in contract_cases(build.subject) if case.title == title)
+    (result,) = judge_cases(build.subject, [case], runner.run(case.stimulus)[0])
+    is_mistaken = bool(build.subject.environment["MISTAKE"])
+    assert result.is_right is not is_mistaken, result
+    changes = {breach.change.partition(":")[0] for breach in result.breaches}
+    assert changes == ({"the timeout bounds the whole request, redirects included"} if is_mistaken else set())
 
 
 @pytest.mark.parametrize("build", ["check that cannot fail", NONE], indirect=True)

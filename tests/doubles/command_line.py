@@ -24,7 +24,7 @@ START_TO_MEASURE: Final = (
     "-c",
     "import sys; from httpdyno.cli import main, output; from httpdyno.lab import cool_down; "
     "cool_down.WINDOW_S = cool_down.LONGEST_S = cool_down.SHORTEST_WINDOW_S = 0.0; "
-    "output.write_page = lambda report, path: path; sys.exit(main())",
+    "output.write_report = lambda run, path=None, report=None: path or run.folder / 'report.html'; sys.exit(main())",
 )
 """The same for small runs, without the slow parts: it does not wait for a quiet machine, and draws no page."""
 

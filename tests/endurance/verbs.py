@@ -104,6 +104,10 @@ VERBS = (
         "service serves --subjects {subjects} --workloads-ms 20,20 --connections 20 --duration 1s --repeat 1",
         goes_on=True,
     ),
+    _verb(
+        "conform asks dns/alias-chain dns/no-such-name deadlines/silent-after-request --tries 2 --subjects {subjects}",
+        goes_on=True,
+    ),
     _verb("load {origin}/plain -c 4 -d 2s", parts=("command", "engine")),
     _verb("fetch --concurrency 1 --save pages --resume journal", stdin="urls", parts=("engine",)),
     _verb("room --web plain --link rtt=5ms -- sh -c {sleeps}", parts=("engine", "init", "subject")),

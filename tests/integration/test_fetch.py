@@ -87,6 +87,7 @@ def test_every_url_has_its_row(fetch: Fetch, tmp_path: Path) -> None:
         ("REQUEST_TIMEOUT", "-1"),
         ("KEEPALIVE", "yes"),
         ("CHECK", "xml"),
+        ("METHOD", "POST"),
         ("HTTP_VERSION", "3"),
         ("HTTP_VERSION", "Auto"),
     ],

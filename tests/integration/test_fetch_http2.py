@@ -101,11 +101,11 @@ def test_without_keeping_alive_each_url_has_a_connection(serve: Serve, fetch: Fe
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])
-@pytest.mark.parametrize(("retries", "asked"), [(0, 1), (2, 3)])
-def test_goaway_instead_of_an_answer_is_an_error_unless_retries_help(
+@pytest.mark.parametrize(("retries", "asked"), [(0, 4), (2, 12)])
+def test_goaway_instead_of_every_answer_is_an_error(
     retries: int, asked: int, concurrency: int, serve: Serve, fetch: Fetch
 ) -> None:
-    # A new connection that ends at once is not a race: it is retried only if retries are requested.
+    # A request that the server has not processed is sent again three times, with each of the requested retries.
     origin = serve("contract")
     urls = "".join(f"https://goaway.test/?{number}\n" for number in range(6)) + "https://http2-empty.test/\n"
     rows, _ = fetch(origin, "--concurrency", str(concurrency), "--retries", str(retries)).communicate(urls, PATIENCE_S)
@@ -114,11 +114,11 @@ def test_goaway_instead_of_an_answer_is_an_error_unless_retries_help(
     seen = origin.stop()
     assert set(seen["faults"]) == {"goaway"}
     assert seen["statuses"] == {"200": 1}
+    # A URL that joins the connection of another one as it ends may find out before its request is sent.
     if concurrency == 1:
         assert (seen["faults"]["goaway"], seen["connections"]) == (6 * asked, 6 * asked + 1)
     else:
-        # A URL that joins the new connection of another one as it ends is sent once more, without requested retries.
-        assert seen["faults"]["goaway"] >= 6 * asked
+        assert 0 < seen["faults"]["goaway"] <= 6 * asked
 
 
 @pytest.mark.parametrize("concurrency", [1, 10])

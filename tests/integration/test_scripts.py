@@ -57,6 +57,35 @@ for word in sys.argv[1:]:
     ask(name, transport == "tcp")
 """
 
+ASKS_IN_TURN: Final = r"""
+import re, socket, struct
+server = re.search(r"nameserver (\S+)", open("/etc/resolv.conf").read())[1]
+
+def query(name, number):
+    labels = b"".join(bytes([len(label)]) + label.encode() for label in name.split("."))
+    return struct.pack(">6H", number, 0x0100, 1, 0, 0, 0) + labels + b"\0" + struct.pack(">2H", 1, 1)
+
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+    asking.settimeout(60)
+    asking.connect((server, 53))
+    for name in ("id.test", "question.test"):
+        asking.send(query(name, 7))
+        for answer in (asking.recv(4096), asking.recv(4096)):
+            place = socket.inet_ntoa(answer[-4:]).split(".")[1]
+            print(struct.unpack(">H", answer[:2])[0], name.split(".")[0].encode() in answer, place)
+
+for name in ("silent.test", "close.test"):
+    with socket.create_connection((server, 53)) as asking:
+        for number, asked in enumerate((name, "plain.test")):
+            message = query(asked, number)
+            asking.sendall(struct.pack(">H", len(message)) + message)
+        try:
+            answer = asking.makefile("rb").read(4)
+        except ConnectionResetError:
+            answer = b""
+        print(name, struct.unpack(">2H", answer)[1] if answer else "closed")
+"""
+
 
 def send(content: bytes, **more: object) -> Mapping[str, object]:
     return {"do": "send", "base64": base64.b64encode(content).decode(), **more}
@@ -217,6 +246,26 @@ def test_a_name_server_fails_then_answers_and_cuts_an_answer_short(engine: Engin
     assert (played.code, played.out) == (0, "hello")
 
 
+def test_a_name_server_is_preceded_by_a_forger_and_ignores_tcp(engine: Engine, folder: Path) -> None:
+    hosts = [
+        host("id.test", dns={"A": [{"forged": "id"}]}),
+        host("question.test", dns={"A": [{"forged": "question"}]}),
+        host("silent.test", dns={"A": [{"tcp": "silent"}]}),
+        host("close.test", dns={"A": [{"tcp": "close"}]}),
+        host("plain.test"),
+    ]
+    played = play(engine, folder, hosts, sys.executable, "-c", ASKS_IN_TURN)
+    # The forged addresses are in the block of those that refuse connections, 10.67.0.0.
+    assert played.out.splitlines() == [
+        "8 True 67",
+        "7 True 70",
+        "7 False 67",
+        "7 True 70",
+        "silent.test 1",
+        "close.test closed",
+    ]
+
+
 @pytest.mark.parametrize(
     ("tls", "code", "handshakes"),
     [
@@ -244,6 +293,10 @@ def test_a_name_server_fails_then_answers_and_cuts_an_answer_short(engine: Engin
             ["alert:unknown_ca", "alert:bad_certificate", "alert:certificate_unknown"],
         ),
         ({"certificate": {"usage": "client"}}, CURL_CERTIFICATE, ["alert:unsupported_certificate"]),
+        ({"certificate": {"issuer": "two_intermediates", "extension": "unknown"}}, 0, ["ok"]),
+        ({"record_bytes": 27, "tickets": 3, "certificate": {"issuer": "permitted", "staple": "good"}}, 0, ["ok"]),
+        ({"certificate": {"issuer": "intermediate", "hash": "md5"}}, CURL_CERTIFICATE, ["alert:bad_certificate"]),
+        ({"certificate": {"key": "rsa_1024"}}, CURL_CERTIFICATE, ["alert:bad_certificate"]),
         ({"before": {"alert": 40}}, 35, ["failed: scripted alert(40)"]),
         ({"before": "close"}, 35, ["failed: scripted close"]),
         ({"before": "reset"}, 35, ["failed: scripted reset"]),
@@ -262,6 +315,25 @@ def test_a_handshake_goes_as_its_script_says(
         assert played.out == "hello"
         assert connection["tls_version"] == ("1.2" if "versions" in tls else "1.3")
         assert connection["alpn"] == (None if tls.get("alpn") == [] else "http/1.1")
+
+
+def test_a_host_with_a_number_has_its_address_and_new_keys(engine: Engine, folder: Path) -> None:
+    tls = {"versions": ["1.3"], "alpn": [], "certificate": {"names": ["10.70.234.97"]}}
+    steps = (REQUEST, send(ANSWER[:-2]), {"do": "key_update"}, send(ANSWER[-2:]), CLOSE)
+    hosts = [host("first.test"), host("numbered.test", *steps, tls=tls, number=60_001)]
+    played = play(engine, folder, hosts, "curl", "-s", "https://10.70.234.97/")
+    assert (played.code, played.out) == (0, "hello")
+    assert (played.only["host"], played.only["server_name"], end(played.only)) == ("numbered.test", None, "closed")
+
+
+@pytest.mark.parametrize(("staple", "found"), [("revoked", "Cert Status: revoked"), (None, "no response sent")])
+def test_a_response_of_ocsp_is_stapled(engine: Engine, folder: Path, staple: str | None, found: str) -> None:
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl here")
+    hosts = [host("stapled.test", CLOSE, tls={"certificate": {"staple": staple}})]
+    argv = ("openssl", "s_client", "-status", "-servername", "stapled.test", "-connect", "stapled.test:443")
+    played = play(engine, folder, hosts, "sh", "-c", f"echo | {' '.join(argv)}")
+    assert found in played.out
 
 
 def test_frames_of_http2_are_sent_as_they_are_written(engine: Engine, folder: Path) -> None:

@@ -7,7 +7,9 @@ import pytest
 from gate_rules import Rule, breaches
 
 TESTS = Path(__file__).resolve().parents[1]
-NOT_OF_THE_GATE = [TESTS / name for name in ("endurance", "fixtures", "disturbance.py", "measure.py")]
+NOT_OF_THE_GATE = [
+    TESTS / name for name in ("conformance/reference", "endurance", "fixtures", "disturbance.py", "measure.py")
+]
 """Programs that run for hours, those of subjects, which may hang, and code of measurements."""
 
 REFUSED = {

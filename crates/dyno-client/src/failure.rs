@@ -138,6 +138,9 @@ pub enum Failure {
     /// The peer reset the HTTP/2 stream.
     #[error("the stream was reset")]
     StreamReset,
+    /// The peer reset the HTTP/2 stream before it processed the request (RFC 9113, section 8.7).
+    #[error("the stream was refused")]
+    StreamRefused,
     /// The peer accepted no further streams on the connection.
     #[error("the connection accepts no further streams")]
     GoAway,
@@ -223,6 +226,7 @@ impl Failure {
             Self::MalformedBody(_) => "MalformedBody",
             Self::BodyCutShort => "BodyCutShort",
             Self::StreamReset => "StreamReset",
+            Self::StreamRefused => "StreamRefused",
             Self::GoAway => "GoAway",
             Self::Http2Protocol => "Http2Protocol",
             Self::BodyFileChanged => "BodyFileChanged",
@@ -373,10 +377,10 @@ impl Failure {
             };
         }
         if error.is_reset() {
-            return if error.is_remote() {
-                Self::StreamReset
-            } else {
-                Self::Http2Protocol
+            return match (error.is_remote(), error.reason()) {
+                (true, Some(h2::Reason::REFUSED_STREAM)) => Self::StreamRefused,
+                (true, _) => Self::StreamReset,
+                (false, _) => Self::Http2Protocol,
             };
         }
         Self::Http2Protocol

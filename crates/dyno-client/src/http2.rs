@@ -145,7 +145,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// The reason why the answer is incomplete. After [`Failure::StreamReset`] the connection can still be used.
+    /// The reason why the answer is incomplete. After [`Failure::StreamReset`] and [`Failure::StreamRefused`] the connection
+    /// can still be used.
     pub async fn exchange(
         &self,
         request: &Request,

@@ -250,6 +250,11 @@ impl Crawl {
     }
 
     fn take(&mut self, line: Line) -> Result<(), Error> {
+        if let Some(selection) = &mut self.shared.tally.borrow_mut().selection
+            && !selection.takes(&line.bytes)
+        {
+            return Ok(());
+        }
         self.lines += 1;
         if self.output.is_done(line.number, &line.bytes)? {
             self.shared.tally.borrow_mut().skipped += 1;

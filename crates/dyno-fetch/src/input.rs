@@ -1,6 +1,6 @@
 //! Reads the lines of standard input as they arrive, without a thread that blocks.
 
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -136,6 +136,45 @@ impl Lines {
     }
 }
 
+/// Reader of the lines of a list that is not waited for, such as a file: the same lines that a crawl reads from it.
+#[derive(Debug)]
+pub struct ListReader<R> {
+    list: R,
+    piece: Box<[u8]>,
+    cut: Cut,
+}
+
+impl<R: Read> ListReader<R> {
+    /// Creates a reader.
+    pub fn new(list: R) -> Self {
+        Self {
+            list,
+            piece: vec![0; READ_BYTES].into(),
+            cut: Cut::default(),
+        }
+    }
+
+    /// Returns the next line, without its end; `None` after the last. Blank lines and comments are left out.
+    ///
+    /// # Errors
+    ///
+    /// If the list cannot be read.
+    pub fn next_line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        loop {
+            if let Some(line) = self.cut.next() {
+                return Ok(Some(line.bytes));
+            }
+            if self.cut.ended {
+                return Ok(None);
+            }
+            match self.list.read(&mut self.piece) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => self.cut.take(&self.piece[..read?]),
+            }
+        }
+    }
+}
+
 impl Cut {
     fn next(&mut self) -> Option<Line> {
         loop {
@@ -172,6 +211,8 @@ impl Cut {
             return None;
         }
         self.number += 1;
+        // However the bytes arrive, a longer line is cut at the same place.
+        let end = end.min(self.start + MAX_LINE_BYTES);
         let entry = dyno_io::list::entry(&self.bytes[self.start..end], self.number)?;
         Some(Line {
             number: self.number,
@@ -232,7 +273,21 @@ mod tests {
         pieces.push(b"y\nnext\n");
         let lines = cut(&pieces);
         assert_eq!((lines.len(), &lines[1]), (2, &(2, b"next".to_vec())));
-        assert!(lines[0].1.len() <= MAX_LINE_BYTES + READ_BYTES);
+        assert_eq!(lines[0].1.len(), MAX_LINE_BYTES);
+        let whole = [vec![b'x'; MAX_LINE_BYTES + 7], b"\nnext\n".to_vec()].concat();
+        assert_eq!(cut(&[&whole]), lines);
+    }
+
+    #[test]
+    fn a_list_that_is_read_at_once_has_the_lines_of_a_crawl() {
+        let text = b"\xef\xbb\xbfa\n\r\n# a\nb c \r\n d";
+        let mut reader = ListReader::new(&text[..]);
+        let mut lines = Vec::new();
+        while let Some(line) = reader.next_line().unwrap() {
+            lines.push(line);
+        }
+        let expected: Vec<_> = cut(&[text]).into_iter().map(|(_, line)| line).collect();
+        assert_eq!(lines, expected);
     }
 
     proptest! {

@@ -1,6 +1,7 @@
 //! A line of the list: its URL, and the origin and the target of its request.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
 use std::rc::Rc;
 
 use dyno_client::Failure;
@@ -108,9 +109,41 @@ pub fn target(url: &Url) -> &str {
     &url[url::Position::BeforePath..url::Position::AfterQuery]
 }
 
+/// The part of a host that was registered, by the public suffix list: `a.example.co.uk` is of `example.co.uk`. An
+/// address, and a name without a registered part, is its own domain.
+#[must_use]
+pub fn registered_domain(host: &str) -> &str {
+    let name = host.strip_suffix('.').unwrap_or(host);
+    if name.starts_with('[') || name.parse::<IpAddr>().is_ok() {
+        return name;
+    }
+    psl::domain_str(name).unwrap_or(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_domain_is_the_registered_part_of_a_host() {
+        let cases = [
+            ("example.com", "example.com"),
+            ("a.b.example.com", "example.com"),
+            ("a.example.com.", "example.com"),
+            ("a.example.co.uk", "example.co.uk"),
+            ("one.github.io", "one.github.io"),
+            ("b.one.github.io", "one.github.io"),
+            ("co.uk", "co.uk"),
+            ("localhost", "localhost"),
+            ("a.b.test", "b.test"),
+            ("127.0.0.1", "127.0.0.1"),
+            ("[2001:db8::1]", "[2001:db8::1]"),
+            ("xn--bcher-kva.example.de", "example.de"),
+        ];
+        for (host, domain) in cases {
+            assert_eq!(registered_domain(host), domain, "{host}");
+        }
+    }
 
     #[test]
     fn lines_are_urls_or_say_why_not() {

@@ -12,6 +12,7 @@ use dyno_client::{Protocol, Proxies, Reroute, Sockets, tls};
 use crate::cookies::CookieFile;
 use crate::progress::Observer;
 use crate::row::RowFormat;
+use crate::shard::Share;
 
 /// Allowed versions of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +119,8 @@ pub struct Options {
     pub max_retry_after: Duration,
     /// Failed connections in a row after which a host is not tried for a minute; 0: it is tried always.
     pub dead_after: u32,
+    /// The shard of the list that is fetched; `None`: the whole list.
+    pub share: Option<Share>,
     /// Folder in which contents are kept.
     pub save: Option<PathBuf>,
     /// Name of the WARC files in which all exchanges are archived.
@@ -204,6 +207,7 @@ impl Default for Options {
             retries: 0,
             max_retry_after: Duration::ZERO,
             dead_after: 0,
+            share: None,
             save: None,
             warc: None,
             warc_size: 1_000_000_000,

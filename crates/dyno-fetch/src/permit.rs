@@ -116,6 +116,7 @@ async fn ask(
                 failure,
                 reused: false,
                 crossed: false,
+                may_resend: false,
             };
             if verdict(failed) != Verdict::WithRetries {
                 return answer;

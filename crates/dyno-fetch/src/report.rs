@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::row::Timestamp;
+use crate::shard::{Selected, Selection};
 use crate::shared::Shared;
 use crate::tally::Phases;
 
@@ -21,6 +22,8 @@ pub struct Report {
     proxy: Option<String>,
     /// Whether a signal ended the crawl.
     pub interrupted: bool,
+    /// The lines of the shard; `null` without one, or if the list was not read to its end.
+    pub shard: Option<Selected>,
     /// Finished URLs.
     pub urls: u64,
     /// Lines of the list that earlier runs finished, under `--resume`.
@@ -155,6 +158,11 @@ impl Report {
             elapsed_s,
             proxy: shared.options.proxies.names(),
             interrupted,
+            shard: tally
+                .selection
+                .as_ref()
+                .filter(|_| !interrupted)
+                .map(Selection::selected),
             urls: tally.done,
             skipped: tally.skipped,
             urls_per_s: urls / elapsed_s.max(1e-9),

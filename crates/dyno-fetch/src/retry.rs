@@ -10,6 +10,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 /// Longest pause, in the mean.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
+/// Most times that a request is sent again because a server stated that it had not processed it.
+pub(crate) const MOST_RESENT: u32 = 3;
+
 /// Facts about a failed exchange that decide whether the request is sent again.
 #[derive(Debug, Clone, Copy)]
 pub struct Failed {
@@ -19,13 +22,15 @@ pub struct Failed {
     pub reused: bool,
     /// Whether its connection ended so soon, and without a byte of an answer, that the server may not have seen the request.
     pub crossed: bool,
+    /// Whether the request may be sent again at once if the server has not processed it.
+    pub may_resend: bool,
 }
 
 /// Decision about sending the request again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Immediately on a new connection: the server closed the old one while the request was on its way, as it is free
-    /// to do.
+    /// to do, or stated that it had not processed the request.
     Again,
     /// If retries are left, because the failure may be temporary.
     WithRetries,
@@ -41,13 +46,14 @@ pub const fn verdict(failed: Failed) -> Verdict {
         failure,
         reused,
         crossed,
+        may_resend,
     } = failed;
     match failure {
         Failure::ClosedBeforeAnswer | Failure::ConnectionReset if reused && crossed => {
             Verdict::Again
         }
-        // GOAWAY states that the server has not processed the request (RFC 9113, 6.8).
-        Failure::GoAway if reused => Verdict::Again,
+        // The server has not processed the request (RFC 9113, 8.7).
+        Failure::GoAway | Failure::StreamRefused if may_resend => Verdict::Again,
         Failure::ResolverFailed
         | Failure::ResolveTimeout
         | Failure::ConnectionRefused
@@ -56,6 +62,7 @@ pub const fn verdict(failed: Failed) -> Verdict {
         | Failure::ClosedBeforeAnswer
         | Failure::BodyCutShort
         | Failure::StreamReset
+        | Failure::StreamRefused
         | Failure::GoAway
         | Failure::TooManyOpenFiles
         | Failure::NoLocalPort
@@ -105,7 +112,9 @@ mod tests {
         let cases = [
             (Failure::ClosedBeforeAnswer, true, true, Verdict::Again),
             (Failure::ConnectionReset, true, true, Verdict::Again),
-            (Failure::GoAway, true, false, Verdict::Again),
+            (Failure::GoAway, true, false, Verdict::WithRetries),
+            (Failure::StreamRefused, false, false, Verdict::WithRetries),
+            (Failure::StreamReset, true, false, Verdict::WithRetries),
             // The server processed the request before it failed, or a byte of an answer arrived.
             (
                 Failure::ClosedBeforeAnswer,
@@ -131,11 +140,31 @@ mod tests {
                 verdict(Failed {
                     failure,
                     reused,
-                    crossed
+                    crossed,
+                    may_resend: false,
                 }),
                 expected,
                 "{failure:?} {reused} {crossed}"
             );
+        }
+    }
+
+    #[test]
+    fn a_request_that_was_not_processed_is_repeated_even_on_a_new_connection() {
+        for (failure, expected) in [
+            (Failure::GoAway, Verdict::Again),
+            (Failure::StreamRefused, Verdict::Again),
+            (Failure::StreamReset, Verdict::WithRetries),
+            (Failure::ClosedBeforeAnswer, Verdict::WithRetries),
+            (Failure::HeadTimeout, Verdict::Never),
+        ] {
+            let failed = Failed {
+                failure,
+                reused: false,
+                crossed: false,
+                may_resend: true,
+            };
+            assert_eq!(verdict(failed), expected, "{failure:?}");
         }
     }
 }

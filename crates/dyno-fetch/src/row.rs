@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use dyno_client::Failure;
 
 /// First line of rows as CSV.
-pub(crate) const HEADER: &[u8] = b"url,code,start_time,duration,body_length\n";
+pub const HEADER: &[u8] = b"url,code,start_time,duration,body_length\n";
 
 /// Forms of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

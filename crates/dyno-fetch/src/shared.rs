@@ -90,7 +90,7 @@ impl Shared {
             permissions: Permissions::new(&options),
             in_use: Cell::new(0),
             room: RefCell::new(vec![0; PIECE_BYTES].into()),
-            tally: RefCell::new(Tally::new(options.measure)),
+            tally: RefCell::new(Tally::new(options.measure, options.share)),
             traffic: Arc::default(),
             folder: RefCell::new(folder),
             warc,

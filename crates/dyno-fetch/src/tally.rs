@@ -8,6 +8,7 @@ use dyno_http::DeviationCounts;
 use hdrhistogram::Histogram;
 
 use crate::row::Code;
+use crate::shard::{Selection, Share};
 
 /// Counts of a crawl.
 #[derive(Debug, Default)]
@@ -48,6 +49,8 @@ pub(crate) struct Tally {
     /// Origins whose file could not be read.
     pub robots_unreachable: u64,
     pub requests: u64,
+    /// The lines of the list, if a shard of it is fetched.
+    pub selection: Option<Selection>,
     /// Odd answers.
     pub tolerated: DeviationCounts,
     pub phases: Option<Box<Phases>>,
@@ -83,8 +86,9 @@ fn record(histogram: &mut Histogram<u64>, duration: Duration) {
 }
 
 impl Tally {
-    pub(crate) fn new(measure: bool) -> Self {
+    pub(crate) fn new(measure: bool, share: Option<Share>) -> Self {
         Self {
+            selection: share.map(Selection::new),
             phases: measure.then(|| Box::new(Phases::new())),
             ..Self::default()
         }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, oneshot};
 
 use crate::host_limits::HostLimits;
+use crate::listed::registered_domain;
 use crate::options::{Limit, Options};
 use crate::stage_clock::StageClock;
 
@@ -221,42 +222,6 @@ impl Turns {
             turns: self,
             limits,
             key: key.into(),
-        }
-    }
-}
-
-/// The part of a host that was registered, by the public suffix list: `a.example.co.uk` is of `example.co.uk`. An
-/// address, and a name without a registered part, is its own domain.
-fn registered_domain(host: &str) -> &str {
-    let name = host.strip_suffix('.').unwrap_or(host);
-    if name.starts_with('[') || name.parse::<IpAddr>().is_ok() {
-        return name;
-    }
-    psl::domain_str(name).unwrap_or(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_domain_is_the_registered_part_of_a_host() {
-        let cases = [
-            ("example.com", "example.com"),
-            ("a.b.example.com", "example.com"),
-            ("a.example.com.", "example.com"),
-            ("a.example.co.uk", "example.co.uk"),
-            ("one.github.io", "one.github.io"),
-            ("b.one.github.io", "one.github.io"),
-            ("co.uk", "co.uk"),
-            ("localhost", "localhost"),
-            ("a.b.test", "b.test"),
-            ("127.0.0.1", "127.0.0.1"),
-            ("[2001:db8::1]", "[2001:db8::1]"),
-            ("xn--bcher-kva.example.de", "example.de"),
-        ];
-        for (host, domain) in cases {
-            assert_eq!(registered_domain(host), domain, "{host}");
         }
     }
 }

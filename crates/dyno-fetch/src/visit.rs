@@ -20,7 +20,7 @@ use crate::listed::{Origin, target};
 use crate::pool::Pooled;
 use crate::public::is_private_address;
 use crate::receiver::Receiver;
-use crate::retry::{Failed, Verdict, pause, verdict};
+use crate::retry::{Failed, MOST_RESENT, Verdict, pause, verdict};
 use crate::retry_after::may_pause;
 use crate::shared::{Connection, InUse, Shared};
 use crate::stage_clock::Stage;
@@ -109,7 +109,7 @@ async fn turns<'s>(
 }
 
 /// Sends a request when it is its turn, and receives the answer; repeats it if the idle connection turns out to be
-/// closed.
+/// closed, or the server has not processed it.
 async fn request<'s>(
     shared: &'s Shared,
     url: &'s Url,
@@ -127,6 +127,7 @@ async fn request<'s>(
         (_at_domain, at_address) = Box::pin(turns(shared, &origin, trail)).await;
     }
     let _in_use = InUse::new(&shared.in_use);
+    let mut resent = 0;
     loop {
         trail.note(|details| details.request(url));
         let idle = shared.idle(&origin).await;
@@ -204,10 +205,12 @@ async fn request<'s>(
                     Pooled::Alone(connection) => connection.is_unanswered(),
                     Pooled::Shared(_) => !receiver.answered,
                 },
+            may_resend: resent < MOST_RESENT && !receiver.answered,
         };
         if verdict(failed) != Verdict::Again {
             return receiver.kept(failure);
         }
+        resent += 1;
         shared.tally.borrow_mut().resent += 1;
         trail.note(|details| details.resent += 1);
     }

@@ -73,6 +73,7 @@ async fn tries(
                     failure,
                     reused: false,
                     crossed: false,
+                    may_resend: false,
                 }) == Verdict::WithRetries
                     && !trail.is_final.get() =>
             {

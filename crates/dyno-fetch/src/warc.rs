@@ -468,6 +468,7 @@ const fn truncation(failure: Failure) -> &'static str {
         | Failure::ConnectionReset
         | Failure::ClosedBeforeAnswer
         | Failure::StreamReset
+        | Failure::StreamRefused
         | Failure::GoAway
         | Failure::Io(_) => "disconnect",
         _ => "unspecified",

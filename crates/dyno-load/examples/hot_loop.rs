@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dyno_client::{Protocol, Proxies, Reroute, tls};
 use dyno_load::jsonl::Described;
-use dyno_load::{Plan, Requests, Shape, Termination, run};
+use dyno_load::{Plan, Requests, Segment, Shape, Termination, run};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -44,6 +44,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         keepalive: true,
         reconnect_after: None,
         opened_per_s: None,
+        segment: Segment::WHOLE,
+        start_at: None,
         pace: None,
         replay: None,
         reports_stages: false,

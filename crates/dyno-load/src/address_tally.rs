@@ -1,7 +1,9 @@
 //! Connections and requests by the address of the server. The address of the first connection has what the others do not
 //! have: a run with one address counts nothing twice.
 
-use crate::report::{AddressRecord, Summary};
+use serde::{Deserialize, Serialize};
+
+use crate::records::{AddressRecord, Summary};
 use crate::tally::{Tally, Times};
 
 /// Addresses whose times are recorded.
@@ -12,7 +14,7 @@ const TIMED: usize = 100;
 pub(crate) struct AddressTallies(Vec<AddressTally>);
 
 /// What was counted for an address.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct AddressTally {
     pub(crate) opened: u64,
     pub(crate) failed: u64,
@@ -59,15 +61,7 @@ impl AddressTallies {
 
     pub(crate) fn merge(&mut self, other: &Self) {
         for (number, other) in other.0.iter().enumerate() {
-            let own = self.of(number);
-            own.opened += other.opened;
-            own.failed += other.failed;
-            own.errors += other.errors;
-            own.requests += other.requests;
-            own.failed_answers += other.failed_answers;
-            if let Some(times) = &other.response {
-                own.response.get_or_insert_default().merge(times);
-            }
+            self.of(number).merge(other);
         }
     }
 
@@ -93,29 +87,74 @@ impl AddressTallies {
             (requests, failed_answers, response);
     }
 
-    /// A record of each address to which a connection was opened, or failed; `grouped` is the number of addresses that
-    /// the last text stands for.
-    pub(crate) fn records(&self, texts: &[String], grouped: Option<u64>) -> Vec<AddressRecord> {
+    /// Each address to which a connection was opened, or failed; `grouped` is the number of addresses that the last
+    /// text stands for.
+    pub(crate) fn named(self, texts: &[String], grouped: Option<u64>) -> Vec<NamedAddress> {
         let last = texts.len().saturating_sub(1);
-        let record = |(number, (text, tally)): (usize, (&String, &AddressTally))| {
-            let times = tally.response.as_deref().and_then(Summary::of_some);
-            AddressRecord {
-                address: text.clone(),
-                grouped: grouped.filter(|_| number == last),
-                opened: tally.opened,
-                failed: tally.failed,
-                requests: tally.requests,
-                failed_answers: tally.failed_answers,
-                errors: tally.errors,
-                response_p50_ns: times.as_ref().map(|times| times.p50_ns),
-                response_p99_ns: times.as_ref().map(|times| times.p99_ns),
-            }
-        };
-        let all = texts.iter().zip(&self.0).enumerate();
+        let all = texts.iter().zip(self.0).enumerate();
         all.filter(|(_, (_, tally))| {
             tally.opened + tally.failed + tally.requests + tally.errors > 0
         })
-        .map(record)
+        .map(|(number, (text, tally))| NamedAddress {
+            address: text.clone(),
+            grouped: grouped.filter(|_| number == last),
+            tally,
+        })
         .collect()
     }
+}
+
+impl AddressTally {
+    fn merge(&mut self, other: &Self) {
+        self.opened += other.opened;
+        self.failed += other.failed;
+        self.errors += other.errors;
+        self.requests += other.requests;
+        self.failed_answers += other.failed_answers;
+        if let Some(times) = &other.response {
+            self.response.get_or_insert_default().merge(times);
+        }
+    }
+}
+
+/// What was counted for an address, with its text.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct NamedAddress {
+    address: String,
+    /// Addresses that it stands for; `None` for a single one.
+    grouped: Option<u64>,
+    tally: AddressTally,
+}
+
+impl NamedAddress {
+    /// Whether another generator counts the same address, or the rest of its addresses.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.address == other.address
+    }
+
+    /// Adds the counts of another generator.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.grouped = self.grouped.max(other.grouped);
+        self.tally.merge(&other.tally);
+    }
+}
+
+/// The records of a report.
+pub(crate) fn address_records(addresses: &[NamedAddress]) -> Vec<AddressRecord> {
+    let record = |one: &NamedAddress| {
+        let tally = &one.tally;
+        let times = tally.response.as_deref().and_then(Summary::of_some);
+        AddressRecord {
+            address: one.address.clone(),
+            grouped: one.grouped,
+            opened: tally.opened,
+            failed: tally.failed,
+            requests: tally.requests,
+            failed_answers: tally.failed_answers,
+            errors: tally.errors,
+            response_p50_ns: times.as_ref().map(|times| times.p50_ns),
+            response_p99_ns: times.as_ref().map(|times| times.p99_ns),
+        }
+    };
+    addresses.iter().map(record).collect()
 }

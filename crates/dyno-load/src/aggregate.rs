@@ -9,7 +9,8 @@ use crate::confidence::Batches;
 use crate::find::StepCounts;
 use crate::labels::LabelTally;
 use crate::live::Live;
-use crate::report::Row;
+use crate::measured::PackedSecond;
+use crate::records::Row;
 use crate::stage_tally::StageTallies;
 use crate::tally::Tally;
 use crate::thread::{Stretch, ThreadEnd};
@@ -30,6 +31,8 @@ pub(crate) struct Aggregate {
     pub(crate) addresses: AddressTallies,
     errors: u64,
     pub(crate) rows: Vec<Row>,
+    /// The seconds with their histograms, for a merge; `None` for one generator.
+    pub(crate) packed_seconds: Option<Vec<PackedSecond>>,
     /// Of the response times whose interval may end the run.
     pub(crate) batches: Option<Batches>,
     /// Of the threads that have ended.
@@ -80,6 +83,7 @@ impl Aggregate {
             addresses: AddressTallies::default(),
             errors: 0,
             rows: Vec::new(),
+            packed_seconds: None,
             batches: None,
             stages: None,
             blocks: None,
@@ -185,6 +189,9 @@ impl Aggregate {
         let second = self.second.take()?;
         let row = Row::new(self.second_number, &second.tally, second.open);
         self.rows.push(row);
+        if let Some(seconds) = &mut self.packed_seconds {
+            seconds.push(PackedSecond::new(row, &second.tally));
+        }
         let mut end_s = (self.second_number + 1) as f64;
         if self.is_over() {
             let run_end_ns = self.lasts().map(|last| last.end_ns).max();

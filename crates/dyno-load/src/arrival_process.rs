@@ -8,6 +8,8 @@
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::exponential::{Exponential, REQUEST};
 use crate::recorded_times::{RecordedTimes, Replayed};
 
@@ -21,7 +23,7 @@ pub struct Rate {
 }
 
 /// A part of a schedule, in which the rate changes linearly from `from` to `to`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RateStage {
     /// Rate at its start.
     pub from: PerSecond,
@@ -46,7 +48,7 @@ struct Leg {
 const PARTS: u128 = 2 * 1_000_000_000 * PerSecond::UNIT as u128;
 
 /// A rate in millionths of a request per second, so that rates add up exactly.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PerSecond(u64);
 
 /// Spacing of the requests.
@@ -231,6 +233,22 @@ impl Rate {
         }
     }
 
+    /// An equal share of the rate, for a display: rounded to millionths.
+    #[must_use]
+    pub fn shared_by(&self, count: u64) -> Self {
+        let share = |rate: PerSecond| PerSecond(rate.0 / count.max(1));
+        let stages: Vec<RateStage> = self
+            .legs
+            .iter()
+            .map(|leg| RateStage {
+                from: share(leg.stage.from),
+                to: share(leg.stage.to),
+                ..leg.stage
+            })
+            .collect();
+        Self::new(&stages, share(self.last.stage.to))
+    }
+
     /// The rate at the start, and the rate at the end if there are stages.
     #[must_use]
     pub fn ends(&self) -> (PerSecond, Option<PerSecond>) {
@@ -350,6 +368,16 @@ impl ArrivalProcess {
             _ => u128::from(count) * REQUEST,
         };
     }
+
+    /// Skips `count` requests, each with its own gap.
+    pub(crate) fn pass_each(&mut self, count: u64) {
+        match &mut self.gaps {
+            Gaps::Exponential(gaps) => {
+                self.arrival += (0..count).map(|_| gaps.draw()).sum::<u128>();
+            }
+            Gaps::Equal | Gaps::Recorded(_) => self.pass(count),
+        }
+    }
 }
 
 impl Iterator for ArrivalProcess {
@@ -371,6 +399,16 @@ mod tests {
 
     fn rate(text: &str) -> PerSecond {
         PerSecond::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_share_of_a_rate_has_its_stages() {
+        let quarter = Rate::ramp(rate("100"), rate("300"), 2_000_000_000).shared_by(4);
+        for (time_s, expected) in [(0.0, 25.0), (1.0, 50.0), (9.0, 75.0)] {
+            assert!((quarter.at_s(time_s) - expected).abs() < 1e-9, "{time_s}");
+        }
+        let third = Rate::constant(rate("100")).shared_by(3);
+        assert!((third.at_s(5.0) - 33.333_333).abs() < 1e-9);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use regex::bytes::{Regex, RegexBuilder};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::preview::preview;
@@ -101,7 +101,7 @@ impl Pattern {
 }
 
 /// Kinds of checks, in the order in which they are made: the first that fails counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Kind {
     Status,
     Header,
@@ -169,7 +169,7 @@ impl Kind {
 }
 
 /// Numbers of answers by the result of their checks; the first failed check counts, in this order.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
     /// All checks passed.
     pub right: u64,

@@ -10,7 +10,7 @@
 
 use hdrhistogram::Histogram;
 
-use crate::report::UntilRecord;
+use crate::records::UntilRecord;
 use crate::validity::student::two_sided_quantile;
 
 /// Batches are 32 to 63.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use dyno_client::tls;
 use thiserror::Error as ThisError;
@@ -35,6 +36,9 @@ pub enum Error {
         /// Error of TLS.
         source: tls::Error,
     },
+    /// The connections were open only after the moment of the start; nothing was sent.
+    #[error("its connections were open {0:.1?} after the start")]
+    Late(Duration),
     /// The system refused a thread, its CPU or its timer.
     #[error("starting a thread: {0}; see the limits of this process: ulimit -a")]
     Thread(io::Error),

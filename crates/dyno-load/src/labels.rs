@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
 use dyno_client::Failure;
+use serde::{Deserialize, Serialize};
 
-use crate::report::{LabelRecord, Summary};
+use crate::records::{LabelRecord, Summary};
+use crate::static_text;
 use crate::tally::Times;
 
 /// Labels of a report; further ones are counted together in the last.
@@ -20,7 +22,7 @@ const MAX_CYCLE: f64 = 1e6;
 const DECIMALS: i32 = 6;
 
 /// The labels of a run; none where all requests have the same, and none gave its own.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labels {
     names: Vec<String>,
     grouped: u64,
@@ -103,9 +105,10 @@ impl Naming {
 }
 
 /// What was counted for a label.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct LabelTally {
     statuses: BTreeMap<u16, u64>,
+    #[serde(deserialize_with = "static_text::counts")]
     errors: BTreeMap<&'static str, u64>,
     failed_answers: u64,
     /// Of good answers.

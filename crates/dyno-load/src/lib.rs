@@ -32,6 +32,8 @@ mod label_counts;
 mod labels;
 mod live;
 mod marks;
+mod measured;
+mod merge;
 mod names;
 mod observers;
 mod outcome;
@@ -41,18 +43,23 @@ mod preview;
 mod record;
 mod recorded_times;
 mod recording;
+mod records;
 pub mod replay;
 mod report;
+mod report_of;
 mod request_loop;
 mod requests;
 mod rotation;
 mod run;
 mod samples;
 mod schedule;
+mod segment;
+mod segment_record;
 mod slot;
 mod stage_tally;
 mod stages;
 pub mod start_time;
+mod static_text;
 mod summing_up;
 mod sums;
 mod tally;
@@ -75,16 +82,21 @@ pub use judgement::{Finding, Judgement, Verdict};
 pub use label_counts::{Buckets, LabelCounts};
 pub use labels::Labels;
 pub use live::{Event, Live, Second, Watch};
+pub use measured::Measured;
+pub use merge::merge;
 pub use plan::Plan;
 pub use prepared::{Error as RequestError, Message, Prepared, Shape};
 pub use recorded_times::RecordedTimes;
-pub use report::{
+pub use records::{
     AddressRecord, Censored, ChecksRecord, ConnectionsRecord, DataRecord, ExpectRecord, FindRecord,
-    FindStepRecord, FoundRecord, LabelRecord, Phases, PlanRecord, Report, Row, StageRecord,
-    Summary, ThreadRecord, UntilRecord, WarmUpRecord, WireRecord,
+    FindStepRecord, FoundRecord, LabelRecord, Phases, PlanRecord, Row, StageRecord, Summary,
+    ThreadRecord, UntilRecord, WarmUpRecord, WireRecord,
 };
+pub use report::Report;
 pub use requests::{Preparation, Requests, Server};
 pub use run::run;
+pub use segment::Segment;
+pub use segment_record::{ClockRecord, NodeRecord, SegmentRecord};
 pub use stages::Stages;
 pub use template::{Pick, Values};
 pub use termination::Termination;

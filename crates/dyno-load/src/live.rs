@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::label_counts::{Buckets, LabelCounts};
-use crate::report::{Row, Summary};
+use crate::records::{Row, Summary};
 use crate::tally::{Tally, Times};
 
 /// Observer of a running load. It is called by the thread that adds up the measurements, and must not block.

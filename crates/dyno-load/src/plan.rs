@@ -1,18 +1,21 @@
 //! Plan of a run.
 
+use std::fmt::{self, Write};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dyno_client::http1::Profile;
 use dyno_client::{Protocol, Reroute, Sockets, tls};
+use sha2::{Digest, Sha256};
 
 use crate::arrival_process::{Arrivals, PerSecond, Rate};
 use crate::confidence::Goal;
 use crate::find::Objective;
 use crate::recording::Recording;
 use crate::requests::Requests;
+use crate::segment::Segment;
 use crate::termination::Termination;
 
 /// The plan of a run: arrival process, termination and protocol are values that combine freely.
@@ -36,7 +39,11 @@ pub struct Plan {
     pub reconnect_after: Option<NonZeroU64>,
     /// Connections that are opened a second before the run; none: all at once.
     pub opened_per_s: Option<PerSecond>,
-    /// The schedule of the open loop; `None`: a closed loop.
+    /// The part of the requests that this generator sends.
+    pub segment: Segment,
+    /// When it starts; `None`: at once.
+    pub start_at: Option<Instant>,
+    /// The schedule of the open loop, of all generators together; `None`: a closed loop.
     pub pace: Option<(Rate, Arrivals)>,
     /// The recording whose requests are sent; `None`: none.
     pub replay: Option<Arc<Recording>>,
@@ -77,8 +84,48 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The SHA-256 of what all generators of one load have in common; `connections` is the number of all.
+    #[must_use]
+    pub fn digest(&self, connections: usize) -> String {
+        let mut hashed = Hashed(Sha256::new());
+        write!(
+            hashed,
+            "{:?}",
+            (
+                (
+                    &self.requests,
+                    &self.method,
+                    self.streams,
+                    self.protocol,
+                    self.profile
+                ),
+                (
+                    self.keepalive,
+                    self.reconnect_after,
+                    &self.pace,
+                    &self.replay
+                ),
+                (
+                    self.ramp,
+                    self.warm_up,
+                    self.termination,
+                    self.timeout,
+                    self.insecure
+                ),
+                (self.dns_refresh, self.reports_stages, connections),
+            )
+        )
+        .expect("hashing takes every text");
+        let digest = hashed.0.finalize();
+        digest.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
     /// How long it takes to open the connections, where they are opened at a rate.
-    pub(crate) fn opening_time(&self) -> Duration {
+    #[must_use]
+    pub fn opening_time(&self) -> Duration {
         #[expect(clippy::cast_precision_loss, reason = "connections are few")]
         self.opened_per_s.map_or(Duration::ZERO, |rate| {
             Duration::try_from_secs_f64(self.connections as f64 / rate.get())
@@ -118,5 +165,15 @@ impl Plan {
             hdr_log: None,
             ..self.clone()
         })
+    }
+}
+
+/// Hashes text as it is written.
+struct Hashed(Sha256);
+
+impl fmt::Write for Hashed {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text);
+        Ok(())
     }
 }

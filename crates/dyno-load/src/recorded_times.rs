@@ -107,6 +107,7 @@ mod tests {
     use super::*;
     use crate::arrival_process::{ArrivalProcess, Arrivals, PerSecond, Rate};
     use crate::schedule::Schedule;
+    use crate::segment::Segment;
     use crate::termination::Termination;
 
     fn process(times_ns: &[u64], period_ns: Option<u64>) -> ArrivalProcess {
@@ -147,7 +148,11 @@ mod tests {
             requests: None,
             duration_ns: Some(1_000_000_000),
         };
-        let schedule = Schedule::new(Some(process(&[0, 3, 100], Some(200))), termination);
+        let schedule = Schedule::new(
+            Some(process(&[0, 3, 100], Some(200))),
+            termination,
+            Segment::WHOLE,
+        );
         for _ in 0..4 {
             schedule.claim();
         }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Delay from which on a replayed request counts as late.
 pub(crate) const LATE_NS: u64 = 1_000_000;
 
 /// The format of a recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
     /// Common or combined log format of Apache and nginx.
     #[serde(rename = "access log")]
@@ -25,7 +25,7 @@ pub enum Format {
 }
 
 /// What a recording has, for the report.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Recording {
     /// Name of the file.
     pub file: String,
@@ -56,7 +56,7 @@ pub struct Recording {
 }
 
 /// The requests of one recorded host.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostRecord {
     /// The recorded host; `None` where none is recorded.
     pub host: Option<String>,

@@ -283,7 +283,10 @@ impl RequestLoop {
                 let exchanged = connection.exchange_from(sent, request, &mut receiver).await;
                 if let Err(failure) = exchanged {
                     progress.crossed = connection.reach().may_have_crossed(sent.elapsed());
-                    if !matches!(failure, Failure::StreamReset | Failure::BodyFileChanged) {
+                    if !matches!(
+                        failure,
+                        Failure::StreamReset | Failure::StreamRefused | Failure::BodyFileChanged
+                    ) {
                         http2_pool.discard(&connection);
                     }
                 }

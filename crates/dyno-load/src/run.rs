@@ -26,7 +26,7 @@ use crate::report::Report;
 use crate::requests::Server;
 use crate::samples;
 use crate::schedule::{Numbers, Schedule};
-use crate::summing_up::report;
+use crate::summing_up::measured;
 use crate::sums::{Before, Sums};
 use crate::tally::{Tally, Times};
 use crate::thread::{self as load_thread, Parts, Stretch};
@@ -36,6 +36,10 @@ use crate::worker::Common;
 /// Length of a stretch when an observer shows each.
 const WATCHED: Duration = Duration::from_millis(200);
 const UNWATCHED: Duration = Duration::from_secs(1);
+/// Last part of a wait for the start, in which the clock is read all the time.
+const SPIN: Duration = Duration::from_micros(500);
+/// Interval at which a wait for the start looks at `stop`.
+const STOP_CHECK: Duration = Duration::from_millis(50);
 
 /// Runs the plan until it ends, or `stop` is set.
 ///
@@ -62,16 +66,7 @@ pub fn run(
     let (found, ways) = by_proxy::resolve_servers(&plan.requests, &plan.reroute, lookup);
     let (names, keeper) = Names::start(found, plan.dns_refresh);
     let client = client(&plan)?;
-    let writer = match &plan.samples {
-        Some(path) => {
-            let writer = samples::Writer::start(path, plan.clone());
-            Some((
-                path,
-                writer.map_err(|source| Error::create("--samples", path, source))?,
-            ))
-        }
-        None => None,
-    };
+    let writer = samples_writer(&plan)?;
     let mut log = HdrLog::create(&plan, SystemTime::now() + plan.warm_up)?;
 
     let thread_count = plan.cpus.len().clamp(1, plan.connections);
@@ -83,7 +78,7 @@ pub fn run(
     };
     // Requests after a warm-up continue its rows and numbers; a recording begins after it.
     let numbers = (warm_up.is_some() && plan.replay.is_none())
-        .then(|| Numbers::new(plan.requests.values().rows_to_use_once()));
+        .then(|| Numbers::new(plan.requests.values().rows_to_use_once(), plan.segment));
     let common = |plan: Arc<Plan>, is_warm_up, warm_up| {
         Arc::new(Common {
             schedule: Schedule::new(
@@ -91,6 +86,7 @@ pub fn run(
                     .as_ref()
                     .map(|(rate, arrivals)| ArrivalProcess::new(rate.clone(), arrivals.clone())),
                 plan.termination,
+                plan.segment,
             )
             .numbered_by(numbers.clone()),
             plan,
@@ -111,6 +107,7 @@ pub fn run(
         before: Before::default(),
     };
     sums.measured.batches = plan.until.map(Batches::new);
+    sums.measured.packed_seconds = (plan.segment.count() > 1).then(Vec::new);
     let common = common(plan.clone(), false, warm_up);
     let (sender, stretches) = mpsc::channel();
     let mut threads = Threads::spawn(
@@ -127,8 +124,9 @@ pub fn run(
     sums.before.cpu = Cpu::now();
     // Connections are already open here: if the server's listen queue overflows, opening takes seconds, and all
     // times count from here.
+    let start = wait_for_start(plan.start_at, stop)?;
     let started = SystemTime::now() + plan.warm_up;
-    threads.start(Instant::now());
+    threads.start(start);
 
     sums.measured.total.dns.merge(&dns);
     listen(
@@ -141,10 +139,10 @@ pub fn run(
     if let Some((path, writer)) = writer {
         writer
             .finish()
-            .map_err(|source| Error::file(path, source))?;
+            .map_err(|source| Error::file(&path, source))?;
     }
     log.finish()?;
-    Ok(report(
+    let measured = measured(
         &plan,
         &common,
         &sums,
@@ -153,7 +151,47 @@ pub fn run(
         cpu,
         &traffic,
         &names,
-    ))
+    );
+    let mut report = measured.report();
+    report.sums = (plan.segment.count() > 1).then(|| Box::new(measured));
+    Ok(report)
+}
+
+/// Waits until the moment at which all generators start, or until `stop` is set; returns the start. Without a moment,
+/// it is now.
+fn wait_for_start(moment: Option<Instant>, stop: &AtomicBool) -> Result<Instant, Error> {
+    let Some(moment) = moment else {
+        return Ok(Instant::now());
+    };
+    let late = moment.elapsed();
+    if !late.is_zero() {
+        return Err(Error::Late(late));
+    }
+    loop {
+        let left = moment.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(moment);
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Instant::now());
+        }
+        // Sleeps end late; the last part of the wait spins, which delays no other generator.
+        if left > SPIN {
+            thread::sleep(left.saturating_sub(SPIN).min(STOP_CHECK));
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// Starts to write the samples, if they were requested.
+fn samples_writer(plan: &Arc<Plan>) -> Result<Option<(PathBuf, samples::Writer)>, Error> {
+    let Some(path) = &plan.samples else {
+        return Ok(None);
+    };
+    let writer = samples::Writer::start(path, plan.clone());
+    let writer = writer.map_err(|source| Error::create("--samples", path, source))?;
+    Ok(Some((path.clone(), writer)))
 }
 
 fn client(plan: &Plan) -> Result<Option<tls::Client>, Error> {

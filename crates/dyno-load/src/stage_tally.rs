@@ -1,15 +1,17 @@
 //! Tallies of the requests of each stage. A request belongs to the stage in which it was due.
 
+use serde::{Deserialize, Serialize};
+
 use crate::arrival_process::{Rate, RateStage};
-use crate::report::{StageRecord, Summary};
+use crate::records::{StageRecord, Summary};
 use crate::tally::Times;
 
 /// The requests of all stages, counted.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StageTallies(Vec<StageTally>);
 
 /// The requests of one stage.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StageTally {
     stage: RateStage,
     begin_ns: u64,

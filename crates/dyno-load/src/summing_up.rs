@@ -1,4 +1,4 @@
-//! Builds the report from the sums of a run.
+//! Collects what a run has measured when it ends.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,50 +6,43 @@ use std::time::SystemTime;
 
 use dyno_client::Traffic;
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
+use crate::address_tally::NamedAddress;
 use crate::aggregate::Aggregate;
 use crate::arrival_process::{Arrivals, PerSecond};
 use crate::confidence::Batches;
 use crate::find::{Objective, StepCounts};
+use crate::measured::Measured;
 use crate::names::Names;
 use crate::plan::Plan;
-use crate::recording::ReplayRecord;
-use crate::report::{
-    AddressRecord, Censored, ChecksRecord, ConnectionsRecord, DataRecord, ExpectRecord, Phases,
-    PlanRecord, Report, Summary, ThreadRecord, VERSION, WarmUpRecord, WireRecord,
-};
+use crate::records::{DataRecord, PlanRecord, ThreadRecord, WarmUpRecord, WireRecord};
 use crate::sums::Sums;
-use crate::tally::{Tally, Times};
+use crate::tally::Tally;
 use crate::template::Pick;
 use crate::thread::ThreadEnd;
 use crate::usage::peak_memory_bytes;
-use crate::validity;
 use crate::worker::Common;
 
-#[expect(clippy::cast_precision_loss, reason = "shown as seconds and rates")]
 #[expect(clippy::too_many_arguments, reason = "what a run consists of")]
-pub(crate) fn report(
+pub(crate) fn measured(
     plan: &Plan,
     common: &Common,
     sums: &Sums,
     started: SystemTime,
     interrupted: bool,
-    cpu: (f64, f64, f64),
+    cpu_s: (f64, f64, f64),
     traffic: &[Arc<Traffic>],
     names: &Names,
-) -> Report {
+) -> Measured {
     let aggregate = &sums.measured;
-    let total = &aggregate.total;
+    let mut total = aggregate.total.clone();
     let end_ns = aggregate.lasts().map(|last| last.end_ns).max().unwrap_or(0);
-    let elapsed_s = end_ns as f64 / 1e9;
     // What is due and unclaimed is claimed for its count below.
     let data = data_record(plan, common);
-    let mut unsent = total.unsent.clone();
     let mut stages = aggregate.stages.clone();
     let mut blocks = aggregate.blocks.clone();
     for (intended_ns, together) in common.schedule.unclaimed_before(end_ns) {
-        unsent.record_many(end_ns - intended_ns, together);
+        total.unsent.record_many(end_ns - intended_ns, together);
         if let Some(stages) = &mut stages {
             let stage = stages.at(intended_ns);
             stage.ages.record_many(end_ns - intended_ns, together);
@@ -58,83 +51,37 @@ pub(crate) fn report(
             blocks.add(intended_ns, end_ns - intended_ns, true, together);
         }
     }
-    let counts = total.counts;
-    let failed_answers = total.failed_answers.histogram().len();
-    let mut report = Report {
-        version: VERSION,
-        started: OffsetDateTime::from(started)
-            .format(&Rfc3339)
-            .unwrap_or_default(),
-        elapsed_s,
+    let requests = &plan.requests;
+    let recording = plan.replay.as_ref();
+    let has_addresses = plan.sockets.unix_socket().is_none();
+    Measured {
+        started_unix_ns: OffsetDateTime::from(started).unix_timestamp_nanos(),
+        end_ns,
         interrupted,
-        validity: None,
         plan: plan_record(plan),
-        sent: counts.sent,
-        requests: counts.requests,
-        rps: if end_ns == 0 {
-            0.0
-        } else {
-            (counts.requests - failed_answers) as f64 / elapsed_s
-        },
-        cpu_s: cpu.0,
-        cpu_user_s: cpu.1,
-        cpu_system_s: cpu.2,
+        cpu_s,
         peak_memory_bytes: peak_memory_bytes(),
         threads: threads(plan, aggregate, end_ns),
         data,
-        statuses: total.statuses(),
-        errors: total.errors().clone(),
-        errors_total: total.errors_total(),
-        failed_answers,
-        resent: counts.resent,
-        tolerated: counts.tolerated.by_name(),
-        expect_continue: plan.requests.expect_continue().then_some(ExpectRecord {
-            continued: counts.continued,
-            answered: counts.answered_at_once,
-            silent: counts.silent,
-        }),
-        checks: plan.requests.are_checked().then(|| checks_record(total)),
-        labels: plan.requests.labels().records(&aggregate.labels),
-        addresses: plan
-            .sockets
-            .unix_socket()
-            .is_none()
-            .then(|| address_records(aggregate, names)),
-        censored: censored(&total.censored),
-        unsent: unsent.histogram().len(),
+        expects_continue: requests.expect_continue(),
+        is_checked: requests.are_checked(),
+        labels: requests.labels().clone(),
+        label_tallies: aggregate.labels.clone(),
+        addresses: has_addresses.then(|| named_addresses(aggregate, names)),
         wire: wire_record(sums, traffic),
-        connections: ConnectionsRecord {
-            opened: counts.opened,
-            failed: counts.failed,
-            tls_full: counts.tls_full,
-            tls_resumed: counts.tls_resumed,
-            reused_requests: counts.reused,
-        },
-        versions: total.versions(),
-        response_time: Summary::new(&total.response),
-        response_time_at_least: at_least(&total.response, [&total.censored, &unsent]),
-        response_time_all: all_answers(total, &unsent),
-        service_time: Summary::new(&total.service),
-        send_lag: plan.pace.as_ref().map(|_| Summary::new(&total.send_lag)),
-        phases: phases(total),
-        replay: plan
-            .replay
-            .as_ref()
-            .map(|recording| ReplayRecord::new(recording, counts.late, counts.sent)),
-        until: aggregate.batches.as_ref().map(Batches::record),
+        replay: recording.map(|recording| (**recording).clone()),
         warm_up: sums
             .warm_up
             .as_ref()
             .map(|warm_up| warm_up_record(plan, &warm_up.total)),
-        stages: stages.map(|stages| stages.records(end_ns)),
-        series: aggregate.rows.clone(),
-        found: None,
+        stages,
+        seconds: aggregate.packed_seconds.clone().unwrap_or_default(),
+        rows: aggregate.rows.clone(),
+        until: aggregate.batches.as_ref().map(Batches::record),
         blocks: blocks.map(|blocks| settled(blocks, plan, end_ns)),
-    };
-    if !interrupted && report.requests > 0 {
-        report.validity = Some(validity::judge(&report));
+        tolerated: total.counts.tolerated.by_name(),
+        total,
     }
-    report
 }
 
 fn wire_record(sums: &Sums, traffic: &[Arc<Traffic>]) -> WireRecord {
@@ -147,21 +94,11 @@ fn wire_record(sums: &Sums, traffic: &[Arc<Traffic>]) -> WireRecord {
     }
 }
 
-fn phases(total: &Tally) -> Phases {
-    Phases {
-        dns: Summary::of_some(&total.dns),
-        connect: Summary::of_some(&total.connect),
-        tls: Summary::of_some(&total.tls),
-        first_byte: Summary::of_some(&total.first_byte),
-        content: Summary::of_some(&total.content),
-    }
-}
-
-fn address_records(aggregate: &Aggregate, names: &Names) -> Vec<AddressRecord> {
+fn named_addresses(aggregate: &Aggregate, names: &Names) -> Vec<NamedAddress> {
     let mut addresses = aggregate.addresses.clone();
     addresses.complete(names.main(), &aggregate.total);
     let (texts, grouped) = names.texts();
-    addresses.records(&texts, grouped)
+    addresses.named(&texts, grouped)
 }
 
 /// The blocks whose requests have all ended, or waited longer than a limit.
@@ -189,15 +126,6 @@ fn warm_up_record(plan: &Plan, total: &Tally) -> WarmUpRecord {
         duration_s: plan.warm_up.as_secs_f64(),
         requests: total.counts.requests + total.errors_total() + total.censored.histogram().len(),
         failures,
-    }
-}
-
-fn checks_record(total: &Tally) -> ChecksRecord {
-    let mut examples = total.wrong_examples.clone();
-    examples.sort_by_key(|example| example.kind);
-    ChecksRecord {
-        counts: total.checked,
-        examples,
     }
 }
 
@@ -229,37 +157,6 @@ fn data_record(plan: &Plan, common: &Common) -> Option<DataRecord> {
         pick: values.pick.name(),
         used_up: values.pick == Pick::Unique && ended,
     })
-}
-
-fn censored(ages: &Times) -> Censored {
-    let summary = Summary::of_some(ages);
-    Censored {
-        count: ages.histogram().len(),
-        oldest_ns: summary.is_some().then(|| ages.histogram().max()),
-        ages: summary,
-    }
-}
-
-/// Response times including requests that have not ended, each with the time that it has waited. `None` if all have
-/// ended.
-fn at_least(ended: &Times, ages: [&Times; 2]) -> Option<Summary> {
-    let mut all = ended.clone();
-    for ages in ages {
-        all.merge(ages);
-    }
-    (all.histogram().len() > ended.histogram().len()).then(|| Summary::new(&all))
-}
-
-/// Response times of all answers, including requests that have not ended; `None` if all answers are good.
-fn all_answers(total: &Tally, unsent: &Times) -> Option<Summary> {
-    if total.failed_answers.histogram().is_empty() {
-        return None;
-    }
-    let mut all = total.response.clone();
-    all.merge(&total.failed_answers);
-    let ended = Summary::new(&all);
-    let with_ages = at_least(&all, [&total.censored, unsent]);
-    Some(with_ages.map_or_else(|| ended.clone(), |with_ages| ended.at_least(&with_ages)))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown as seconds")]

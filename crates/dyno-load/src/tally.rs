@@ -2,12 +2,21 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use dyno_client::{Expectation, Failure};
 use dyno_http::{DeviationCounts, HttpVersion, PerVersion};
 use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer as Reader, Serializer as _, V2DeflateSerializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::check::{CheckExample, Checked};
 use crate::label_counts::LabelCounts;
+use crate::static_text;
+
+/// Significant digits of times.
+const DIGITS: u8 = 3;
 
 /// Histogram of times in nanoseconds with three significant digits.
 #[derive(Debug, Clone)]
@@ -15,7 +24,7 @@ pub(crate) struct Times(Histogram<u64>);
 
 impl Default for Times {
     fn default() -> Self {
-        Self(Histogram::new(3).expect("three digits are a precision it knows"))
+        Self::with_digits(DIGITS)
     }
 }
 
@@ -63,6 +72,50 @@ impl Times {
     pub(crate) const fn histogram(&self) -> &Histogram<u64> {
         &self.0
     }
+
+    /// The whole histogram (`HdrHistogram` V2, base64).
+    pub(crate) fn packed(&self) -> String {
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(&self.0, &mut bytes)
+            .expect("memory takes what is written");
+        STANDARD.encode(bytes)
+    }
+
+    /// Reads the form of [`Times::packed`]; empty text stands for no times.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    pub(crate) fn unpacked(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self::default());
+        }
+        let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
+        let read: Histogram<u64> = Reader::new()
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|error| error.to_string())?;
+        // One that was read does not grow.
+        let mut own = Self::with_digits(read.sigfig());
+        own.0.add(&read).map_err(|error| error.to_string())?;
+        Ok(own)
+    }
+}
+
+impl Serialize for Times {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_empty() && self.0.sigfig() == DIGITS {
+            return to.serialize_str("");
+        }
+        to.serialize_str(&self.packed())
+    }
+}
+
+impl<'de> Deserialize<'de> for Times {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        Self::unpacked(&text).map_err(|reason| D::Error::custom(format!("a histogram: {reason}")))
+    }
 }
 
 /// Yields to a sending thread on the same CPU: adding all histograms of a second takes a millisecond or two, in which
@@ -72,7 +125,7 @@ fn give_way() {
 }
 
 /// Counts of requests and connections.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
     /// Sent requests.
     pub(crate) sent: u64,
@@ -94,6 +147,7 @@ pub(crate) struct Counts {
     pub(crate) answered_at_once: u64,
     pub(crate) silent: u64,
     /// Odd answers.
+    #[serde(skip)]
     pub(crate) tolerated: DeviationCounts,
 }
 
@@ -116,19 +170,71 @@ impl Counts {
     }
 }
 
+/// The form of wrong answers in the sums of a report: with the kind of the check.
+mod examples {
+    use super::{CheckExample, Deserialize, Deserializer, Serialize, Serializer};
+    use crate::check::Kind;
+
+    pub(super) fn serialize<S: Serializer>(
+        examples: &[CheckExample],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let parts = examples.iter();
+        let parts = parts.map(|example| (example.kind, &example.check, &example.got));
+        parts.collect::<Vec<_>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Vec<CheckExample>, D::Error> {
+        let parts = Vec::<(Kind, String, String)>::deserialize(from)?;
+        let example = |(kind, check, got)| CheckExample { kind, check, got };
+        Ok(parts.into_iter().map(example).collect())
+    }
+}
+
+/// The form of counts by version in a report: by its name.
+mod versions {
+    use super::{
+        BTreeMap, Deserialize, Deserializer, HttpVersion, PerVersion, Serialize, Serializer,
+    };
+
+    pub(super) fn serialize<S: Serializer>(
+        counts: &PerVersion<u64>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        let named = counts
+            .iter()
+            .map(|(version, count)| (version.as_str(), *count));
+        named.collect::<BTreeMap<_, _>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<PerVersion<u64>, D::Error> {
+        let read = BTreeMap::<String, u64>::deserialize(from)?;
+        let count = |version: HttpVersion| read.get(version.as_str()).copied().unwrap_or(0);
+        Ok(PerVersion::from_fn(count))
+    }
+}
+
 /// Counts and histograms of a stretch.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Tally {
     pub(crate) counts: Counts,
     /// Counts by status code, from 100 on.
     statuses: Statuses,
+    #[serde(with = "versions")]
     versions: PerVersion<u64>,
+    #[serde(deserialize_with = "static_text::counts")]
     errors: BTreeMap<&'static str, u64>,
     pub(crate) checked: Checked,
     /// The first wrong answer of each kind of check.
+    #[serde(with = "examples")]
     pub(crate) wrong_examples: Vec<CheckExample>,
     /// Answers that arrived in one piece to requests that were sent on time: their response time, service time and time
     /// to first byte are equal, and recorded once. [`Tally::unfold`] adds them to all three.
+    #[serde(skip)]
     pub(crate) at_once: Times,
     pub(crate) response: Times,
     /// Response times of answers that are not good: neither 2xx nor 3xx, or failed by a check. No other histogram
@@ -146,6 +252,7 @@ pub(crate) struct Tally {
     /// Ages of the requests that were due then, and had no connection.
     pub(crate) unsent: Times,
     /// By label, where an observer reads them.
+    #[serde(skip)]
     pub(crate) labels: Vec<LabelCounts>,
 }
 
@@ -155,6 +262,31 @@ struct Statuses(Box<[u64; 900]>);
 impl Default for Statuses {
     fn default() -> Self {
         Self(Box::new([0; 900]))
+    }
+}
+
+impl Statuses {
+    fn by_code(&self) -> BTreeMap<u16, u64> {
+        (100..)
+            .zip(self.0.iter().copied())
+            .filter(|(_, count)| *count > 0)
+            .collect()
+    }
+}
+
+impl Serialize for Statuses {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.by_code().serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for Statuses {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut statuses = Self::default();
+        for (status, count) in BTreeMap::<u16, u64>::deserialize(from)? {
+            statuses.0[usize::from(status.clamp(100, 999)) - 100] += count;
+        }
+        Ok(statuses)
     }
 }
 
@@ -286,10 +418,7 @@ impl Tally {
 
     /// Status codes with their counts.
     pub(crate) fn statuses(&self) -> BTreeMap<u16, u64> {
-        (100..)
-            .zip(self.statuses.0.iter().copied())
-            .filter(|(_, count)| *count > 0)
-            .collect()
+        self.statuses.by_code()
     }
 
     /// Versions of HTTP with their numbers of answers.

@@ -117,8 +117,8 @@ impl Authority {
         (params.not_before, params.not_after) =
             (now - Duration::days(1_095), now + Duration::days(1_095));
         params.serial_number = Some(serials.next());
-        // One authority below it, as scripted hosts have.
-        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(1));
+        // Two authorities below it, as scripted hosts have.
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(2));
         params.key_usages = vec![
             KeyUsagePurpose::DigitalSignature,
             KeyUsagePurpose::KeyCertSign,

@@ -74,7 +74,8 @@ pub(crate) fn mint(
         Flavour::WrongHost => ANOTHER_HOST,
         _ => host,
     };
-    let mut params = params(vec![name.to_owned()], key)?;
+    let is_ecdsa = key.is_compatible(&rcgen::PKCS_ECDSA_P256_SHA256);
+    let mut params = params(vec![name.to_owned()], is_ecdsa)?;
     // Apple's limit of 398 days is the strictest; the certificate is also valid for clocks that are slow.
     let now = OffsetDateTime::now_utc();
     (params.not_before, params.not_after) = match flavour {
@@ -90,7 +91,10 @@ pub(crate) fn mint(
 }
 
 /// The parts that the certificates of all hosts share; `names` are names or IP addresses.
-pub(crate) fn params(names: Vec<String>, key: &KeyPair) -> Result<CertificateParams, rcgen::Error> {
+pub(crate) fn params(
+    names: Vec<String>,
+    is_ecdsa: bool,
+) -> Result<CertificateParams, rcgen::Error> {
     let mut distinguished_name = DistinguishedName::new();
     if let Some(name) = names
         .first()
@@ -105,7 +109,7 @@ pub(crate) fn params(names: Vec<String>, key: &KeyPair) -> Result<CertificatePar
         KeyUsagePurpose::DigitalSignature,
         KeyUsagePurpose::KeyEncipherment,
     ];
-    if key.is_compatible(&rcgen::PKCS_ECDSA_P256_SHA256) {
+    if is_ecdsa {
         // RFC 8813: an elliptic-curve key must not have keyEncipherment.
         params.key_usages.truncate(1);
     }

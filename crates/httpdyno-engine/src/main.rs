@@ -3,6 +3,8 @@
 
 mod against;
 mod calibrator;
+mod clock;
+mod clock_setting;
 mod control;
 mod descriptors;
 mod doctor;
@@ -23,6 +25,7 @@ mod report_file;
 mod room;
 mod scripts;
 mod servers;
+mod shards;
 mod stop;
 mod table;
 mod terminal;
@@ -73,12 +76,20 @@ enum Verb {
     Load(Box<load::Arguments>),
     /// Fetch the URLs on standard input; print a row of code, time and length for each
     Fetch(Box<fetch::Arguments>),
+    /// Split a list of URLs into shards, one for each machine
+    Split(shards::SplitArguments),
+    /// Check that the shards of a list are whole, and write the report of all
+    Merge(shards::MergeArguments),
     /// Run a command in a sealed room with a web, or another peer, of its own
     Room(Box<room::Arguments>),
     /// Serve a web on this machine's own network
     Origin(origin::Arguments),
     /// Serve with a known behaviour, to check load generators
     Calibrator(calibrator::Arguments),
+    /// Add up the reports of several generators of one load, and print its tables
+    LoadMerge(load::MergeArguments),
+    /// Serve the time of this machine, so that generators on several machines start at one moment
+    Clock(clock::Arguments),
     /// Print the URLs of a web, one a line
     Urls(urls::Arguments),
     /// Print the correct result of each URL on standard input (CSV)
@@ -117,18 +128,22 @@ fn main() -> ExitCode {
     }
     let prints_results = !matches!(
         verb,
-        Verb::Room(_) | Verb::Drive(_) | Verb::Origin(_) | Verb::Calibrator(_)
+        Verb::Room(_) | Verb::Drive(_) | Verb::Origin(_) | Verb::Calibrator(_) | Verb::Clock(_)
     );
     let outcome = match verb {
         Verb::Room(arguments) => room::run(*arguments),
         Verb::Origin(arguments) => origin::run(&arguments),
         Verb::Reach(arguments) => against::run(&arguments),
         Verb::Load(arguments) => load::run(&arguments),
+        Verb::LoadMerge(arguments) => load::run_merge(&arguments),
+        Verb::Clock(arguments) => clock::run(&arguments),
         Verb::Drive(arguments) => drive::run(&arguments),
         Verb::Urls(arguments) => urls::run(&arguments),
         Verb::Expect(arguments) => expect::run(&arguments),
         Verb::Lines(arguments) => lines::run(&arguments),
-        Verb::Fetch(arguments) => fetch::run(&arguments),
+        Verb::Fetch(arguments) => fetch::run(*arguments),
+        Verb::Split(arguments) => shards::run_split(&arguments),
+        Verb::Merge(arguments) => shards::run_merge(&arguments),
         Verb::Web(arguments) => web_identity::run(&arguments),
         Verb::Link(arguments) => link::run(&arguments),
         Verb::Calibrator(arguments) => calibrator::run(&arguments),

@@ -14,7 +14,7 @@ pub const NOTHING_MEASURED: u8 = 3;
 pub const FULL: u8 = 4;
 /// Exit status when the engine itself failed; subjects do not usually exit with it.
 pub const ENGINE_FAILED: u8 = 125;
-/// The name under which `httpdyno room`, `origin`, `load`, `fetch` and `link` start this program.
+/// The name under which `httpdyno room`, `origin`, `load`, `fetch`, `split`, `merge` and `link` start this program.
 const PUBLIC_NAME: &str = "httpdyno";
 const OWN_NAME: &str = "httpdyno-engine";
 

@@ -149,6 +149,8 @@ fn missing(error: &Error, verb: &str) -> String {
         "room" if missing != "--stdin" => {
             "room: name the command: httpdyno room -- curl https://example.org/".to_owned()
         }
+        "split" => "split: name the list: httpdyno split urls.txt --shards 16 -o lists".to_owned(),
+        "merge" => "merge: name the folder of the shards: httpdyno merge crawl -o rows.csv".to_owned(),
         "link" => "link: name a link, such as 4g,loss=1%, or use --presets".to_owned(),
         "calibrator" if missing == "--constant" => {
             "calibrator: the times of the answers are missing; write --constant 5ms, --exponential 5ms, --log-normal 5ms:0.5 or --bimodal 1ms:50ms:0.01".to_owned()
@@ -197,7 +199,7 @@ mod tests {
     #[test]
     fn every_mistake_is_one_line_that_names_the_option() {
         let room = "room: name the command: httpdyno room -- curl https://example.org/";
-        let cases: [(&[&str], &str); 20] = [
+        let cases: [(&[&str], &str); 23] = [
             (&["room"], room),
             (&["room", "--web", "plain"], room),
             (
@@ -241,6 +243,18 @@ mod tests {
                 "link: name a link, such as 4g,loss=1%, or use --presets",
             ),
             (
+                &["split"],
+                "split: name the list: httpdyno split urls.txt --shards 16 -o lists",
+            ),
+            (
+                &["merge"],
+                "merge: name the folder of the shards: httpdyno merge crawl -o rows.csv",
+            ),
+            (
+                &["fetch", "--shard", "5/4"],
+                "--shard: \"5/4\": the shards are 1/4 to 4/4",
+            ),
+            (
                 &["calibrator", "queue", "--seed", "1"],
                 "calibrator: the times of the answers are missing; write --constant 5ms, --exponential 5ms, --log-normal 5ms:0.5 or --bimodal 1ms:50ms:0.01",
             ),
@@ -275,6 +289,13 @@ mod tests {
         for (words, expected) in cases {
             assert_eq!(refusal_of(words), expected, "{words:?}");
         }
+        // The parser of a value describes the mistake.
+        let rate = refusal_of(&["load", "--rate", "x", "http://a/"]);
+        assert!(rate.starts_with("--rate: \"x\" is not a rate"), "{rate}");
+    }
+
+    #[test]
+    fn options_of_a_room_of_its_own_conflict_with_the_machines_network() {
         // On the machine's network there is no web and no peer of the room, and no origin that records arrivals.
         for other in [
             "--web=plain",
@@ -291,9 +312,6 @@ mod tests {
             let (name, _) = other.split_once('=').unwrap();
             assert_eq!(refused, format!("--network: conflicts with {name}"));
         }
-        // The parser of a value describes the mistake.
-        let rate = refusal_of(&["load", "--rate", "x", "http://a/"]);
-        assert!(rate.starts_with("--rate: \"x\" is not a rate"), "{rate}");
     }
 
     #[test]
@@ -318,7 +336,7 @@ mod tests {
     #[test]
     fn the_examples_of_the_help_parse() {
         let engine = Arguments::command();
-        for verb in ["room", "origin", "load", "fetch", "link"] {
+        for verb in ["room", "origin", "load", "fetch", "link", "split", "merge"] {
             let verb_itself = engine.find_subcommand(verb).unwrap();
             let first = verb_itself.get_before_help().unwrap().to_string();
             let help = verb_itself.get_after_help().unwrap().to_string();

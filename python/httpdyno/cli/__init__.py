@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 __all__ = ["ENGINE_VERBS", "hand_over", "main"]
 
-ENGINE_VERBS = ("room", "origin", "load", "fetch", "link")
+ENGINE_VERBS = ("room", "origin", "load", "load-merge", "clock", "fetch", "split", "merge", "link")
 """Verbs that the engine carries out, and describes."""
 
 

@@ -49,7 +49,11 @@ _SUMMARIES: Final = {
         "urls": "Print URLs, one a line: those of a web, or those of a list with https:// put before bare domains.",
         "room": "Run any command in the sealed internet: room --web top-sites -- curl -s https://example.org/.",
         "origin": "Serve a web on its own: origin --web plain --listen 0.0.0.0.",
+        "load-merge": "Add up the reports of several generators of one load, without loss: load-merge node-1 node-2.",
+        "clock": "Serve the time of this machine, so that load --start-at starts several generators at one moment.",
         "fetch": "Fetch the URLs of standard input, a row each: fetch --concurrency 200 --save pages < urls.txt.",
+        "split": "Split a list of URLs into shards, to fetch each on a machine of its own: split urls.txt --shards 16.",
+        "merge": "Check that the shards of a list have each URL once, and write the report of all: merge crawl.",
         "link": "Print the link that a text describes, or list the named links: link 4g,loss=1%, link --presets.",
     },
     "This machine": {

@@ -4,16 +4,16 @@ import json
 import os
 import shlex
 import socket
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
+import click
 from click.exceptions import Exit
 
-from httpdyno.cli.completion import offer_conform
+from httpdyno.cli.completion import offer_conform, offer_runs
 from httpdyno.cli.options import Cpus, Format, OutputFolder, SubjectFolders
 from httpdyno.cli.subjects import require_builds, show_builds
 from httpdyno.cli.terminal import messages, print_marked, print_tables, results, tell
@@ -23,12 +23,16 @@ from httpdyno.experiments.option_fields import Option
 from httpdyno.lab.interruption import Interruption
 
 if TYPE_CHECKING:
-    from httpdyno.judge.scripted.case_file import CaseFile
-    from httpdyno.judge.scripted.matrix import Tested
+    from httpdyno.judge.scripted.case_file import CaseFile, ChosenCases
     from httpdyno.lab.conformance import CaseRunner
-    from httpdyno.model import CaseResult, Table, Trial
+    from httpdyno.model import CaseResult, Subject, Table
     from httpdyno.model.matrix import Matrix
+    from httpdyno.runs.pending import PendingRun
+    from httpdyno.store import Run
+    from httpdyno.subjects.build import Build, BuildOutcome
 
+_ALLOWED_WITH_RESUME: Final = frozenset({"resume", "detach", "format", "out", "expect", "update", "matrix"})
+"""Parameters that do not change what is tried."""
 _COLOURS: Final = {"unsafe": "red", "crash": "red", "hang": "red", "fail": "red", "unsteady": "yellow"}
 
 
@@ -81,6 +85,17 @@ def conform(
     cpus: Cpus = None,
     subjects: SubjectFolders = None,
     out: OutputFolder = Path("runs"),
+    resume: Annotated[
+        str | None,
+        Option(
+            "--resume RUN",
+            "Resume a stopped run with its clients and cases: its folder, its name below --out, latest or previous.",
+            offers=offer_runs,
+        ),
+    ] = None,
+    detach: Annotated[
+        bool, Option("--detach", "Run in the background, even after this terminal closes; print the folder.")
+    ] = False,
 ) -> None:
     """Try how clients behave against servers that follow, stretch or break the standards, a case a clause.
 
@@ -88,33 +103,52 @@ def conform(
     crash, unsteady or unsupported. The results are kept as a run: `httpdyno report latest`. Exit code 0 whatever the
     outcomes, except with --expect.
     """
-    from httpdyno.judge.scripted.case_file import choose_cases, read_cases
+    from httpdyno.judge.scripted.case_file import ChosenCases
 
-    if (list_cases or show or serve) and (expect or matrix):
-        raise UsageError("--expect, --matrix: they keep the outcomes of a run; leave out --list, --show and --serve")
-    if matrix is not None and matrix.suffix not in _WRITERS:
-        raise InvalidValue(f"--matrix {matrix}: its name ends in {matrix.suffix!r}; end it in .html or .json")
-    clients, cases = split_names(names or ())
-    files = choose_cases(read_cases(), [serve] if serve else cases, group or (), level or ())
+    keeps, looks = bool(expect or matrix), bool(list_cases or show or serve)
+    _check_together(looks=looks, keeps=keeps, runs=bool(resume or detach), detach=detach)
+    if matrix is not None:
+        check_matrix_file(matrix)
     if update and expect is None:
         raise UsageError("--update: it renews the file of --expect, which is missing; add --expect FILE")
-    if not files:
+    clients, cases = split_names(names or ())
+    chosen = ChosenCases.choose([serve] if serve else cases, group or (), level or (), tries)
+    if not chosen.files:
         raise UsageError("--group, --level: no case is in all of them; see the cases with: httpdyno conform --list")
     if list_cases:
-        print_tables([_case_list(files)], format)
+        print_tables([_case_list(chosen.files)], format)
         return
     if serve:
-        _serve(files[0])
+        _serve(chosen.files[0])
         return
-    options = _Options(cpus, subjects, out, tries, format)
+    options = _Options(cpus, subjects, out, format, detach)
     if show:
-        _show(clients, files, options)
+        _show(clients, chosen.files, options)
         return
     expected = _read_expected(expect, update=update)
-    tested = _run(clients, files, options)
-    if matrix is not None:
-        _write_matrix(matrix, tested, files)
-    _compare(expected, expect, tested, update=update)
+    interruption = Interruption()
+    run_of = _resume(resume, out, interruption) if resume else _begin(clients, chosen, options, interruption)
+    if ended := _run(run_of, clients, options, interruption):
+        kept, builds = ended
+        if matrix is not None:
+            write_matrix(matrix, kept)
+        require_builds(builds, every=bool(clients))
+        if expect is not None:
+            _compare(expected, expect, _results_by_client(kept), update=update)
+
+
+def _check_together(*, looks: bool, keeps: bool, runs: bool, detach: bool) -> None:
+    """Raise ``UsageError`` for options that need a run together with options that make none."""
+    without = "leave out --list, --show and --serve"
+    if looks and keeps:
+        raise UsageError(f"--expect, --matrix: they keep the outcomes of a run; {without}")
+    if looks and runs:
+        raise UsageError(f"--resume, --detach: they make a run; {without}")
+    if detach and keeps:
+        raise UsageError(
+            "--detach: the outcomes for --expect and --matrix come later; leave them out, and write the matrix then:"
+            " httpdyno report RUN --matrix FILE"
+        )
 
 
 def split_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -139,73 +173,113 @@ class _Options:
     cpus: str | None
     subjects: Sequence[Path] | None
     out: Path
-    tries: int
     format_name: str
+    detach: bool
 
 
-def _run(clients: Sequence[str], files: "Sequence[CaseFile]", options: _Options) -> "list[Tested]":
-    """Try the cases with each client, print the outcomes and keep them as a run."""
+@contextmanager
+def _begin(
+    clients: Sequence[str], chosen: "ChosenCases", options: _Options, interruption: Interruption
+) -> "Iterator[PendingRun]":
+    """Begin a run of these cases with the named clients."""
     from httpdyno.cli.place import make_place, read_named_subjects
     from httpdyno.experiments.experiment import Beginning
     from httpdyno.experiments.registry import definition_of
-    from httpdyno.judge.scripted.matrix import Tested
-    from httpdyno.lab.conformance import CaseRunner
-    from httpdyno.lab.scripted_cases import try_scripted
-    from httpdyno.model import Cases
     from httpdyno.runs.pending import begin_run
 
     catalogue, ids = read_named_subjects(clients, options.subjects)
     place = make_place(options.cpus, options.out)
-    definition = definition_of("conformance")
-    begin, rules, tabulate = (
-        definition.planning.begin,
-        definition.judging.rules,
-        definition.presentation.tabulate,
-    )
+    begin = definition_of("conformance").planning.begin
     assert begin is not None, "its runs begin here"
-    assert tabulate is not None, "its rows are cases"
-    typed = dict(zip(ids, map(shlex.quote, clients), strict=True))
-    own: list[CaseResult]
-    tested: list[Tested] = []
-    trials: list[Trial] = []
-    with Interruption() as interruption:
-        scripted = tuple(file.id for file in files)
-        experiment, chosen, _ = begin(Beginning(catalogue, place, interruption, tell), ids, scripted)
-        with begin_run(experiment, chosen, None, place) as run:
-            outcomes = show_builds(chosen, place.cache, interruption)
-            require_builds(outcomes, every=False)
-            run.settle(outcomes)
-            for build in filter(None, (outcome.build for outcome in outcomes.values())):
-                runner = CaseRunner(place.engine, build, place.pinning, interruption, rules=rules)
-                client, own = build.subject.id, []
-                tested.append(Tested(build.subject, build.version or "", own))
-                with messages().status("", spinner="dots") as status:
-                    for trial in try_scripted(runner, files, tries=options.tries, tell=status.update):
-                        run.keep_unsampled(trial)
-                        trials.append(trial)
-                        own += trial[Cases].cases
-                if options.format_name == "table":
-                    _print_client(client, typed.get(client, client), build.version, own)
-            run.close(whole=True)
-            if options.format_name != "table":
-                print_tables([tabulate(trials)], options.format_name)
-            tell(f"run: {run.folder}")
-    require_builds(outcomes, every=bool(clients))
-    return tested
+    experiment, subjects, _ = begin(Beginning(catalogue, place, interruption, tell), ids, chosen)
+    with begin_run(experiment, subjects, None, place) as run:
+        yield run
 
 
-def _print_client(client: str, typed: str, version: str | None, own: "Sequence[CaseResult]") -> None:
+def _resume(name: str, runs: Path, interruption: Interruption) -> "AbstractContextManager[PendingRun]":
+    """Resume a stopped run; raise ``UsageError`` for options that would change it."""
+    from httpdyno.cli.running import reject_resume_conflicts, resume_named
+
+    reject_resume_conflicts(click.get_current_context(), _ALLOWED_WITH_RESUME)
+    return resume_named(name, runs, interruption, agreed=False, verb="conform")
+
+
+def _run(
+    run_of: "AbstractContextManager[PendingRun]", clients: Sequence[str], options: _Options, interruption: Interruption
+) -> "tuple[Run, Mapping[str, BuildOutcome]] | None":
+    """Try the cases that a run still lacks; print the outcomes of all; return the run, and the builds.
+
+    None if the run goes on in the background.
+    """
+    from httpdyno.cli.output import resume_hint_on_error, write_report
+    from httpdyno.cli.running import detach_run
+    from httpdyno.experiments.registry import definition_of
+    from httpdyno.judge.scripted.case_file import ChosenCases
+    from httpdyno.lab.conformance import results_of
+
+    with interruption, run_of as run, resume_hint_on_error(run):
+        if options.detach:
+            detach_run(run, "conform", options.format_name)
+            return None
+        assert run.manifest is not None, "it is kept"
+        chosen = ChosenCases.of_settings(run.manifest.settings)
+        builds = show_builds(run.subjects, run.place.cache, interruption)
+        require_builds(builds, every=False)
+        run.settle(builds)
+        typed = {Path(name).resolve().name if os.sep in name else name: shlex.quote(name) for name in clients}
+        for build in filter(None, (outcome.build for outcome in builds.values())):
+            client = build.subject.id
+            _try_client(run, build, chosen, interruption)
+            if options.format_name == "table":
+                own = results_of([trial for trial in run.trials if trial.subject == client])
+                _print_client(build.subject, typed.get(client, client), build.version, own)
+        kept = run.close(whole=True)
+        assert kept is not None, "it is kept"
+        if options.format_name != "table":
+            print_tables([definition_of("conformance").presentation.table(run.trials)], options.format_name)
+        tell(f"run: {kept.folder}")
+        tell(f"report: {write_report(kept)}")
+    return kept, builds
+
+
+def _try_client(run: "PendingRun", build: "Build", chosen: "ChosenCases", interruption: Interruption) -> None:
+    """Try with one client the cases that have no result in the run, and keep each trial as soon as it is final."""
+    from httpdyno.experiments.registry import definition_of
+    from httpdyno.lab.conformance import CaseRunner, results_of
+    from httpdyno.lab.scripted_cases import try_scripted
+
+    done = {one.case for one in results_of([trial for trial in run.trials if trial.subject == build.subject.id])}
+    left = [file for file in chosen.files if file.id not in done]
+    rules = definition_of("conformance").judging.rules
+    runner = CaseRunner(run.place.engine, build, run.place.pinning, interruption, rules=rules)
+    with messages().status("", spinner="dots") as status:
+        for trial in try_scripted(runner, left, tries=chosen.tries, tell=status.update):
+            run.keep_unsampled(trial)
+
+
+def _results_by_client(run: "Run") -> "dict[str, Sequence[CaseResult]]":
+    from httpdyno.lab.conformance import results_of
+
+    trials = run.records()
+    clients = dict.fromkeys(trial.subject for trial in trials)
+    return {client: results_of([trial for trial in trials if trial.subject == client]) for client in clients}
+
+
+def _print_client(subject: "Subject", typed: str, version: str | None, own: "Sequence[CaseResult]") -> None:
     """Print the outcomes of one client; ``typed`` is its name on the command line, perhaps a path."""
     from httpdyno.judge.scripted.summary import (
         describe_result,
         describe_unsupported,
         not_passed,
+        passing_known_failures,
         summarise,
         suspects_adapter,
     )
     from httpdyno.model import CaseOutcome
     from httpdyno.report.cell import without_controls
+    from httpdyno.subjects.folders import SUBJECT_FILE
 
+    client = subject.id
     results().out(without_controls(f"{client}{f' {version}' if version else ''}: {summarise(own)}"))
     worst = not_passed(own)
     lines = [
@@ -213,6 +287,8 @@ def _print_client(client: str, typed: str, version: str | None, own: "Sequence[C
     ]
     for outcome, line in (*lines, *((CaseOutcome.UNSUPPORTED, line) for line in describe_unsupported(own))):
         print_marked(f"{outcome:<11}", f" {line}", _COLOURS.get(str(outcome)))
+    for case in passing_known_failures(subject, own):
+        results().out(f"{case} passes: remove its [[known_failure]] from {subject.folder / SUBJECT_FILE}")
     if suspects_adapter(own):
         results().out(f"{client} passes no case: its adapter may be broken; see: httpdyno subjects check {typed}")
     if worst:
@@ -223,14 +299,14 @@ def _show(clients: Sequence[str], files: "Sequence[CaseFile]", options: _Options
     """Try each case once, alone, with one client, and print what happened; no run is kept."""
     from httpdyno.cli.place import make_place, read_named_subjects
     from httpdyno.lab.conformance import CaseRunner
-    from httpdyno.model import SubjectKind
 
     catalogue, ids = read_named_subjects(clients, options.subjects)
-    chosen = catalogue.select_of_kind(ids, SubjectKind.CLIENT) if ids else ()
-    if len(chosen) != 1:
+    if len(ids) != 1:
         raise UsageError(
-            f"--show: it takes exactly one CLIENT, not {len(chosen)}; such as: httpdyno conform native CASE --show"
+            f"--show: it takes exactly one CLIENT, not {len(ids)}; such as: httpdyno conform native CASE --show"
         )
+    # The first is the named one; its profiles have names of their own.
+    chosen = catalogue.with_profiles(ids)[:1]
     place = make_place(options.cpus, options.out)
     with Interruption() as interruption:
         outcomes = show_builds(chosen, place.cache, interruption)
@@ -321,36 +397,46 @@ _WRITERS: Final = {".html": _page_of, ".json": _data_of}
 """The text of a matrix by the end of the file's name."""
 
 
-def _write_matrix(file: Path, tested: "Sequence[Tested]", cases: "Sequence[CaseFile]") -> None:
-    from httpdyno import __version__
-    from httpdyno.judge.scripted.matrix import matrix_of
+def check_matrix_file(file: Path) -> None:
+    """Raise ``InvalidValue`` if the name of a matrix does not tell its format."""
+    if file.suffix not in _WRITERS:
+        raise InvalidValue(f"--matrix {file}: its name ends in {file.suffix!r}; end it in .html or .json")
 
-    matrix = matrix_of(datetime.now(UTC).date().isoformat(), __version__, tested, cases)
+
+def write_matrix(file: Path, *runs: "Run") -> None:
+    """Write the matrix of runs of ``conform`` as a page or as data."""
+    from httpdyno.report.conformance import matrix_of_runs
+
+    check_matrix_file(file)
+    text = _WRITERS[file.suffix](matrix_of_runs(runs))
     try:
-        file.write_text(_WRITERS[file.suffix](matrix), encoding="utf-8")
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise StorageFailed(f"--matrix {file}: cannot be written: {error.strerror}") from error
     tell(f"matrix: {file}")
 
 
 def _compare(
-    expected: dict[str, dict[str, str]], file: Path | None, tested: "Sequence[Tested]", *, update: bool
+    expected: dict[str, dict[str, str]], file: Path, tested: "Mapping[str, Sequence[CaseResult]]", *, update: bool
 ) -> None:
     """Print each cell that is worse than expected, and end with 1 if there is one; or renew the file."""
-    from httpdyno.judge.scripted.summary import renew_expected, worse_cells
+    from httpdyno.judge.scripted.case_file import read_cases
+    from httpdyno.judge.scripted.summary import compared_badly, renew_expected, worse_cells
 
-    if file is None or not tested:
-        return
+    known = read_cases()
     if update:
-        for one in tested:
-            expected = renew_expected(expected, one.subject.id, one.results)
+        for client, results in tested.items():
+            expected = renew_expected(expected, client, results, known)
         try:
             file.write_text(json.dumps(expected, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise StorageFailed(f"--expect {file}: cannot be written: {error.strerror}") from error
         tell(f"renewed {file}")
         return
-    worse = [line for one in tested for line in worse_cells(expected, one.subject.id, one.results)]
+    for client, results in tested.items():
+        for line in compared_badly(expected.get(client, {}), client, results, known):
+            tell(f"--expect {file}: {line}; renew it with --update")
+    worse = [line for client, results in tested.items() for line in worse_cells(expected, client, results)]
     for line in worse:
         tell(f"worse: {line}")
     if worse:

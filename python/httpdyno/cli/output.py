@@ -24,19 +24,19 @@ from httpdyno.store.folder import REPORT
 from httpdyno.subjects.catalogue import read_catalogue
 
 
-def write_report(run: Run) -> Path:
-    """Write the page of a run into its folder; return its path."""
-    return write_page(build_report(run, definition_of(run.manifest.experiment)), run.folder / REPORT)
-
-
-def write_page(report: Report, path: Path) -> Path:
-    """Write the page of a report; return its path."""
-    from httpdyno.report.html import page  # heavy: charts are imported only to write a page
-
-    text = page(report).encode()
+def write_report(run: Run, path: Path | None = None, report: Report | None = None) -> Path:
+    """Write the page of a run, by default into its folder; return its path. ``report``: the report, if it is built."""
+    path, definition = path or run.folder / REPORT, definition_of(run.manifest.experiment)
+    text = (definition.presentation.page(run) or _page_of(report or build_report(run, definition))).encode()
     with storage_errors(f"{path}: the report cannot be written", folder=path.parent, cure="name another: --html FILE"):
         write_whole(path, lambda file: file.write(text))
     return path
+
+
+def _page_of(report: Report) -> str:
+    from httpdyno.report.html import page  # heavy: charts are imported only to write a page
+
+    return page(report)
 
 
 def print_reserved(tables: Sequence[Table], reservations: Callable[[], Sequence[Note]], format_name: str) -> None:
@@ -90,5 +90,6 @@ def resume_hint_on_error(run: PendingRun) -> Iterator[None]:
         raise
 
 
-def _partial(folder: Path, verb: str) -> str:
+def _partial(folder: Path, experiment: str) -> str:
+    verb = definition_of(experiment).verb
     return f"run: {folder} (partial); continue with: httpdyno {verb} --resume {shlex.quote(str(folder))}"

@@ -1,15 +1,20 @@
 """``httpdyno report`` and ``httpdyno judge``: print a run as a table, a page and charts; judge it again."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 from httpdyno.cli.completion import offer_formats
 from httpdyno.cli.options import COLUMNS, LATEST, Format, RunName, RunsFolder, known_format, open_named_run
 from httpdyno.cli.terminal import ignore_closed_pipe, print_tables, tell
 from httpdyno.cli.verb import verb
+from httpdyno.errors import UsageError
 from httpdyno.experiments.option_fields import Option
 from httpdyno.storage import storage_errors
+
+if TYPE_CHECKING:
+    from httpdyno.store import Run
 
 _CHART_WIDTH: Final = 760
 """Width of a chart as a file, in pixels; a PNG has twice as many."""
@@ -42,16 +47,32 @@ def report(
     schema: Annotated[
         bool, Option("--schema", "Print the JSON Schema of --format json for this run, and nothing else.")
     ] = False,
+    matrix: Annotated[
+        Path | None,
+        Option("--matrix FILE", "Of a run of conform: write only its matrix, as a page (.html) or as data (.json)."),
+    ] = None,
+    together: Annotated[
+        list[str] | None,
+        Option("--with RUN", "Add a run to the matrix, which is used for clients that RUN lacks; repeatable."),
+    ] = None,
+    known_failures: Annotated[
+        bool,
+        Option("--known-failures", "Of a run of conform: print only the [[known_failure]] tables that clients lack."),
+    ] = False,
     verbose: Annotated[bool, Option("--verbose", "Print all notes, not only the five most serious.")] = False,
     runs: RunsFolder = Path("runs"),
 ) -> None:
     """Print the table of a run and write its page: one HTML file that needs no network."""
-    from httpdyno.cli.output import print_run, write_page
+    from httpdyno.cli.output import print_run, write_report
     from httpdyno.experiments.registry import definition_of
     from httpdyno.runs.showing import build_report, check_columns, shown_tables
-    from httpdyno.store.folder import REPORT
 
+    if together and matrix is None:
+        raise UsageError("--with: it adds a run to the matrix; add --matrix FILE")
     opened = open_named_run(run, runs)
+    if matrix is not None or known_failures:
+        _report_conform(opened, matrix, [open_named_run(name, runs) for name in together or ()], known_failures)
+        return
     definition = definition_of(opened.manifest.experiment)
     check_columns(definition, columns)
     if schema:
@@ -66,10 +87,10 @@ def report(
     wants_page = html is not None or (format is None and charts is None)
     if not wants_page and charts is None:
         return
-    page = build_report(opened, definition)
+    page = None if charts is None else build_report(opened, definition)
     if wants_page:
-        tell(f"report: {write_page(page, html or opened.folder / REPORT)}")
-    if charts is not None:
+        tell(f"report: {write_report(opened, html, page)}")
+    if charts is not None and page is not None:
         from httpdyno.report.charts import png, svg
         from httpdyno.report.charts.canvas import LIGHT, Canvas
 
@@ -84,6 +105,32 @@ def report(
             for name, content in drawn.items():
                 (charts / name).write_bytes(content)
         tell(f"charts: {charts}")
+
+
+def _report_conform(run: "Run", matrix: Path | None, others: "Sequence[Run]", known_failures: bool) -> None:
+    """Write the matrix of a run of ``conform``, or print the known failures that its clients lack."""
+    from httpdyno.cli.conform import write_matrix
+
+    if matrix is not None:
+        write_matrix(matrix, *others, run)
+    if known_failures:
+        _print_known_failures(run)
+
+
+def _print_known_failures(run: "Run") -> None:
+    """Print what the ``subject.toml`` of each client of a run of ``conform`` lacks."""
+    from httpdyno.judge.scripted.summary import propose_known_failures
+    from httpdyno.lab.conformance import results_of
+
+    if "scripted_cases" not in run.manifest.settings:
+        raise UsageError(f"--known-failures: {run.folder} has no scripted cases; make such a run: httpdyno conform")
+    trials = run.records()
+    with ignore_closed_pipe():
+        for subject in run.manifest.subjects:
+            own = results_of([trial for trial in trials if trial.subject == subject.id])
+            if tables := propose_known_failures(own):
+                sys.stdout.write(f"# {subject.folder}/subject.toml\n{tables}\n")
+        sys.stdout.flush()
 
 
 @verb(

@@ -34,7 +34,7 @@ from httpdyno.store import find_run, read_manifest
 from httpdyno.store.files import storing
 from httpdyno.store.folder import OUTPUT
 
-_ALLOWED_WITH_RESUME: Final = frozenset({"resume", "detach", "format", "columns", "out", "verbose", "yes"})
+ALLOWED_WITH_RESUME: Final = frozenset({"resume", "detach", "format", "columns", "out", "verbose", "yes"})
 """Parameters that do not change what is measured."""
 
 
@@ -47,7 +47,7 @@ def run_and_show(context: Context, verb: Verb) -> None:
     resumed, agreed = typed["resume"], typed.get("yes", False)
     check_columns(definition, typed["columns"])
     if resumed is not None:
-        _reject_resume_conflicts(context)
+        reject_resume_conflicts(context)
     catalogue, names = read_named_subjects(typed["names"], typed["subjects"])
     interruption = Interruption()
     if resumed is None:
@@ -64,7 +64,7 @@ def run_and_show(context: Context, verb: Verb) -> None:
         begun = begin(Beginning(catalogue, place, interruption, tell, install), names, asked)
         run_of = begin_agreed(begun, place, interruption, agreed=agreed)
     else:
-        run_of = _resume_named(resumed, typed["out"], interruption, agreed=agreed, verb=verb.name)
+        run_of = resume_named(resumed, typed["out"], interruption, agreed=agreed, verb=verb.name)
     with interruption, run_of as run, resume_hint_on_error(run):
         named = {"names", "resume", *(one.option.parameter for one in option_fields(verb.options))}
         bare = "quick" in named and not any(is_given(context, name) for name in named)
@@ -75,7 +75,7 @@ def run_and_show(context: Context, verb: Verb) -> None:
                 f" builds; for a first look: httpdyno {verb.name} --quick"
             )
         if typed["detach"]:
-            _detach_run(run, verb.name, typed["format"])
+            detach_run(run, verb.name, typed["format"])
             return
         fetcher = catalogue.subjects.get(FETCHER) if verb.fetcher else None
         with Display(messages(), folded=True) as display:
@@ -90,14 +90,14 @@ def run_and_show(context: Context, verb: Verb) -> None:
         raise Exit(NothingMeasured.exit_code)
 
 
-def _reject_resume_conflicts(context: Context) -> None:
-    """Raise ``UsageError`` for an option that conflicts with ``--resume``.
+def reject_resume_conflicts(context: Context, allowed: frozenset[str] = ALLOWED_WITH_RESUME) -> None:
+    """Raise ``UsageError`` for an option that conflicts with ``--resume``; ``allowed`` are names of parameters.
 
     Environment variables do not count: they may be meant for other commands.
     """
     for parameter in context.command.params:
-        if parameter.name not in _ALLOWED_WITH_RESUME and is_given(context, parameter.name or "", "COMMANDLINE"):
-            option = parameter.opts[0] if parameter.opts[0].startswith("-") else "a SUBJECT"
+        if parameter.name not in allowed and is_given(context, parameter.name or "", "COMMANDLINE"):
+            option = parameter.opts[0] if parameter.opts[0].startswith("-") else f"a {parameter.metavar}"
             raise UsageError(f"--resume: {option} cannot change when a run is resumed; leave it out")
 
 
@@ -119,17 +119,15 @@ def begin_agreed(
 
 
 @contextmanager
-def _resume_named(
-    name: str, runs: Path, interruption: Interruption, *, agreed: bool, verb: str
-) -> Iterator[PendingRun]:
+def resume_named(name: str, runs: Path, interruption: Interruption, *, agreed: bool, verb: str) -> Iterator[PendingRun]:
     """Resume the run of that name; ask the user before live traffic. Standard input may be the run's lock."""
     folder = find_run(name, runs)
     definition = definition_of(read_manifest(folder).experiment)
-    if (experiment := definition.name) != verb:
+    if definition.verb != verb:
         if definition.planning.restore is None:
-            raise NotResumable(f"{folder} is a run of {experiment}, which cannot be continued; begin a new one")
-        again = f"httpdyno {experiment} --resume {shlex.quote(str(folder))}"
-        raise UsageError(f"{folder} is a run of {experiment}; continue with: {again}")
+            raise NotResumable(f"{folder} is a run of {definition.name}, which cannot be continued; begin a new one")
+        again = f"httpdyno {definition.verb} --resume {shlex.quote(str(folder))}"
+        raise UsageError(f"{folder} is a run of {definition.name}; continue with: {again}")
     with interruption.at_once("the run was being reopened"):
         run = resume_run(folder, make_place(None, runs), inherited=0)
     with run.urls or nullcontext(), run:
@@ -141,7 +139,7 @@ def _resume_named(
         yield run
 
 
-def _detach_run(run: PendingRun, verb: str, format_name: str) -> None:
+def detach_run(run: PendingRun, verb: str, format_name: str) -> None:
     """Start a process that makes the run; print where its results will be, how to watch and how to stop it.
 
     The process works like ``--resume``, but inherits the lock as standard input: so the run is locked all the time.

@@ -144,6 +144,11 @@ class Presentation:
         del settings
         return self
 
+    def page(self, run: Run) -> str | None:
+        """Write the page of a run as HTML; None: the page of its report."""
+        del run
+        return None
+
     @property
     def ranking_metric(self) -> Metric:
         """The ranking metric; raise ``UsageError`` if subjects pass or fail."""
@@ -215,6 +220,13 @@ class Definition:
     presentation: Presentation
     planning: Planning = Planning()
     judging: Judging = field(default_factory=Judging)
+    own_verb: str = ""
+    """The verb that resumes its runs, if it is not the name."""
+
+    @property
+    def verb(self) -> str:
+        """The verb that makes and resumes its runs."""
+        return self.own_verb or self.name
 
     def for_run(self, settings: Settings) -> "Definition":
         """Return the definition with the presentation of a run with these settings."""

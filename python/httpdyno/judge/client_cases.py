@@ -23,7 +23,10 @@ from httpdyno.judge.conformance import (
     first_few,
 )
 from httpdyno.judge.reference import WRONG_CONTENT, sample_words
-from httpdyno.model import Breach, Count, Outcome, Subject, Verdict, Workload
+from httpdyno.judge.scripted.case_file import FOLDER, CaseFile, read_case
+from httpdyno.judge.scripted.stimuli import judge_case, process_of
+from httpdyno.model import Breach, CaseOutcome, Count, Outcome, Subject, Verdict, Workload
+from httpdyno.model.subject import WHOLE_TIMEOUTS
 from httpdyno.model.timed_calls import TimedAnswer
 
 CONTRACT_WEB: Final = "contract"
@@ -87,6 +90,9 @@ _PRINTS_ROWS: Final = (
     "microseconds and offset, milliseconds with decimals"
 )
 _TAKES_TIMEOUT: Final = "take the timeout from REQUEST_TIMEOUT, for all that a URL takes together"
+_TAKES_WHOLE_TIMEOUT: Final = (
+    "the timeout bounds the whole request, redirects included: a byte or a redirect must not start it anew"
+)
 _ENDS_WITH_127: Final = "end with status 127 before a line is read, and one line on stderr that names the variable"
 _CHANGES: Final = {
     Verdict.WRONG_STATUS: "report the status of the last answer, ten redirects followed, from https to http too",
@@ -141,8 +147,27 @@ def contract_cases(subject: Subject) -> tuple[Case, ...]:
         case("form of the rows", faults, _rows, _PRINTS_ROWS),
         case("REQUEST_TIMEOUT", faults, _gave_up, _TAKES_TIMEOUT),
         case("another REQUEST_TIMEOUT", stall, _another_timeout, _TAKES_TIMEOUT),
+        *_timeouts_of_the_whole(subject),
         case("a setting that cannot be honoured", unsupported, refuses, _ENDS_WITH_127),
     )
+
+
+def _timeouts_of_the_whole(subject: Subject) -> list[Case]:
+    """Return the cases of answers whose parts are each within the timeout, and which are later than it as a whole."""
+    names = [f"deadlines/{title.replace('_', '-')}" for title in WHOLE_TIMEOUTS]
+    files = [read_case(name, (FOLDER / f"{name}.toml").read_text(encoding="utf-8")) for name in names]
+    stimulus = replace(process_of(subject, files).stimulus, name="timeouts")
+    return [
+        Case("contract", "subjects/CONTRACT.md#client", title, stimulus, partial(_overran, file), _TAKES_WHOLE_TIMEOUT)
+        for title, file in zip(WHOLE_TIMEOUTS, files, strict=True)
+    ]
+
+
+def _overran(file: CaseFile, seen: Observation) -> str:
+    judgement = judge_case(file, seen, alone=False)
+    if judgement.outcome is CaseOutcome.PASS:
+        return ""
+    return f"with REQUEST_TIMEOUT={file.timeout_s:g}, {file.title}: {'; '.join(it.seen for it in judgement.breaches)}"
 
 
 def _held_back(delay_ms: int) -> Attempt:

@@ -276,6 +276,9 @@ def judge_cases(
 
 def _judged(subject: Subject, case: Case, found: Judgement, *, attempts: int) -> CaseResult:
     result = _result(subject, case, found.outcome, found.breaches, attempts=attempts)
+    failure = None if found.outcome.is_good or result.known else subject.known_failure(case.id)
+    if failure and found.outcome is not CaseOutcome.UNSUPPORTED:
+        result = replace(result, known=failure.reason)
     claimed = False if found.outcome is CaseOutcome.UNSUPPORTED else result.claimed
     return replace(result, claimed=claimed, code=found.code, length=found.length, transcript=found.transcript)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -66,6 +66,8 @@ WEB_CAUSES: Final = (
 """Other reasons for which the engine expects an error."""
 HAZARDS: Final = ("interim_response", "goaway_after_answer")
 """Correct answers that some clients handle wrongly: a 103 before the final answer, an orderly end over HTTP/2."""
+WHOLE_TIMEOUTS: Final = ("dripping_head", "slow_redirects")
+"""Answers whose parts are each within the timeout, and which are later than it as a whole."""
 JUDGED_CAUSES: Final = ("timeout_when_saturated", "timeout_over_link")
 """Causes that only the judge can find, in the files of a trial."""
 CLAIMS: Final = (
@@ -92,7 +94,7 @@ SERVER_CLAIMS: Final = (
 """Claims of a server's ``[capabilities]`` that the probe tests."""
 HABITS: Final = ("memory_growth",)
 """Failures that only a long crawl shows: memory that grows with the URLs visited."""
-CASES: Final = (*FAULTS, *WEB_CAUSES, *HAZARDS, *JUDGED_CAUSES, *CLAIMS, *SERVER_CLAIMS, *HABITS)
+CASES: Final = (*FAULTS, *WEB_CAUSES, *HAZARDS, *WHOLE_TIMEOUTS, *JUDGED_CAUSES, *CLAIMS, *SERVER_CLAIMS, *HABITS)
 """All cases that may be known failures."""
 _LISTED: Final = "docs/concepts/web.md and subjects/CONTRACT.md list those that there are"
 _IDENTIFIER: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -175,21 +177,37 @@ class Need:
     """A constraint such as ``>=1.22``; empty: any version."""
 
 
+_SCRIPTED_CASE: Final = re.compile(r"[a-z0-9]+/[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
 @dataclass(frozen=True, slots=True)
 class KnownFailure:
     """A case that a subject is known to get wrong: tables show it, and do not count it as wrong."""
 
     case: str
-    """One of ``cause.CASES``: ``stall_tls``, ``keepalive off``."""
+    """One of ``CASES``, ``stall_tls``, ``keepalive off``; or a case of ``conform``, ``framing/folded-field``."""
     reason: str
     issue: str = ""
     """URL of its discussion, or empty."""
 
     def __post_init__(self) -> None:
         """Raise ``InvalidValue`` for an unknown case."""
-        if self.case not in CASES:
+        if self.case not in CASES and not self.is_scripted:
             remedy = suggestion(self.case, CASES, otherwise=_LISTED)
             raise InvalidValue(f"known_failure.case: unknown case {self.case!r}; {remedy}")
+
+    @property
+    def is_scripted(self) -> bool:
+        """Whether the case is one of ``conform``, ``GROUP/NAME``; another layer knows which exist."""
+        return _SCRIPTED_CASE.fullmatch(self.case) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Another command of a client, for ``conform``: the same program with other settings."""
+
+    name: str
+    argv: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +262,8 @@ class Subject:
     """The same, with a new connection for each request."""
     json_parser: str = ""
     """The JSON parser of a client that checks JSON: ``json (standard library)``; empty when unknown."""
+    profiles: tuple[Profile, ...] = ()
+    """Further settings of a client, each a column of ``conform``."""
     request_ms: float | None = None
     """Own time of a request, if far longer than that of a library: used for the first estimate of a run's time."""
 
@@ -279,6 +299,20 @@ class Subject:
             yield "only a server has endpoints, threads and workers to claim; leave them out"
         if "timeout" in claims.endpoints and "workloads" not in claims.endpoints:
             yield "a timeout is that of workloads; claim that endpoint, too"
+
+    def in_profiles(self) -> "tuple[Subject, ...]":
+        """Return the subject of each profile, ``native-tolerant``; it has no known failures of its own."""
+        return tuple(
+            replace(
+                self,
+                id=f"{self.id}-{profile.name}",
+                method=f"{self.method} ({profile.name})",
+                run_argv=profile.argv,
+                known_failures=(),
+                profiles=(),
+            )
+            for profile in self.profiles
+        )
 
     def known_failure(self, case: str) -> KnownFailure | None:
         """Find the known failure of that case; None when there is none."""

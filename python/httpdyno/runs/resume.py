@@ -86,7 +86,9 @@ def _subjects(folder: Path, recorded: Sequence[SubjectVersion], cache: Path) -> 
     for then in recorded:
         if then.folder is None or then.concurrency is None:
             raise NotResumable(f"{folder}: the folder of {then.id} was not recorded; begin a new run")
-        subject = replace(read_subject(Path(then.folder)), concurrency=then.concurrency)
+        read = read_subject(Path(then.folder))
+        subject = next((one for one in read.in_profiles() if one.id == then.id), read)
+        subject = replace(subject, concurrency=then.concurrency)
         for change in subject_differences(then, describe_subject(subject, cache)):
             # Only the build shows whether the subject is available.
             if change.name != "availability":

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from httpdyno.errors import HttpdynoError, InvalidSubject, UnknownName, suggestion
-from httpdyno.model import Capabilities, Cell, Column, KnownFailure, Need, Note, Subject, SubjectKind, Table
+from httpdyno.model import Capabilities, Cell, Column, KnownFailure, Need, Note, Profile, Subject, SubjectKind, Table
 from httpdyno.subjects.build import find_build
 from httpdyno.subjects.folders import SUBJECT_FILE, builtin_folder, subject_folders
 from httpdyno.subjects.needs import check_name, parse_constraint, why_unavailable
@@ -65,6 +65,11 @@ class _KnownFailure(_Section):
     issue: str = ""
 
 
+class _Profile(_Section):
+    name: Annotated[str, Field(pattern="^[a-z0-9]+$")]
+    argv: _Argv
+
+
 class _Sequence(_Section):
     argv: _Argv
     close_argv: _Argv | None = None
@@ -88,6 +93,7 @@ class _Definition(_Section):
     capabilities: _Capabilities = _Capabilities()
     version: _Command | None = None
     known_failure: list[_KnownFailure] = []
+    profile: list[_Profile] = []
 
 
 _SHARED: Final = {"language", "method", "concurrency", "unavailable", "json_parser", "request_ms"}
@@ -134,6 +140,7 @@ def _subject(folder: Path, definition: _Definition) -> Subject:
         needs=tuple(Need(program, version) for program, version in definition.needs.items()),
         capabilities=Capabilities(**claims),
         known_failures=tuple(KnownFailure(**dict(failure)) for failure in definition.known_failure),
+        profiles=tuple(Profile(one.name, tuple(one.argv)) for one in definition.profile),
         environment=dict(definition.run.environment) if definition.run else {},
         report_parser=definition.report.parser if definition.report else "",
         open_counts_from_due=definition.open is not None and definition.open.counts_from_due,
@@ -154,7 +161,7 @@ def _explain(detail: ErrorDetails) -> str:
     if detail["type"] in {"too_short", "string_too_short"}:
         return f"{key}: must not be empty"
     if detail["type"] in _FORMS:
-        form = "tables, each under [[known_failure]]" if key == "known_failure" else _FORMS[detail["type"]]
+        form = f"tables, each under [[{key}]]" if key in {"known_failure", "profile"} else _FORMS[detail["type"]]
         wanted = f"must be {form.format(key)}"
     else:
         wanted = f"{detail['msg'][0].lower()}{detail['msg'][1:]}"
@@ -225,6 +232,22 @@ class Catalogue:
                 takes, see = " or ".join(f"a {kind}" for kind in kinds), instead.get(subject.kind, "subjects list")
                 raise UnknownName(f"{subject.id} is a {subject.kind}; name {takes}, see: httpdyno {see}")
         return chosen
+
+    def with_profiles(self, names: Iterable[str]) -> tuple[Subject, ...]:
+        """Return the named clients, by default every client, each followed by its profiles.
+
+        A name may also be that of a profile alone, ``native-tolerant``.
+        """
+        clients = self.of_kind(SubjectKind.CLIENT)
+        profiles = {profile.id: profile for client in clients for profile in client.in_profiles()}
+        chosen: list[Subject] = []
+        for name in tuple(names) or [client.id for client in clients]:
+            if name in profiles and name not in self.subjects:
+                chosen.append(profiles[name])
+            else:
+                (client,) = self.select_of_kind([name], SubjectKind.CLIENT)
+                chosen += (client, *client.in_profiles())
+        return tuple({one.id: one for one in chosen}.values())
 
     def claimants(self, names: Iterable[str]) -> tuple[Subject, ...]:
         """Return the named subjects, by default every client and server; tools have no claims."""

@@ -36,7 +36,8 @@ async function crawl() {
 // One of CONCURRENCY workers; they share one iterator, which reads a line only when a worker takes it.
 async function work(lines) {
   for (let next = await lines.next(); !next.done; next = await lines.next()) {
-    if (next.value) process.stdout.write(await row(next.value), "latin1");
+    // Bun ignores the encoding that write is given.
+    if (next.value) process.stdout.write(Buffer.from(await row(next.value), "latin1"));
   }
 }
 

@@ -31,6 +31,9 @@ func readSettings() (settings Settings, err error) {
 		return settings, refusal("REQUEST_TIMEOUT", "a number of seconds above 0", timeout)
 	}
 	settings.RequestTimeout = time.Duration(seconds * float64(time.Second))
+	if method := variable("METHOD", "GET"); method != "GET" {
+		return settings, refusal("METHOD", "empty or GET", method)
+	}
 	settings.UserAgent = os.Getenv("USER_AGENT")
 	keepAlive := variable("KEEPALIVE", "1")
 	if keepAlive != "0" && keepAlive != "1" {

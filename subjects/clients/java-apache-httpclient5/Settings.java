@@ -20,6 +20,7 @@ record Settings(
 
     static Settings read(Map<String, String> environment) throws SettingException {
         oneOf(environment, "HTTP_VERSION", "", "empty or 1.1 (the classic HttpClient speaks nothing else)", "", "1.1");
+        oneOf(environment, "METHOD", "GET", "empty or GET", "GET");
         return new Settings(
                 concurrency(environment),
                 requestTimeout(environment),

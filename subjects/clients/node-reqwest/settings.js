@@ -8,6 +8,7 @@ export function readSettings(environment) {
   const check = environment.CHECK ?? "";
   const httpVersion = environment.HTTP_VERSION ?? "";
   const userAgent = environment.USER_AGENT ?? "";
+  const method = environment.METHOD || "GET";
 
   if (!/^\d+$/.test(concurrency) || Number(concurrency) < 1) {
     return refusal("CONCURRENCY", "a whole number from 1", concurrency);
@@ -20,6 +21,7 @@ export function readSettings(environment) {
   if (/[^\t\x20-\x7e\x80-\xff]/.test(userAgent)) return refusal("USER_AGENT", "what a header can carry", userAgent);
   if (!["0", "1"].includes(keepalive)) return refusal("KEEPALIVE", "0 or 1", keepalive);
   if (!["", "json"].includes(check)) return refusal("CHECK", "empty or json", check);
+  if (method !== "GET") return refusal("METHOD", "empty or GET", method);
   if (!["", "1.1", "2"].includes(httpVersion)) return refusal("HTTP_VERSION", "empty, 1.1 or 2", httpVersion);
   return {
     concurrency: Number(concurrency),

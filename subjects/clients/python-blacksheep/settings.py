@@ -39,6 +39,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     # BlackSheep has no setting for HTTP/2 only.
     http2 = one_of(environment, "HTTP_VERSION", {"": True, "1.1": False}, "empty or 1.1")
     keepalive = one_of(environment, "KEEPALIVE", {"": True, "1": True, "0": False}, "0 or 1")
+    one_of(environment, "METHOD", {"": None, "GET": None}, "empty or GET")
     return Settings(
         concurrency=concurrency(environment.get("CONCURRENCY") or "10"),
         request_timeout=request_timeout(environment.get("REQUEST_TIMEOUT") or "5"),

@@ -36,6 +36,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     SettingError
         If curl_cffi does not support a value.
     """
+    one_of(environment, "METHOD", {"": None, "GET": None}, "empty or GET")
     return Settings(
         concurrency=concurrency(environment.get("CONCURRENCY") or "10"),
         request_timeout=request_timeout(environment.get("REQUEST_TIMEOUT") or "5"),

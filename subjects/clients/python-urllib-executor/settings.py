@@ -36,6 +36,7 @@ def read_settings(environment: Mapping[str, str]) -> Settings:
     one_of(environment, "HTTP_VERSION", {"": None, "1.1": None}, "empty or 1.1 (urllib speaks nothing else)")
     # Permitted, but never used: urllib requests that servers close every connection.
     one_of(environment, "KEEPALIVE", {"": None, "1": None, "0": None}, "0 or 1")
+    one_of(environment, "METHOD", {"": None, "GET": None}, "empty or GET")
     return Settings(
         concurrency=concurrency(environment.get("CONCURRENCY") or "10"),
         request_timeout=request_timeout(environment.get("REQUEST_TIMEOUT") or "5"),

@@ -10,6 +10,7 @@ Settings = Struct.new(:concurrency, :request_timeout, :user_agent, :keepalive, :
 # Raises a SettingError, one line that names the variable; an empty variable counts as missing.
 def read_settings(environment)
   one_of(environment, "HTTP_VERSION", { "" => nil, "1.1" => nil }, "empty or 1.1 (em-http-request speaks nothing else)")
+  one_of(environment, "METHOD", { "" => nil, "GET" => nil }, "empty or GET")
   Settings.new(
     concurrency: number(environment, "CONCURRENCY", "10", /\A\d+\z/, "a whole number from 1").to_i,
     request_timeout: number(environment, "REQUEST_TIMEOUT", "5", DECIMAL, "a number of seconds above 0"),

@@ -12,6 +12,7 @@ Settings = Struct.new(
 
 # Raises a SettingError, one line that names the variable; an empty variable counts as missing.
 def read_settings(environment)
+  one_of(environment, "METHOD", { "" => nil, "GET" => nil }, "empty or GET")
   Settings.new(
     concurrency: number(environment, "CONCURRENCY", "10", /\A\d+\z/, "a whole number from 1").to_i,
     request_timeout: number(environment, "REQUEST_TIMEOUT", "5", DECIMAL, "a number of seconds above 0"),

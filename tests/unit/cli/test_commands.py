@@ -19,7 +19,17 @@ def test_verbs_stand_in_groups(httpdyno: Command) -> None:
     assert verbs == {
         "Measure": ["try", "bench", "tune", "load", "capacity", "cost", "latency", "conform", "service"],
         "Inspect stored runs": ["report", "judge", "compare", "plan", "query", "published", "runs"],
-        "Parts, as tools of their own": ["urls", "room", "origin", "fetch", "link"],
+        "Parts, as tools of their own": [
+            "urls",
+            "room",
+            "origin",
+            "load-merge",
+            "clock",
+            "fetch",
+            "split",
+            "merge",
+            "link",
+        ],
         "This machine": ["doctor", "verify-generator", "subjects"],
     }
 

@@ -36,6 +36,7 @@ PAGES = (
         "call-cost.md",
         "capacity.md",
         "clients.md",
+        "cluster.md",
         "fetch.md",
         "fetch-redirects.md",
         "load.md",

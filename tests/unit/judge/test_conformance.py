@@ -85,8 +85,8 @@ def test_a_case_not_tried_has_no_result_for_the_contract_and_fails_a_claim() -> 
 
 def test_every_clause_has_one_case_and_shares_its_crawl() -> None:
     cases = contract_cases(SUBJECT)
-    assert len({case.id for case in cases}) == len({case.title for case in cases}) == len(cases) == 16
-    assert len({id(case.stimulus) for case in cases}) == 7
+    assert len({case.id for case in cases}) == len({case.title for case in cases}) == len(cases) == 18
+    assert len({id(case.stimulus) for case in cases}) == 8
     (faults,) = {case.stimulus for case in cases if case.stimulus.name == "faults"}
     assert {crawl.listed for crawl in faults.attempts} == {"web"}
     assert {crawl.concurrency for crawl in faults.attempts} == {min(20, SUBJECT.concurrency)}

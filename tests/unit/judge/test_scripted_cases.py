@@ -5,6 +5,7 @@ import gzip
 import json
 import shutil
 import subprocess
+import tomllib
 import zlib
 from dataclasses import replace
 from pathlib import Path
@@ -35,6 +36,8 @@ from httpdyno.judge.scripted.summary import (
     describe_result,
     describe_unsupported,
     not_passed,
+    passing_known_failures,
+    propose_known_failures,
     read_expected,
     renew_expected,
     summarise,
@@ -48,6 +51,7 @@ from httpdyno.model import (
     CaseOutcome,
     CaseResult,
     Condition,
+    KnownFailure,
     Level,
     Outcome,
     Subject,
@@ -128,6 +132,8 @@ def test_every_shipped_case_is_read_and_compiles() -> None:
         ("requests = 1", 'sees = ["("]', "'(' is no regular expression of bytes: "),
         ("requests = 1", "peak_mib = 5", "peak_mib needs alone = true"),
         ('/"]', '/", "http://{host}/"]', "several urls need alone = true"),
+        ("title", "batch = 2\ntitle", "batch: 2 of 1 urls"),
+        ("requests = 1", 'lacks_frames = ["("]', "'(' is no regular expression of bytes: "),
         ('[[outcome]]\nis = "lenient"', "[[outcome\nis = 1", "no TOML: Expected "),
         ("hello", "\u20ac", "no byte; write the bytes of its encoding as"),
         ("title", "titel", "unknown key `titel`; allowed: id, title, clause"),
@@ -174,6 +180,24 @@ def test_other_hosts_are_named_after_the_first() -> None:
     first, other = compile_hosts(read)
     assert other["name"] == "other.folded-field.framing.test"
     assert sent(first["connections"][0]["steps"][1]).endswith(b"other.folded-field.framing.test {}")
+
+
+@pytest.mark.parametrize(("name", "is_allowed"), [("my_host", True), ("_", True), ("l" * 63, True), ("My", False)])
+def test_other_hosts_have_any_label_of_the_names_of_dns(name: str, is_allowed: bool) -> None:
+    change = ('[[outcome]]\nis = "pass"', f'[[host]]\nname = "{name}"\n[[outcome]]\nis = "pass"')
+    if is_allowed:
+        assert compile_hosts(case(change))[1]["name"] == f"{name}.folded-field.framing.test"
+        return
+    with pytest.raises(InvalidValue, match="a name of its own, in a-z, 0-9, - and _, not 'My'"):
+        case(change)
+
+
+def test_answers_of_the_name_server_may_be_forged_or_without_tcp() -> None:
+    answer = 'dns = { A = [{ forged = "id" }, { tcp = "close", truncate = true }] }'
+    (host,) = compile_hosts(case(("[[host.connection]]", f"{answer}\n[[host.connection]]")))
+    assert host["dns"]["A"] == [{"forged": "id"}, {"tcp": "close", "truncate": True}]
+    with pytest.raises(InvalidValue, match="tcp: Input should be 'answer', 'silent' or 'close'"):
+        case(("[[host.connection]]", 'dns = { A = [{ tcp = "never" }] }\n[[host.connection]]'))
 
 
 def test_a_dripping_send_keeps_its_rhythm() -> None:
@@ -246,6 +270,7 @@ def test_a_connection_over_http2_begins_with_settings() -> None:
         ('{ frame = "GOAWAY" }', 7, 0, bytes(8)),
         ('{ frame = "RST_STREAM", error = "REFUSED_STREAM", stream = 3 }', 3, 3, bytes([0, 0, 0, 7])),
         ('{ frame = "PING", text = "12345678" }', 6, 0, b"12345678"),
+        ('{ frame = "DATA", payload_hex = "01", text = "ab", text_times = 3 }', 0, "last", b"\1ababab"),
         ('{ frame = "WINDOW_UPDATE", increment = 0, stream = "last" }', 8, "last", bytes(4)),
         ('{ frame = "PUSH_PROMISE", promised = 2, fields = [["a", "b"]] }', 5, "last", b"\0\0\0\2\0\1a\1b"),
         ('{ frame = 16, payload_hex = "ff 00" }', 16, 0, b"\xff\0"),
@@ -391,6 +416,52 @@ def test_a_handshake_is_compared(wanted: str, found: str, holds: bool) -> None:
     assert (decide(read, seen).outcome is PASS) is holds
 
 
+@pytest.mark.parametrize(
+    ("wanted", "asked", "holds"),
+    [
+        ("{host}", ["folded-field.framing.test"], True),
+        ("{host}", ["folded-field.framing.test", None], False),
+        ("{host}", [], False),
+        ("", [None], True),
+        ("", ["folded-field.framing.test"], False),
+        ("", [], False),
+    ],
+)
+def test_every_handshake_asks_for_the_wanted_name(wanted: str, asked: list[str | None], holds: bool) -> None:
+    read = case((TEXT[TEXT.index("[[outcome]]") :], f'[[outcome]]\nis = "pass"\nserver_name = "{wanted}"\n'))
+    handshakes = [connected(handshake="ok", server_name=name) for name in asked]
+    seen = seen_of(lines=transcript(connected(), *handshakes))
+    assert (decide(read, seen).outcome is PASS) is holds
+
+
+def test_an_address_in_a_url_is_that_of_the_host() -> None:
+    assert "number" not in compile_hosts(case())[0]
+    read = case(("http://{host}/", "http://{address}/"), ("requests = 1", 'lacks = ["{address}"]'))
+    assert read.full_urls == (f"http://{read.address}/",)
+    (host,) = compile_hosts(read)
+    assert 60_001 <= host["number"] <= 65_535
+    assert read.address == f"10.70.{host['number'] // 256}.{host['number'] % 256}"
+    lines = transcript(connected(b"Host: " + read.address.encode()))
+    seen = Seen([Row(read.full_urls[0], "200", 0.1, 5)], read_transcript(lines))
+    assert "the origin saw" in decide(read, seen).reason
+
+
+def test_no_two_cases_have_one_address() -> None:
+    addresses = [one.address for one in read_cases().values() if one.names_address]
+    assert len(addresses) == len(set(addresses)) > 1
+
+
+def test_a_certificate_has_the_names_of_the_case() -> None:
+    names = 'names = ["{host}"], dns_names = ["{address}"], common_name = "{host}"'
+    read = case(("[[host]]\n", f"[[host]]\ntls = {{ certificate = {{ {names} }} }}\n"))
+    assert compile_hosts(read)[0]["tls"]["certificate"] == {
+        "names": ["folded-field.framing.test"],
+        "dns_names": [read.address],
+        "common_name": "folded-field.framing.test",
+    }
+    assert steps_of('"key_update"', '"close"') == [{"do": "key_update"}, {"do": "close"}]
+
+
 def test_the_first_outcome_whose_conditions_hold_decides() -> None:
     assert decide(case(), seen_of("200", 4)).outcome is PASS
     assert decide(case(), seen_of("204", 4)).outcome is LENIENT
@@ -415,6 +486,64 @@ def test_requests_over_http2_are_seen_as_lines() -> None:
         (TEXT[TEXT.index("[[outcome]]") :], '[[outcome]]\nis = "pass"\nsees = ["^:method: GET\\r\\n:path: /\\r\\n"]\n')
     )
     assert decide(read, seen_of(lines=transcript(connected(wire)))).outcome is PASS
+
+
+def frame_bytes(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+@pytest.mark.parametrize(
+    ("frame", "text"),
+    [
+        ((4, 0, 0, bytes([0, 2, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1])), "SETTINGS on 0: ENABLE_PUSH=0, 0x9=1"),
+        ((4, 1, 0, b""), "SETTINGS ACK on 0"),
+        ((1, 0x25, 1, b"abcdefg"), "HEADERS END_STREAM END_HEADERS on 1: 7 bytes"),
+        ((0, 0x9, 1, b"\0ab"), "DATA END_STREAM on 1: 3 bytes"),
+        ((9, 4, 1, b"a"), "CONTINUATION END_HEADERS on 1: 1 bytes"),
+        ((3, 0, 3, bytes([0, 0, 0, 8])), "RST_STREAM on 3: CANCEL"),
+        ((7, 0, 0, bytes([0, 0, 0, 1, 0, 0, 0, 99])), "GOAWAY on 0: 0x63"),
+        ((8, 0, 0, bytes([0, 0, 1, 0])), "WINDOW_UPDATE on 0: 256"),
+        ((6, 1, 0, b"abcdefgh"), "PING ACK on 0: 6162636465666768"),
+        ((0xBB, 1, 0, b"ab"), "187 on 0: 2 bytes"),
+    ],
+)
+def test_a_frame_of_a_client_is_a_line(frame: tuple[int, int, int, bytes], text: str) -> None:
+    (read,) = read_frames(PREFACE + frame_bytes(*frame))
+    assert str(read) == text
+
+
+@pytest.mark.parametrize(
+    ("conditions", "holds"),
+    [
+        ('frames = "\\\\APREFACE\\nSETTINGS on 0\\n"', True),
+        ('frames = "^sent by step 2\\nDATA END_STREAM on 1: 5 bytes\\nend: peer_closed$"', True),
+        ('frames = ["^SETTINGS", "^PING"]', False),
+        ('lacks_frames = "^GOAWAY"', True),
+        ('lacks_frames = ["^GOAWAY", "^DATA.*^sent"]', True),
+        ('lacks_frames = "^DATA"', False),
+    ],
+)
+def test_frames_are_in_the_order_in_which_they_ended(conditions: str, holds: bool) -> None:
+    settings, data = frame_bytes(4, 0, 0, b""), frame_bytes(0, 1, 1, b"hello")
+    events = [
+        {"at_us": 10, "got": base64.b64encode(PREFACE + settings + data[:11]).decode()},
+        {"at_us": 20, "sent": 5, "step": 0},
+        {"at_us": 30, "sent": 5, "step": 2},
+        {"at_us": 40, "got": base64.b64encode(data[11:]).decode()},
+        {"at_us": 50, "end": "peer_closed"},
+    ]
+    lines = transcript(connected(events=events), connected(b"GET / HTTP/1.1\r\n\r\n"))
+    read = case((TEXT[TEXT.index("[[outcome]]") :], f'[[outcome]]\nis = "pass"\n{conditions}\n'))
+    assert (decide(read, seen_of(lines=lines)).outcome is PASS) is holds
+
+
+def test_urls_come_one_after_another_or_in_batches() -> None:
+    several = f"urls = {[f'http://{{host}}/{number}' for number in range(20)]}\nalone = true"
+    for more, batch, concurrency in (("", 1, 10), ("\nbatch = 12", 12, 12), ("\nbatch = 20", None, 20)):
+        read = case(('urls = ["http://{host}/"]', several + more))
+        (attempt,) = process_of(SUBJECT, [read]).stimulus.attempts
+        assert (attempt.batch, attempt.concurrency) == (batch, concurrency)
+    assert process_of(SUBJECT, [case()]).stimulus.attempts[0].batch is None
 
 
 @pytest.mark.parametrize(
@@ -541,13 +670,39 @@ def test_a_summary_counts_by_group() -> None:
 
 
 def test_a_cell_that_got_worse_is_named() -> None:
-    expected = renew_expected({"other": {"framing/a": "fail"}}, "a-client", RESULTS)
+    known = [one.case for one in RESULTS]
+    gone = {"other": {"framing/a": "fail"}, "a-client": {"framing/gone": "pass"}}
+    expected = renew_expected(gone, "a-client", RESULTS, known)
+    assert "framing/gone" not in expected["a-client"]
     assert read_expected("f.json", json.dumps(expected)) == expected
     assert list(worse_cells(expected, "a-client", RESULTS)) == []
     worse = list(worse_cells(expected, "a-client", [result("framing/b", FAIL), result("framing/new", FAIL)]))
     assert worse == ["a-client: framing/b: fail, expected lenient"]
     better = list(worse_cells(expected, "a-client", [result("framing/c", PASS)]))
     assert better == []
+
+
+def test_known_failures_are_proposed_for_a_person_and_counted() -> None:
+    wrong = [
+        replace(result("framing/a", FAIL), code='200"\n\x1b'),
+        replace(result("framing/b", HANG), known="it waits"),
+        result("framing/c", LENIENT),
+        result("framing/d", UNSUPPORTED),
+    ]
+    (table,) = tomllib.loads(propose_known_failures(wrong))["known_failure"]
+    assert KnownFailure(**table) == KnownFailure("framing/a", f"{wrong[0].title}: fail, reported as 200")
+    assert propose_known_failures(wrong[1:3]) == ""
+    assert summarise(wrong[:2]) == "framing 0/2 (1 fail, 1 known)"
+    assert describe_result(wrong[1]).endswith("; known failure: it waits")
+    assert [one.case for one in not_passed(wrong[:3])] == ["framing/a", "framing/c", "framing/b"]
+    subject = replace(SUBJECT, known_failures=(KnownFailure("framing/a", "old"), KnownFailure("framing/b", "it waits")))
+    assert passing_known_failures(subject, [result("framing/a", PASS), wrong[1]]) == ["framing/a"]
+
+
+@pytest.mark.parametrize("case", ["framing", "Framing/a", "framing/a b", "framing/", "stall_tsl"])
+def test_a_known_failure_names_a_case(case: str) -> None:
+    with pytest.raises(InvalidValue, match="unknown case"):
+        KnownFailure(case, "it fails")
 
 
 @pytest.mark.parametrize("text", ["[", "[]", '{"a": 1}', '{"a": {"framing/a": "good"}}'])

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from httpdyno.errors import InvalidValue
-from httpdyno.judge.client_cases import claim_cases
+from httpdyno.judge.client_cases import claim_cases, contract_cases
 from httpdyno.judge.verdict import TIMED_OUT_OVER_LINK, TIMED_OUT_SATURATED
 from httpdyno.model import KnownFailure, Subject, SubjectKind
-from httpdyno.model.subject import CASES, CLAIMS, FAULTS, HAZARDS, JUDGED_CAUSES, WEB_CAUSES
+from httpdyno.model.subject import CASES, CLAIMS, FAULTS, HAZARDS, JUDGED_CAUSES, WEB_CAUSES, WHOLE_TIMEOUTS
 
 WEB = Path(__file__).parents[3] / "crates" / "dyno-web" / "src"
 
@@ -30,6 +30,7 @@ def test_the_judge_and_the_probe_use_these_names() -> None:
     assert (TIMED_OUT_SATURATED, TIMED_OUT_OVER_LINK.case) == JUDGED_CAUSES
     subject = Subject("a", SubjectKind.CLIENT, "C", "c", Path("a"), ("./a",))
     assert tuple(case.title for case in claim_cases(subject)) == CLAIMS
+    assert set(WHOLE_TIMEOUTS) < {case.title for case in contract_cases(subject)}
 
 
 def test_names_are_unique() -> None:

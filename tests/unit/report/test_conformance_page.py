@@ -176,3 +176,19 @@ def test_evidence_that_does_not_compress_keeps_the_budget() -> None:
     page = render_matrix(read_matrix(matrix))
     assert sum(map(len, re.findall(r'data-evidence="([^"]*)"', page))) <= EVIDENCE_BUDGET
     assert "more characters" in json.dumps(evidence_of(page))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "cell"),
+    [
+        ("pass", "pass", '<td class="p"><b>\u2713</b><small>2/2</small>'),
+        ("pass", "fail", '<td class="f"><b>F</b><small>1/2</small>'),
+        ("unsupported", "lenient", '<td class="l"><b>L</b><small>0/1</small>'),
+        ("unsupported", "unsupported", '<td class="x"><b>\u2013</b><small></small>'),
+    ],
+)
+def test_groups_are_counted_without_a_script(first: str, second: str, cell: str) -> None:
+    # Every ninth case is of the same group.
+    page = render_matrix(read_matrix(small(first, *["pass"] * 8, second)))
+    (row,) = re.findall(r'<tr class="group" data-group="deadlines">.*?</tr>', page)
+    assert cell in row

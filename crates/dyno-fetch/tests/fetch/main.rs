@@ -7,6 +7,7 @@
 
 mod answers;
 mod crawl;
+mod http2;
 mod name_server;
 mod names;
 mod politeness;

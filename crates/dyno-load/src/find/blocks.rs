@@ -101,6 +101,14 @@ impl StepCounts {
         self.requests.iter().sum()
     }
 
+    /// The largest mean response time of a block, in nanoseconds; 0 without requests.
+    #[expect(clippy::cast_precision_loss, reason = "counts and times")]
+    pub(crate) fn largest_mean_ns(&self) -> f64 {
+        let blocks = self.requests.iter().zip(&self.sum_ns);
+        let means = blocks.map(|(requests, sum_ns)| *sum_ns as f64 / (*requests).max(1) as f64);
+        means.fold(0.0, f64::max)
+    }
+
     /// Requests beyond each limit.
     #[must_use]
     pub fn over(&self) -> Vec<u64> {
@@ -126,6 +134,7 @@ mod tests {
         assert_eq!(twice.requests, [3, 0, 2, 0, 0]);
         assert_eq!(twice.over, [vec![1, 0, 2, 0, 0], vec![0, 0, 2, 0, 0]]);
         assert_eq!((twice.total(), twice.over()), (5, vec![3, 2]));
+        assert!((twice.largest_mean_ns() - 10_000_002.0 / 3.0).abs() < 1e-6);
         twice.truncate(99_000_000);
         assert_eq!((twice.total(), twice.over()), (3, vec![1, 0]));
     }

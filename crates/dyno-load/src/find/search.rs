@@ -24,6 +24,14 @@ const LEAST_CLUSTERS: usize = 8;
 const LEAST_MEASURED: usize = 4;
 /// Factor by which the rate is lowered until a long step has held.
 const LOWER: f64 = 1.05;
+/// Held long steps at the highest rate that the generator could send: two if all are far below the limits.
+const LEAST_CONFIRMATIONS: usize = 2;
+const MOST_CONFIRMATIONS: usize = 8;
+/// Part of that rate above which a lower bound ends them.
+const CONFIRMED: f64 = 0.99;
+/// Parts of a permitted share and of a limit of time below which a step is far below them.
+const FAR_SHARE: f64 = 0.1;
+const FAR_TIME: f64 = 0.25;
 /// Factor of the dispersion, which is itself an estimate from few clusters.
 const CAUTION: f64 = 1.3;
 /// Growth of the dispersion for each second of memory, of which batches of 2 s miss a part.
@@ -106,9 +114,10 @@ pub enum Verdict {
 pub struct End {
     /// How it ended.
     pub verdict: Verdict,
-    /// The capacity; without one, the highest rate that was held, if any, is `held`.
+    /// The capacity; without one, `held` is what is known.
     pub estimate: Option<Estimate>,
-    /// The highest rate of a step that met the objective.
+    /// The highest rate of a step that met the objective. If the generator was the limit, one that long steps confirm: a short step may meet the
+    /// objective by chance.
     pub held: Option<f64>,
     /// Place of the limit that is missed first above the capacity, or at the lowest rate.
     pub first_broken: Option<usize>,
@@ -137,12 +146,15 @@ pub struct Search {
     /// Steps of the estimating phase, those that the generator limited included.
     estimates: usize,
     lost: usize,
+    confirmations: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     /// Doubling, then halving the interval.
     Bracket,
+    /// Long steps at the highest held rate, above which the generator is the limit.
+    Confirm,
     Estimate,
     Over,
 }
@@ -185,6 +197,7 @@ impl Search {
             is_recovering: false,
             estimates: 0,
             lost: 0,
+            confirmations: 0,
         }
     }
 
@@ -223,6 +236,7 @@ impl Search {
         }
         Next::Step(match self.phase {
             Phase::Bracket => self.bracketing_step(),
+            Phase::Confirm => self.long_step(self.held.unwrap_or(self.from)),
             _ => self.again.unwrap_or_else(|| self.estimating_step()),
         })
     }
@@ -274,6 +288,10 @@ impl Search {
         let rate = self
             .rate_to_verify()
             .map_or(rate_ln.exp(), |below| below.min(rate_ln.exp()));
+        self.long_step(rate)
+    }
+
+    fn long_step(&self, rate: f64) -> StepPlan {
         let memory_s = self.memory_s(rate);
         let needed_s = WANTED_OVER / self.smallest_share() / rate;
         let length_s = LONG_S
@@ -330,6 +348,8 @@ impl Search {
         self.steps.push(step);
         if self.phase == Phase::Bracket {
             self.bracket(plan.rate, judged, is_limited);
+        } else if self.phase == Phase::Confirm {
+            self.confirm(plan.rate, judged, is_limited);
         } else if is_limited && self.again.is_none() {
             self.again = Some(plan);
         } else {
@@ -364,7 +384,7 @@ impl Search {
             (Some(held), Some(missed)) if missed / held <= CLOSE => {
                 let is_limited = self.limited.is_some_and(|limited| limited <= missed);
                 self.phase = if is_limited {
-                    Phase::Over
+                    Phase::Confirm
                 } else {
                     Phase::Estimate
                 };
@@ -372,6 +392,54 @@ impl Search {
             }
             _ => {}
         }
+    }
+
+    /// Takes a long step at the highest held rate. If the server misses the objective in it, its capacity is in reach of the generator.
+    fn confirm(&mut self, rate: f64, judged: Judged, is_limited: bool) {
+        if is_limited && judged != Judged::Held {
+            self.repeated += 1;
+            if self.repeated > REPEATS {
+                (self.limited, self.held, self.repeated) = (Some(rate), Some(rate / LOWER), 0);
+            }
+        } else if judged == Judged::Held {
+            self.confirmations += 1;
+            let is_confirmed = self.confirmations >= LEAST_CONFIRMATIONS
+                && self
+                    .held_at_least()
+                    .is_some_and(|held| held >= CONFIRMED * rate);
+            if is_confirmed || self.confirmations >= MOST_CONFIRMATIONS {
+                self.phase = Phase::Over;
+            }
+        } else {
+            (self.missed, self.held) = (Some(rate), Some(rate / LOWER));
+            self.phase = Phase::Estimate;
+        }
+    }
+
+    /// The highest held rate, or the lower end of the interval of the capacity if that is less and a long step came near a limit.
+    fn held_at_least(&self) -> Option<f64> {
+        let held = self.held?;
+        let at_held = |step: &&Ended| {
+            step.plan.length_s >= LONG_S && !step.is_limited && step.plan.rate >= held / LOWER
+        };
+        let mut long = self.steps.iter().filter(at_held).peekable();
+        if long.peek().is_some() && long.all(|step| self.is_far_below(&step.counts)) {
+            return Some(held);
+        }
+        Some(held.min(self.fit(f64::MAX).capacity.quantile_ln(0.025).exp()))
+    }
+
+    /// Whether few requests were beyond a limit, and no block was near one on average: a queue that grows shows in the blocks first.
+    #[expect(clippy::cast_precision_loss, reason = "counts and times")]
+    fn is_far_below(&self, counts: &StepCounts) -> bool {
+        let mean_ns = counts.largest_mean_ns();
+        let mut limits = self.objective.bounds().iter().zip(counts.over());
+        limits.all(|(bound, over)| {
+            let is_fast = bound
+                .time_ns
+                .is_none_or(|ns| mean_ns <= FAR_TIME * ns as f64);
+            is_fast && over as f64 <= FAR_SHARE * bound.share * counts.total() as f64
+        })
     }
 
     /// Extends the time where requests are so few that rare ones are not seen in it.
@@ -485,7 +553,7 @@ impl Search {
         let long = self
             .steps
             .iter()
-            .filter(|step| step.plan.length_s >= LONG_S && self.missed.is_some());
+            .filter(|step| step.plan.length_s >= LONG_S && self.phase != Phase::Bracket);
         let lowest = long.map(|step| step.plan.rate).fold(held, f64::min);
         (lowest / MARGIN, missed * MARGIN)
     }
@@ -505,12 +573,15 @@ impl Search {
             held,
             first_broken,
         };
+        let by_generator = || End {
+            held: self.held_at_least(),
+            ..without(Verdict::GeneratorLimited, None)
+        };
         let Some(missed) = self.missed else {
-            let verdict = match (self.limited, held) {
-                (Some(_), _) => Verdict::GeneratorLimited,
-                (None, _) => Verdict::NotBroken,
+            return match self.limited {
+                Some(_) => by_generator(),
+                None => without(Verdict::NotBroken, None),
             };
-            return without(verdict, None);
         };
         if held.is_none() {
             return without(Verdict::NeverHeld, self.worst_limit());
@@ -518,7 +589,7 @@ impl Search {
         let is_limited = self.limited.is_some_and(|limited| limited <= missed)
             || self.estimates - self.lost < LEAST_MEASURED.min(self.lost);
         if is_limited {
-            return without(Verdict::GeneratorLimited, None);
+            return by_generator();
         }
         let fit = self.fit(f64::MAX);
         let at = |share| fit.capacity.quantile_ln(share);

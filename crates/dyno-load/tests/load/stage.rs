@@ -7,7 +7,7 @@ use std::time::Duration;
 use dyno_client::{Protocol, Proxies, Reroute, tls};
 use dyno_load::jsonl::{self, Described};
 use dyno_load::{
-    Arrivals, PerSecond, Plan, Rate, Requests, Shape, Stages, Termination, run as run_plan,
+    Arrivals, PerSecond, Plan, Rate, Requests, Segment, Shape, Stages, Termination, run as run_plan,
 };
 use serde_json::Value;
 
@@ -64,6 +64,8 @@ pub fn described_as(described: impl IntoIterator<Item = Described>, shape: &Shap
             keepalive: shape.keepalive,
             reconnect_after: None,
             opened_per_s: None,
+            segment: Segment::WHOLE,
+            start_at: None,
             pace: None,
             replay: None,
             reports_stages: false,

@@ -20,6 +20,8 @@ const HEADER_BYTES: usize = 12;
 /// An answer, and when to send it.
 pub(super) struct Reply {
     pub(super) message: Vec<u8>,
+    /// Sent just before the message, over UDP.
+    pub(super) forged: Option<Vec<u8>>,
     pub(super) moment: Instant,
 }
 
@@ -37,6 +39,7 @@ pub(super) fn reply(worker: &Worker, bytes: &[u8], transport: Transport) -> Opti
         let message = message.to_vec().ok()?;
         Some(Reply {
             message,
+            forged: None,
             moment: now,
         })
     };
@@ -79,6 +82,7 @@ pub(super) fn reply(worker: &Worker, bytes: &[u8], transport: Transport) -> Opti
     fill(&mut answer, question, &resolution);
     Some(Reply {
         message: answer.to_vec().ok()?,
+        forged: None,
         moment: now + Duration::from_nanos(resolution.delay.0),
     })
 }

@@ -9,7 +9,7 @@ use hickory_proto::rr::{Name, RData, Record, RecordType};
 use serde_json::json;
 
 use super::answer::{self, Reply, Transport};
-use crate::scripts::{Family, Host, NameAnswer, Rcode, Scripts};
+use crate::scripts::{Family, Forgery, Host, NameAnswer, OverTcp, Rcode, Scripts};
 use crate::worker::Worker;
 
 /// How long a script that is silent delays its answer.
@@ -20,7 +20,7 @@ pub(super) fn host_of(scripts: &Scripts, question: &Query) -> Option<usize> {
     scripts.named(&answer::host_name(question))
 }
 
-/// Answers a query with one question.
+/// Answers a query with one question; `None` closes a connection over TCP.
 pub(super) fn reply(
     worker: &Worker,
     scripts: &Scripts,
@@ -41,17 +41,53 @@ pub(super) fn reply(
     let chosen = family.and_then(|family| Some((family, host.next_answer(family, is_tcp)?)));
     let mut message = answer::empty_answer(query, ResponseCode::NoError);
     let mut moment = Instant::now();
+    let mut forged = None;
     if let Some((family, chosen)) = chosen {
+        if is_tcp && chosen.tcp == OverTcp::Close {
+            return None;
+        }
+        forged = chosen
+            .forged
+            .and_then(|forgery| forge(&message, scripts, host, family, forgery));
         fill(&mut message, scripts, host, family, chosen, is_tcp);
         let after = Duration::from_millis(chosen.after_ms);
-        moment += if chosen.silent { SILENCE } else { after };
+        let is_silent = chosen.silent || is_tcp && chosen.tcp == OverTcp::Silent;
+        moment += if is_silent { SILENCE } else { after };
     } else {
         message.add_authority(answer::start_of_authority(question.name()));
     }
     Some(Reply {
         message: message.to_vec().ok()?,
+        forged,
         moment,
     })
+}
+
+/// An answer with an address that refuses connections, which is for another query than `answer`.
+fn forge(
+    answer: &Message,
+    scripts: &Scripts,
+    host: &Host,
+    family: Family,
+    forgery: Forgery,
+) -> Option<Vec<u8>> {
+    let mut forged = answer.clone();
+    match forgery {
+        Forgery::Id => forged.metadata.id = forged.metadata.id.wrapping_add(1),
+        Forgery::Question => {
+            let other = Name::from_ascii("forged.test.").ok()?;
+            for question in &mut forged.queries {
+                question.set_name(other.clone());
+            }
+        }
+    }
+    let name = forged.queries.first()?.name().clone();
+    let closed = NameAnswer {
+        addresses: vec!["closed".to_owned()],
+        ..NameAnswer::default()
+    };
+    add_records(&mut forged, scripts, host, family, &closed, name);
+    forged.to_vec().ok()
 }
 
 /// Adds the records of an answer.

@@ -28,9 +28,12 @@ pub(crate) async fn serve(worker: Rc<Worker>, connection: Rc<Connection>, stream
             return;
         }
         connection.note();
-        let Some(Reply { message, moment }) = answer::reply(&worker, &query, Transport::Tcp) else {
+        let Some(reply) = answer::reply(&worker, &query, Transport::Tcp) else {
             return;
         };
+        let Reply {
+            message, moment, ..
+        } = reply;
         let Ok(length) = u16::try_from(message.len()) else {
             return;
         };

@@ -1,5 +1,6 @@
 //! Queries over UDP.
 
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -20,14 +21,12 @@ pub(crate) async fn serve(worker: Rc<Worker>, socket: Rc<UdpSocket>) {
         let Ok((bytes, from)) = socket.recv_from(&mut query).await else {
             continue;
         };
-        let Some(Reply { message, moment }) =
-            answer::reply(&worker, &query[..bytes], Transport::Udp)
-        else {
+        let Some(reply) = answer::reply(&worker, &query[..bytes], Transport::Udp) else {
             continue;
         };
         let (worker, socket) = (worker.clone(), socket.clone());
-        if moment <= Instant::now() {
-            drop(socket.send_to(&message, from).await);
+        if reply.moment <= Instant::now() {
+            send(&socket, &reply, from).await;
         } else {
             let delayed = worker.delayed_queries.get();
             let bounds = worker.open.bounds();
@@ -37,10 +36,17 @@ pub(crate) async fn serve(worker: Rc<Worker>, socket: Rc<UdpSocket>) {
             }
             worker.delayed_queries.set(delayed + 1);
             spawn_local(async move {
-                worker.timer.until(moment).await;
-                drop(socket.send_to(&message, from).await);
+                worker.timer.until(reply.moment).await;
+                send(&socket, &reply, from).await;
                 worker.delayed_queries.set(worker.delayed_queries.get() - 1);
             });
         }
+    }
+}
+
+/// Sends what a query gets. A client that is gone needs no answer.
+async fn send(socket: &UdpSocket, reply: &Reply, to: SocketAddr) {
+    for message in reply.forged.iter().chain([&reply.message]) {
+        drop(socket.send_to(message, to).await);
     }
 }

@@ -4,7 +4,9 @@
 //! share the origin's addresses and are known by the name that a client sends.
 
 mod certificate;
+mod ocsp;
 mod play;
 mod requests;
+mod weak_rsa;
 
 pub(crate) use play::{host_of, serve, serve_handshake};

@@ -355,6 +355,8 @@ enum Goal {
     Requests(usize),
     /// So many bytes have come.
     Bytes(u64),
+    /// The windows have room for so many bytes on a stream.
+    Window(u32, u64),
     /// The peer has sent its last byte.
     End,
 }
@@ -476,6 +478,7 @@ impl Player {
             } => {
                 let piece = piece.map_or(base64.0.len(), usize::from);
                 let pieces = Pieces {
+                    window: None,
                     piece,
                     every: Duration::from_millis(*every_ms),
                     times: if *forever {
@@ -496,11 +499,14 @@ impl Player {
                 times,
                 every_ms,
                 forever,
+                within_window,
             } => {
                 let mut bytes = Vec::new();
                 let stream = stream.number(self.last_stream);
                 frame(&mut bytes, *kind, *flags, stream, &payload.0, *length);
+                let window = within_window.then(|| (stream, payload.0.len() as u64));
                 let pieces = Pieces {
+                    window,
                     piece: bytes.len(),
                     every: Duration::from_millis(*every_ms),
                     times: if *forever {
@@ -532,12 +538,26 @@ impl Player {
                 self.shut_down().await;
                 true
             }
+            Step::KeyUpdate {} => self.update_keys(),
             Step::Reset {} => {
                 self.line.wire().reset();
                 self.recording.end(RESET);
                 false
             }
         }
+    }
+
+    /// Changes the keys of TLS; the message about it is sent with the next bytes. Returns whether the connection goes on:
+    /// it does not if it has no TLS 1.3.
+    fn update_keys(&mut self) -> bool {
+        let has_new_keys = match &mut self.line {
+            Line::Plain(_) => false,
+            Line::Tls(stream) => stream.get_mut().1.refresh_traffic_keys().is_ok(),
+        };
+        if !has_new_keys {
+            self.recording.end(CLOSED);
+        }
+        has_new_keys
     }
 
     /// Reads until something has come; returns whether the connection goes on.
@@ -594,6 +614,16 @@ impl Player {
                     return false;
                 }
                 is_first = false;
+                if let Some((stream, bytes)) = pieces.window {
+                    // Between frames, automatic answers may be sent.
+                    self.is_sending = false;
+                    let room = Goal::Window(stream, bytes);
+                    if self.until(room, None).await == Reached::Nothing {
+                        return false;
+                    }
+                    self.is_sending = true;
+                    self.requests.use_window(stream, bytes.cast_signed());
+                }
                 self.out.extend_from_slice(piece);
                 if self.until(Goal::Sent, None).await == Reached::Nothing {
                     return false;
@@ -639,8 +669,10 @@ impl Player {
                 if late.as_mut().poll(context).is_ready() {
                     return Poll::Ready(Reached::Deadline);
                 }
-                let is_out_of_reach =
-                    matches!(goal, Goal::Heads(_) | Goal::Requests(_) | Goal::Bytes(_));
+                let is_out_of_reach = matches!(
+                    goal,
+                    Goal::Heads(_) | Goal::Requests(_) | Goal::Bytes(_) | Goal::Window(..)
+                );
                 if self.has_ended && is_out_of_reach && self.out.is_empty() {
                     return Poll::Ready(Reached::Nothing);
                 }
@@ -665,6 +697,7 @@ impl Player {
             Goal::Heads(count) => self.requests.heads().len() >= count,
             Goal::Requests(count) => self.requests.wholes().len() >= count,
             Goal::Bytes(count) => self.requests.offset() >= count,
+            Goal::Window(stream, bytes) => self.requests.window(stream) >= bytes.cast_signed(),
             Goal::End => self.has_ended,
         }
     }
@@ -737,6 +770,8 @@ impl Player {
 
 /// How bytes are sent.
 struct Pieces {
+    /// Stream and length of the content of each, if it waits for the windows of the client.
+    window: Option<(u32, u64)>,
     piece: usize,
     every: Duration,
     times: u64,

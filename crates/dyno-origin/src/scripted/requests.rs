@@ -1,9 +1,15 @@
 //! Finds the requests in the bytes of a connection: HTTP/1.x, or HTTP/2 if the bytes begin with its preface.
 //!
-//! It reads what clients may get wrong, so it refuses nothing: bytes that are no request are no request.
+//! It also counts the flow-control windows that the client gives. It reads what clients may get wrong, so it refuses
+//! nothing: bytes that are no request are no request.
+
+use std::collections::HashMap;
 
 /// Longest line that is looked at; the rest of a longer one is skipped.
 const LONGEST_LINE: usize = 64 << 10;
+/// The size of each flow-control window at first (RFC 9113, section 6.9.2).
+const FIRST_WINDOW: i64 = 65_535;
+const INITIAL_WINDOW_SIZE: u16 = 4;
 /// What follows the first empty line of the preface of HTTP/2 (RFC 9113, section 3.4).
 const REST_OF_PREFACE: usize = b"SM\r\n\r\n".len();
 const FRAME_HEAD: usize = 9;
@@ -50,6 +56,35 @@ struct FrameHead {
     stream: u32,
 }
 
+/// Room that the client gives for content.
+#[derive(Debug)]
+struct Windows {
+    connection: i64,
+    /// Of a stream without updates and content.
+    initial: i64,
+    /// Updates of each stream, less its content.
+    streams: HashMap<u32, i64>,
+}
+
+impl Windows {
+    fn read_settings(&mut self, payload: &[u8]) {
+        for pair in payload.chunks_exact(6) {
+            if u16::from_be_bytes([pair[0], pair[1]]) == INITIAL_WINDOW_SIZE {
+                let value = u32::from_be_bytes([pair[2], pair[3], pair[4], pair[5]]);
+                self.initial = i64::from(value);
+            }
+        }
+    }
+
+    fn add(&mut self, stream: u32, bytes: i64) {
+        if stream == 0 {
+            self.connection += bytes;
+        } else {
+            *self.streams.entry(stream).or_default() += bytes;
+        }
+    }
+}
+
 /// The requests of a connection so far.
 #[derive(Debug)]
 pub(crate) struct Requests {
@@ -68,6 +103,7 @@ pub(crate) struct Requests {
     offset: u64,
     heads: Vec<End>,
     wholes: Vec<End>,
+    windows: Windows,
     /// What a server must answer to frames, if it answers by itself.
     answers: Option<Vec<u8>>,
 }
@@ -88,6 +124,11 @@ impl Requests {
             offset: 0,
             heads: Vec::new(),
             wholes: Vec::new(),
+            windows: Windows {
+                connection: FIRST_WINDOW,
+                initial: FIRST_WINDOW,
+                streams: HashMap::new(),
+            },
             answers: Some(Vec::new()),
         }
     }
@@ -100,6 +141,22 @@ impl Requests {
     /// The ends of the whole requests, in the order of their arrival.
     pub(crate) fn wholes(&self) -> &[End] {
         &self.wholes
+    }
+
+    /// Bytes of content that the client's windows allow on a stream; negative if more were sent.
+    pub(crate) fn window(&self, stream: u32) -> i64 {
+        let Windows {
+            connection,
+            initial,
+            streams,
+        } = &self.windows;
+        (*connection).min(initial + streams.get(&stream).unwrap_or(&0))
+    }
+
+    /// Takes content that is sent on a stream from the windows.
+    pub(crate) fn use_window(&mut self, stream: u32, bytes: i64) {
+        self.windows.add(0, -bytes);
+        self.windows.add(stream, -bytes);
     }
 
     /// Bytes read so far.
@@ -155,7 +212,8 @@ impl Requests {
                 }
             }
             State::Payload(left) => {
-                if self.frame.kind == PING {
+                let is_kept = matches!(self.frame.kind, PING | SETTINGS | WINDOW_UPDATE);
+                if is_kept && self.line.len() < LONGEST_LINE {
                     self.line.push(byte);
                 }
                 if left == 1 {
@@ -266,6 +324,14 @@ impl Requests {
             ..
         } = self.frame;
         self.answer(&payload);
+        match (kind, payload.first_chunk()) {
+            (SETTINGS, _) => self.windows.read_settings(&payload),
+            (WINDOW_UPDATE, Some(increment)) => {
+                let increment = u32::from_be_bytes(*increment);
+                self.windows.add(stream, i64::from(increment));
+            }
+            _ => {}
+        }
         let is_last = flags & END_STREAM != 0;
         match kind {
             HEADERS => {
@@ -431,6 +497,25 @@ mod tests {
         frame(&mut expected, WINDOW_UPDATE, 0, 3, &[0, 0, 0, 3], None);
         frame(&mut expected, WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1], None);
         assert_eq!(answers, expected);
+    }
+
+    #[test]
+    fn windows_are_as_the_client_gives_them() {
+        let mut requests = Requests::new();
+        requests.read(PREFACE);
+        assert_eq!(requests.window(1), 65_535);
+        requests.use_window(1, 65_000);
+        assert_eq!((requests.window(1), requests.window(3)), (535, 535));
+        let mut bytes = Vec::new();
+        frame(&mut bytes, WINDOW_UPDATE, 0, 0, &[0, 1, 0, 0], None);
+        requests.read(&bytes);
+        assert_eq!((requests.window(1), requests.window(3)), (535, 65_535));
+        let mut bytes = Vec::new();
+        frame(&mut bytes, SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 9], None);
+        frame(&mut bytes, WINDOW_UPDATE, 0, 1, &[0, 1, 0, 0], None);
+        frame(&mut bytes, WINDOW_UPDATE, 0, 1, &[0, 1], None);
+        requests.read(&bytes);
+        assert_eq!((requests.window(1), requests.window(3)), (545, 9));
     }
 
     #[test]

@@ -16,8 +16,9 @@ use rustls::ServerConfig;
 
 pub use script::ScriptError;
 pub(crate) use script::{
-    Accept, Before, CertificateScript, ClientCertificate, ConnectionScript, HostScript, IssuerKind,
-    Key, NameAnswer, Rcode, Step, TlsVersion, Usage, What,
+    Accept, Before, CertificateScript, ClientCertificate, ConnectionScript, Extension, Forgery,
+    Hash, HostScript, IssuerKind, Key, KeyUsage, NameAnswer, OverTcp, Rcode, Staple, Step,
+    TlsVersion, Usage, What,
 };
 use transcript::Transcripts;
 pub(crate) use transcript::{CLOSED, PEER_CLOSED, PEER_RESET, RESET, ROOM_ENDED, Transcript};
@@ -27,6 +28,7 @@ pub(crate) use transcript::{CLOSED, PEER_CLOSED, PEER_RESET, RESET, ROOM_ENDED, 
 pub struct Scripts {
     hosts: Vec<Host>,
     by_name: HashMap<String, usize>,
+    by_number: HashMap<u16, usize>,
     /// The addresses that all hosts share; `None` in a room, where each has its own.
     shared: Option<Vec<IpAddr>>,
     pub(crate) transcripts: Transcripts,
@@ -75,8 +77,10 @@ impl Scripts {
         }
         let hosts: Vec<Host> = (1..).zip(scripts).map(|(n, it)| Host::new(n, it)).collect();
         let names = hosts.iter().map(|host| host.script.name.clone());
+        let numbers = hosts.iter().map(|host| host.number);
         Ok(Self {
             by_name: names.zip(0..).collect(),
+            by_number: numbers.zip(0..).collect(),
             hosts,
             shared,
             transcripts: Transcripts::default(),
@@ -116,8 +120,7 @@ impl Scripts {
         let Some(Block::Scripted(number)) = block else {
             return None;
         };
-        let index = usize::from(number).checked_sub(1)?;
-        (index < self.hosts.len()).then_some(index)
+        self.by_number.get(&number).copied()
     }
 
     pub(crate) fn host(&self, index: usize) -> &Host {
@@ -162,10 +165,10 @@ fn own_of(shared: &[IpAddr], family: Family) -> Option<IpAddr> {
 }
 
 impl Host {
-    fn new(number: u16, script: HostScript) -> Self {
+    fn new(place: u16, script: HostScript) -> Self {
         Self {
+            number: script.number.unwrap_or(place),
             script,
-            number,
             connections: AtomicUsize::new(0),
             queries: Mutex::default(),
             config: OnceLock::new(),
@@ -233,6 +236,14 @@ mod tests {
                 assert_eq!(scripts.at(dyno_web::Web::connection(own)), Some(index));
             }
         }
+        let numbered = self::scripts(
+            r#"{"name": "a.test"}, {"name": "b.test", "number": 60005}"#,
+            None,
+        );
+        let own = numbered.address(numbered.host(1), "own", Family::V4);
+        assert_eq!(own, Some("10.70.234.101".parse().unwrap()));
+        assert_eq!(numbered.at(Some(Block::Scripted(60_005))), Some(1));
+        assert_eq!(numbered.at(Some(Block::Scripted(2))), None);
         assert_eq!(scripts.at(Some(Block::Scripted(0))), None);
         assert_eq!(scripts.at(Some(Block::Scripted(3))), None);
         assert_eq!(

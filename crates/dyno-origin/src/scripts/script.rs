@@ -14,6 +14,9 @@ use serde_json::Value;
 const MOST_PAYLOAD: usize = (1 << 24) - 1;
 /// Each host has an address of its own in a block of 65,536.
 const MOST_HOSTS: usize = 60_000;
+/// What rustls can send in a record.
+const RECORD_BYTES: std::ops::RangeInclusive<usize> = 27..=16_384;
+const MOST_TICKETS: usize = 100;
 /// The end of every message about a mistake.
 const CURE: &str = "correct the script";
 
@@ -28,6 +31,8 @@ pub struct ScriptError(String);
 pub(crate) struct HostScript {
     /// In lower case, without a final dot.
     pub(crate) name: String,
+    /// The number in its addresses; `None`: its place in the file, from 1.
+    pub(crate) number: Option<u16>,
     #[serde(default)]
     pub(crate) dns: Dns,
     #[serde(default)]
@@ -74,6 +79,9 @@ pub(crate) struct NameAnswer {
     pub(crate) silent: bool,
     pub(crate) truncate: bool,
     pub(crate) change_case: bool,
+    pub(crate) tcp: OverTcp,
+    /// Over UDP, an answer that a client must not take comes just before the right one.
+    pub(crate) forged: Option<Forgery>,
 }
 
 impl Default for NameAnswer {
@@ -87,8 +95,31 @@ impl Default for NameAnswer {
             silent: false,
             truncate: false,
             change_case: false,
+            tcp: OverTcp::Answer,
+            forged: None,
         }
     }
+}
+
+/// What happens to a query over TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum OverTcp {
+    Answer,
+    /// No answer comes.
+    Silent,
+    /// The connection is closed.
+    Close,
+}
+
+/// What shows that an answer is forged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Forgery {
+    /// Its ID is not that of the query.
+    Id,
+    /// It answers the question for another name.
+    Question,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -149,6 +180,10 @@ pub(crate) struct TlsScript {
     pub(crate) versions: Vec<TlsVersion>,
     pub(crate) alpn: Vec<String>,
     pub(crate) client_certificate: ClientCertificate,
+    /// Largest content of a record.
+    pub(crate) record_bytes: Option<usize>,
+    /// Tickets for later sessions that are sent over TLS 1.3.
+    pub(crate) tickets: usize,
     pub(crate) certificate: CertificateScript,
 }
 
@@ -160,8 +195,45 @@ impl Default for TlsScript {
             versions: vec![TlsVersion::V12, TlsVersion::V13],
             alpn: vec!["h2".to_owned(), "http/1.1".to_owned()],
             client_certificate: ClientCertificate::None,
+            record_bytes: None,
+            tickets: 0,
             certificate: CertificateScript::default(),
         }
+    }
+}
+
+impl TlsScript {
+    /// What is wrong with it, although its JSON is right.
+    fn mistake(&self) -> Option<&'static str> {
+        let certificate = &self.certificate;
+        let is_weak = certificate.hash != Hash::Sha256;
+        if self.versions.is_empty() {
+            return Some("\"versions\" is empty; allowed: \"1.2\", \"1.3\"");
+        }
+        if certificate.not_before_days >= certificate.not_after_days {
+            return Some("\"not_before_days\" must be less than \"not_after_days\"");
+        }
+        if self
+            .record_bytes
+            .is_some_and(|it| !RECORD_BYTES.contains(&it))
+        {
+            return Some("\"record_bytes\" is 27 to 16384");
+        }
+        if self.tickets > MOST_TICKETS {
+            return Some("\"tickets\" is at most 100");
+        }
+        if is_weak && certificate.issuer != IssuerKind::Intermediate {
+            return Some("\"hash\" needs \"issuer\": \"intermediate\"");
+        }
+        if certificate.staple.is_some() && (is_weak || certificate.ocsp.is_some()) {
+            return Some("\"staple\" excludes \"ocsp\" and \"hash\"; leave one out");
+        }
+        if certificate.issuer == IssuerKind::Itself
+            && (certificate.key == Key::Rsa1024 || certificate.staple.is_some())
+        {
+            return Some("\"issuer\": \"self\" excludes \"staple\" and \"key\": \"rsa_1024\"");
+        }
+        None
     }
 }
 
@@ -196,26 +268,41 @@ pub(crate) enum ClientCertificate {
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct CertificateScript {
-    /// If empty, the name of the host.
-    pub(crate) names: Vec<String>,
+    /// Names and IP addresses; `None`: the name of the host.
+    pub(crate) names: Option<Vec<String>>,
+    /// Further names of the type `dNSName`, even if they are IP addresses.
+    pub(crate) dns_names: Vec<String>,
+    /// Default: the first of `names`.
+    pub(crate) common_name: Option<String>,
     pub(crate) not_before_days: i32,
     pub(crate) not_after_days: i32,
     pub(crate) issuer: IssuerKind,
     pub(crate) usage: Usage,
+    pub(crate) key_usage: KeyUsage,
     pub(crate) key: Key,
-    /// A response of OCSP to staple.
+    pub(crate) hash: Hash,
+    pub(crate) extension: Option<Extension>,
+    /// A response of OCSP by the issuer to staple.
+    pub(crate) staple: Option<Staple>,
+    /// Any bytes to staple in its place.
     pub(crate) ocsp: Option<Base64>,
 }
 
 impl Default for CertificateScript {
     fn default() -> Self {
         Self {
-            names: Vec::new(),
+            names: None,
+            dns_names: Vec::new(),
+            common_name: None,
             not_before_days: -30,
             not_after_days: 30,
             issuer: IssuerKind::Room,
             usage: Usage::Server,
+            key_usage: KeyUsage::Default,
             key: Key::Ecdsa,
+            hash: Hash::Sha256,
+            extension: None,
+            staple: None,
             ocsp: None,
         }
     }
@@ -228,11 +315,27 @@ pub(crate) enum IssuerKind {
     #[serde(rename = "self")]
     Itself,
     Unknown,
+    /// Unknown, and part of the chain.
+    UnknownSent,
     Intermediate,
     MissingIntermediate,
     ExpiredIntermediate,
     NotACa,
+    /// An intermediate certificate without basic constraints.
+    NoBasicConstraints,
+    /// An intermediate certificate whose key must not sign certificates.
+    CannotSign,
+    /// Permitted: names in another domain.
     Constrained,
+    /// Permitted: the name of the host.
+    Permitted,
+    /// Excluded: the name of the host.
+    Excluded,
+    TwoIntermediates,
+    /// Two intermediate certificates, the upper one sent first.
+    ReversedIntermediates,
+    /// Two intermediate certificates, where the upper one permits none below it.
+    PathTooLong,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -240,7 +343,47 @@ pub(crate) enum IssuerKind {
 pub(crate) enum Usage {
     Server,
     Client,
+    Any,
     None,
+}
+
+/// What the key of a certificate may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum KeyUsage {
+    Default,
+    /// Sign certificates only.
+    CertificateSign,
+    None,
+}
+
+/// The hash of the signature of a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Hash {
+    Sha256,
+    Sha1,
+    Md5,
+}
+
+/// A further extension of a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Extension {
+    Unknown,
+    UnknownCritical,
+    /// The feature of RFC 7633: a handshake without a stapled response is invalid.
+    MustStaple,
+}
+
+/// What a stapled response of OCSP says of a certificate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Staple {
+    Good,
+    Revoked,
+    /// The certificate was good until last week.
+    Outdated,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -248,6 +391,8 @@ pub(crate) enum Usage {
 pub(crate) enum Key {
     Ecdsa,
     Rsa,
+    #[serde(rename = "rsa_1024")]
+    Rsa1024,
 }
 
 /// Bytes, written in base64.
@@ -323,6 +468,9 @@ pub(crate) enum Step {
         every_ms: u64,
         #[serde(default)]
         forever: bool,
+        /// Whether each frame waits until the client's flow-control windows have room for its payload.
+        #[serde(default)]
+        within_window: bool,
     },
     Wait {
         ms: u64,
@@ -333,6 +481,8 @@ pub(crate) enum Step {
     CloseWithoutNotify {},
     HalfClose {},
     Reset {},
+    /// Change the keys of TLS 1.3.
+    KeyUpdate {},
 }
 
 /// What a step expects.
@@ -453,6 +603,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<HostScript>, ScriptError> {
         return Err(wrong("", "there are more than 60000 hosts; split the file"));
     }
     let mut names = HashSet::new();
+    let mut numbers = HashSet::new();
     let hosts = file.hosts.into_iter().enumerate();
     hosts
         .map(|(place, host)| {
@@ -462,6 +613,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<HostScript>, ScriptError> {
             let host = host_script(&place, host)?;
             if !names.insert(host.name.clone()) {
                 let twice = "two hosts have this name; give each its own";
+                return Err(wrong(&place, twice));
+            }
+            if host.number.is_some_and(|number| !numbers.insert(number)) {
+                let twice = "two hosts have this \"number\"; give each its own";
                 return Err(wrong(&place, twice));
             }
             Ok(host)
@@ -475,16 +630,14 @@ fn host_script(place: &str, json: Value) -> Result<HostScript, ScriptError> {
     if host.name.is_empty() || Name::from_ascii(&host.name).is_err() {
         return Err(wrong(place, "the name is no host name"));
     }
-    if host.tls.versions.is_empty() {
-        return Err(wrong(
-            place,
-            "\"versions\" is empty; allowed: \"1.2\", \"1.3\"",
-        ));
+    if let Some(mistake) = host.tls.mistake() {
+        return Err(wrong(place, mistake));
     }
-    let certificate = &host.tls.certificate;
-    if certificate.not_before_days >= certificate.not_after_days {
-        let order = "\"not_before_days\" must be less than \"not_after_days\"";
-        return Err(wrong(place, order));
+    if host
+        .number
+        .is_some_and(|number| usize::from(number) <= MOST_HOSTS)
+    {
+        return Err(wrong(place, "\"number\" is 60001 to 65535"));
     }
     let answers = host.dns.a.iter().chain(&host.dns.aaaa);
     for address in answers.flat_map(|answer| &answer.addresses) {
@@ -539,6 +692,9 @@ pub(crate) fn check_shared_address(host: &HostScript) -> Result<(), ScriptError>
     if host.tls.raw {
         return in_a_room("\"raw\"");
     }
+    if host.number.is_some() {
+        return in_a_room("\"number\"");
+    }
     let answers = host.dns.a.iter().chain(&host.dns.aaaa);
     for address in answers.flat_map(|answer| &answer.addresses) {
         if ["silent", "closed", "stall", "reset"].contains(&address.as_str()) {
@@ -575,7 +731,7 @@ mod tests {
     #[test]
     fn every_step_is_read() {
         let text = r#"{"hosts": [{"name": "a.test", "accept": "serve",
-            "dns": {"A": [{"rcode": "SERVFAIL"}, {"cname": ["b.test", "c.test"], "truncate": true}],
+            "dns": {"A": [{"rcode": "SERVFAIL"}, {"cname": ["b.test", "c.test"], "truncate": true, "tcp": "close", "forged": "id"}],
                     "AAAA": [{"rcode": "NXDOMAIN", "silent": true}]},
             "tls": {"before": {"alert": 40}, "certificate": {"issuer": "self", "ocsp": "AAAA"}},
             "connections": [{"repeat": true, "automatic": false, "steps": [
@@ -589,6 +745,12 @@ mod tests {
         let host = &parse(text).unwrap()[0];
         assert_eq!(host.tls.before, Some(Before::Alert(40)));
         assert_eq!(host.dns.a[1].cname.0.len(), 2);
+        assert_eq!(host.dns.a[1].tcp, OverTcp::Close);
+        assert_eq!(host.dns.a[1].forged, Some(Forgery::Id));
+        assert_eq!(
+            (host.dns.a[0].tcp, host.dns.a[0].forged),
+            (OverTcp::Answer, None)
+        );
         let script = &host.scripts[0];
         assert!(script.repeat && !script.automatic);
         assert_eq!(script.steps.len(), 7);
@@ -673,7 +835,7 @@ mod tests {
             ),
             (
                 with_part(r#""acept": "serve""#),
-                "host a.test: unknown field `acept`, expected one of `name`, `dns`, ",
+                "host a.test: unknown field `acept`, expected one of `name`, `number`, `dns`, ",
             ),
             (
                 with_part(r#""dns": {"A": [{"rcode": "FAIL"}]}"#),
@@ -694,6 +856,35 @@ mod tests {
             (
                 with_part(r#""tls": {"certificate": {"not_after_days": -40}}"#),
                 r#"host a.test: "not_before_days" must be less than "not_after_days""#,
+            ),
+            (
+                with_part(r#""tls": {"record_bytes": 26}"#),
+                r#"host a.test: "record_bytes" is 27 to 16384"#,
+            ),
+            (
+                with_part(r#""tls": {"tickets": 101}"#),
+                r#"host a.test: "tickets" is at most 100"#,
+            ),
+            (
+                with_part(r#""tls": {"certificate": {"hash": "md5"}}"#),
+                r#"host a.test: "hash" needs "issuer": "intermediate""#,
+            ),
+            (
+                with_part(r#""tls": {"certificate": {"staple": "good", "ocsp": "AA=="}}"#),
+                r#"host a.test: "staple" excludes "ocsp" and "hash"; leave one out"#,
+            ),
+            (
+                with_part(r#""tls": {"certificate": {"issuer": "self", "key": "rsa_1024"}}"#),
+                r#"host a.test: "issuer": "self" excludes "staple" and "key": "rsa_1024""#,
+            ),
+            (
+                with_part(r#""number": 60000"#),
+                r#"host a.test: "number" is 60001 to 65535"#,
+            ),
+            (
+                r#"{"hosts": [{"name": "a.test", "number": 60001}, {"name": "b.test", "number": 60001}]}"#
+                    .to_owned(),
+                r#"host b.test: two hosts have this "number"; give each its own"#,
             ),
             (
                 r#"{"hosts": [{"name": "a.test"}, {"name": "A.test"}]}"#.to_owned(),
@@ -724,6 +915,7 @@ mod tests {
         for part in [
             r#""accept": "reset""#,
             r#""tls": {"raw": true}"#,
+            r#""number": 60001"#,
             r#""dns": {"A": [{"addresses": ["silent"]}]}"#,
         ] {
             let text = format!(r#"{{"hosts": [{{"name": "a.test", {part}}}]}}"#);

@@ -32,6 +32,16 @@ pub struct Reading {
 }
 
 impl Reading {
+    /// The time by which the other clock is ahead.
+    pub const fn ahead_ns(&self) -> i64 {
+        self.ahead_ns
+    }
+
+    /// Maximum error of that.
+    pub const fn bound_ns(&self) -> i64 {
+        self.bound_ns
+    }
+
     /// The reading of the quickest exchange, which is the most precise.
     pub fn best_of(exchanges: &[Exchange]) -> Option<Self> {
         let best = exchanges

@@ -13,13 +13,15 @@ use std::net::SocketAddr;
 use dyno_room::Stopper;
 use dyno_web::{OneOrigin, Web};
 
-use clock::Reading;
+#[cfg(test)]
+pub use clock::Exchange;
+pub use clock::{OtherClock, Reading};
 pub use error::AgainstError;
 use poller::{LatestProgress, Poller};
 pub use reach::{Arguments, run};
 pub use record::AgainstRecord;
 use record::{OriginRecord, RoundTrips};
-use session::Session;
+pub use session::Session;
 
 /// An identified origin on another machine.
 #[derive(Debug)]
@@ -67,13 +69,13 @@ impl OtherOrigin {
 
     /// Compares clocks and begins a trial.
     pub fn begin(mut self) -> Result<StartedTrial, AgainstError> {
-        let (first, round_trips_ns) = self.session.read_clock()?;
+        let compared = self.session.read_clock()?;
         self.session.begin()?;
-        let round_trips = RoundTrips::new(self.session.connect_ns(), round_trips_ns);
+        let round_trips = RoundTrips::new(self.session.connect_ns(), compared.round_trips_ns);
         Ok(StartedTrial {
             origin: self.origin,
             session: self.session,
-            first,
+            first: compared.reading,
             round_trips,
         })
     }
@@ -113,9 +115,14 @@ impl RunningTrial {
         } = self;
         let record = poller.end().and_then(|mut session| {
             let (report, arrivals) = session.end()?;
-            let (last, more_ns) = session.read_clock()?;
-            round_trips.add(more_ns);
-            Ok(OriginRecord::new(report, &arrivals, first, last))
+            let compared = session.read_clock()?;
+            round_trips.add(compared.round_trips_ns);
+            Ok(OriginRecord::new(
+                report,
+                &arrivals,
+                first,
+                compared.reading,
+            ))
         });
         AgainstRecord {
             origin,

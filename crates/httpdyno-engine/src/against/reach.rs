@@ -19,14 +19,15 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let (mut session, identity) = Session::open(&arguments.origin)?;
     session.check_version(&identity)?;
-    let (_, exchanges_ns) = session.read_clock()?;
+    let exchanges_ns = session.read_clock()?.round_trips_ns;
+    let web = session.require_web(&identity)?;
     let answer = json!({
         "url": arguments.origin.to_string(),
         "address": session.address().to_string(),
         "web": {
-            "name": identity.web.name,
-            "seed": identity.web.seed,
-            "digest": identity.web.digest,
+            "name": web.name,
+            "seed": web.seed,
+            "digest": web.digest,
         },
         "rtt": RoundTrips::new(session.connect_ns(), exchanges_ns).report(),
     });

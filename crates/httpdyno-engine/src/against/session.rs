@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::clock::{Exchange, Reading};
 use super::error::AgainstError;
+use crate::clock_setting::{Setting, Settings};
 use crate::control::message::{ControlResponse, Messages, PROTOCOL};
 
 /// Timeout of a connect.
@@ -29,12 +30,24 @@ pub struct Session {
     messages: Messages<TcpStream>,
 }
 
+/// Two clocks compared.
+#[derive(Debug)]
+pub struct Comparison {
+    /// The offset of the other clock.
+    pub reading: Reading,
+    /// How both are set.
+    pub settings: Settings,
+    /// Round-trip times of the exchanges.
+    pub round_trips_ns: Vec<i64>,
+}
+
 /// Identity of an origin.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Identity {
     protocol: u32,
     version: String,
-    pub web: WebIdentity,
+    /// `None`: it serves the time alone.
+    web: Option<WebIdentity>,
 }
 
 /// Identity of its web.
@@ -92,10 +105,16 @@ impl Session {
         identity.ok_or_else(|| AgainstError::not_an_origin(&self.origin, &what))
     }
 
+    /// The web of an origin; refuses a machine that serves the time alone.
+    pub fn require_web<'i>(&self, identity: &'i Identity) -> Result<&'i WebIdentity, AgainstError> {
+        let web = identity.web.as_ref();
+        web.ok_or_else(|| AgainstError::not_an_origin(&self.origin, "it serves the time alone"))
+    }
+
     /// Refuses another version, and a web other than `expected`.
     pub fn check(&self, identity: &Identity, expected: &Web) -> Result<(), AgainstError> {
         self.check_version(identity)?;
-        let (theirs, seed) = (&identity.web, expected.seed());
+        let (theirs, seed) = (self.require_web(identity)?, expected.seed());
         let name = &expected.model().name;
         if theirs.digest == expected.digest() {
             return Ok(());
@@ -136,12 +155,13 @@ impl Session {
         self.connect_ns
     }
 
-    /// Compares the clocks; returns the offset, and the round-trip times.
-    pub fn read_clock(&mut self) -> Result<(Reading, Vec<i64>), AgainstError> {
+    /// Compares the clocks.
+    pub fn read_clock(&mut self) -> Result<Comparison, AgainstError> {
         let mut exchanges = Vec::with_capacity(EXCHANGES);
+        let mut there = Vec::with_capacity(EXCHANGES);
         for _ in 0..EXCHANGES {
             let asked_ns = unix_ns();
-            let value = self.ask("GET", "clock")?;
+            let mut value = self.ask("GET", "clock")?;
             let answered_ns = unix_ns();
             let there_ns = value["unix_ns"].as_i64().unwrap_or_default();
             exchanges.push(Exchange {
@@ -149,10 +169,19 @@ impl Session {
                 there_ns,
                 answered_ns,
             });
+            there.extend(serde_json::from_value::<Setting>(value["setting"].take()));
         }
-        let rtts_ns = exchanges.iter().map(Exchange::rtt_ns).collect();
-        let reading = Reading::best_of(&exchanges).expect("there are exchanges");
-        Ok((reading, rtts_ns))
+        let what = "its answer has no time";
+        let there = Setting::sharpest_of(there)
+            .ok_or_else(|| AgainstError::not_an_origin(&self.origin, what))?;
+        Ok(Comparison {
+            reading: Reading::best_of(&exchanges).expect("there are exchanges"),
+            settings: Settings {
+                here: Setting::now(),
+                there,
+            },
+            round_trips_ns: exchanges.iter().map(Exchange::rtt_ns).collect(),
+        })
     }
 
     /// Begins a trial; the origin resets its counters.

@@ -15,8 +15,8 @@ use dyno_origin::ControlConnection;
 
 pub use allowed::Allowed;
 use message::Messages;
-pub use service::ControlService;
-use service::{Visitor, refusal};
+use service::Visitor;
+pub use service::{ControlService, clock_answer, refusal};
 
 /// Time without a request after which a visitor is disconnected. This ends its trial, so an abandoned origin becomes
 /// free again.

@@ -10,6 +10,7 @@ use dyno_web::Web;
 use serde_json::{Value, json};
 
 use super::message::{ControlRequest, ControlResponse, PROTOCOL};
+use crate::clock_setting::Setting;
 use crate::web_identity;
 
 /// A machine that controls the origin, by its connection.
@@ -57,7 +58,7 @@ impl ControlService {
         };
         match (request.method.as_str(), path.strip_prefix(CONTROL_PATH)) {
             ("GET", Some("identity")) => success(&self.identity()),
-            ("GET", Some("clock")) => clock(),
+            ("GET", Some("clock")) => clock_answer(),
             ("GET", Some("progress")) => success(&json!(running.snapshot())),
             ("POST", Some("begin")) => self.begin(visitor, &running),
             ("POST", Some("end")) => self.end(visitor, &running),
@@ -154,12 +155,15 @@ impl ControlService {
     }
 }
 
-/// The time of day. The request is read and answered within microseconds of it.
-fn clock() -> ControlResponse {
+/// The time of day, and how it differs from the time since boot. The request is read and answered within microseconds
+/// of it.
+pub fn clock_answer() -> ControlResponse {
+    let setting = Setting::now();
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    success(&json!({ "unix_ns": u64::try_from(now.as_nanos()).unwrap_or(u64::MAX) }))
+    let unix_ns = u64::try_from(now.as_nanos()).unwrap_or(u64::MAX);
+    success(&json!({"unix_ns": unix_ns, "setting": setting}))
 }
 
 fn success(value: &Value) -> ControlResponse {

@@ -9,6 +9,7 @@ use dyno_client::resolve::NameServer;
 use super::environment::is_on;
 use crate::quantity;
 use crate::servers::Servers;
+use crate::shards::choice::{self, Choice};
 use crate::usage::HELP;
 
 /// Maximum number of URLs in flight: more than the ports available to one server.
@@ -79,6 +80,7 @@ More examples
     httpdyno fetch --save pages < urls.txt                             store the contents
     httpdyno fetch --warc crawl.warc.gz < urls.txt                     archive requests and answers
     httpdyno fetch --resume done.txt -o rows.csv < urls.txt            continue after an interruption
+    httpdyno fetch --shard 3/16 --into crawl < urls.txt                one of 16 parts, each on a machine of its own
     httpdyno fetch --format jsonl -o rows.jsonl < urls.txt             redirects, times of all phases, bytes";
 
 /// Each option overrides the environment variable of its name, which a trial sets.
@@ -203,11 +205,23 @@ pub struct Arguments {
     /// Length at which the next WARC file begins [default: 1GB]
     #[arg(long, value_name = "SIZE", value_parser = warc_size)]
     pub warc_size: Option<u64>,
+    /// Fetch a part of the list, by registered domain: I/N with I from 1 to N, slurm, slurm/N or kubernetes/N
+    #[arg(long, value_name = "I/N", value_parser = choice::parse)]
+    pub shard: Option<Choice>,
+    /// Write the shard to a folder in this one, which appears when it is done; the same command continues it
+    #[arg(long, value_name = "FOLDER")]
+    pub into: Option<PathBuf>,
+    /// Read the file of the shard in this folder of httpdyno split, not standard input
+    #[arg(long, value_name = "FOLDER")]
+    pub from: Option<PathBuf>,
+    /// Seed of the hash that chooses a shard, the same for all shards [default: 0]
+    #[arg(long, value_name = "N")]
+    pub shard_seed: Option<u64>,
     /// Record finished lines in this file, and skip the lines that it has
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// With --resume: do not wait until rows and contents are on the disk; a power cut may lose lines that are recorded as finished
-    #[arg(long, requires = "resume")]
+    /// With --resume or --into: do not wait until rows and contents are on the disk; a power cut may lose lines that are recorded as finished
+    #[arg(long)]
     pub no_sync: bool,
     #[command(flatten)]
     pub servers: Servers,
@@ -236,6 +250,12 @@ impl Arguments {
                     .to_owned(),
             );
         }
+        if self.no_sync && self.resume.is_none() && self.into.is_none() {
+            return Err(
+                "--no-sync: there is no journal to write; add --resume FILE or --into FOLDER"
+                    .to_owned(),
+            );
+        }
         if self.keep_partial && self.save.is_none() {
             return Err(
                 "--keep-partial: keeps contents, and none are stored; add --save FOLDER".to_owned(),
@@ -244,6 +264,7 @@ impl Arguments {
         if self.warc_size.is_some() && self.warc.is_none() {
             return Err("--warc-size: there is no archive; add --warc FILE".to_owned());
         }
+        self.check_shard()?;
         let Some(whole) = self.timeout else {
             return Ok(());
         };
@@ -257,6 +278,55 @@ impl Arguments {
                     "{name}: longer than --timeout, which limits the whole URL; lower it, or raise --timeout"
                 ));
             }
+        }
+        Ok(())
+    }
+}
+
+impl Arguments {
+    /// Refuses options that do not fit to a shard.
+    fn check_shard(&self) -> Result<(), String> {
+        let of_shards = [
+            ("--into", self.into.is_some()),
+            ("--from", self.from.is_some()),
+            ("--shard-seed", self.shard_seed.is_some()),
+        ];
+        if self.shard.is_none()
+            && let Some((option, _)) = of_shards.iter().find(|(_, is_given)| *is_given)
+        {
+            return Err(format!(
+                "{option}: needs a shard; add --shard I/N, such as --shard 1/16"
+            ));
+        }
+        let chosen = [
+            (
+                "--output",
+                self.output.is_some(),
+                "rows go to a file in the folder",
+            ),
+            (
+                "--resume",
+                self.resume.is_some(),
+                "the journal is in the folder",
+            ),
+            (
+                "--report",
+                self.report.is_some(),
+                "reports go to the folder",
+            ),
+        ];
+        if self.into.is_some()
+            && let Some((option, _, why)) = chosen.iter().find(|(_, is_given, _)| *is_given)
+        {
+            return Err(format!(
+                "{option} conflicts with --into: {why}; leave it out"
+            ));
+        }
+        if self.into.is_some() && self.format == Format::Parquet {
+            return Err(
+                "--into conflicts with --format parquet: such a file is written once; use --format jsonl, and convert the rows of httpdyno merge"
+                    .to_owned(),
+            );
         }
         Ok(())
     }

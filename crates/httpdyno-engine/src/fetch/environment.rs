@@ -59,6 +59,17 @@ pub fn check(text: &str) -> Result<(), String> {
     }
 }
 
+/// Refuses a method of the contract other than GET: `fetch` sends no content.
+pub fn method(text: &str) -> Result<(), String> {
+    if text == "GET" {
+        Ok(())
+    } else {
+        Err(format!(
+            "{text:?} is not a method that fetch takes from the environment: leave it out, or write GET"
+        ))
+    }
+}
+
 /// Parses an HTTP version.
 pub fn version(text: &str) -> Result<HttpVersion, String> {
     HttpVersion::from_str(text, false)

@@ -6,9 +6,11 @@ mod options;
 mod output;
 mod parquet;
 mod screen;
+mod shard;
 mod watching;
 
 use std::io::IsTerminal;
+use std::os::fd::OwnedFd;
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result};
@@ -27,9 +29,13 @@ use crate::report_file::ReportFile;
 /// Exit status for a variable that is not supported, as defined by the contract of clients.
 const NOT_SUPPORTED: u8 = 127;
 
-/// Fetches until the list ends, or a signal arrives.
-pub fn run(arguments: &Arguments) -> Result<u8> {
+/// Fetches until the list ends, or a signal arrives; a shard that is done is not fetched again.
+pub fn run(mut arguments: Arguments) -> Result<u8> {
     arguments.check().map_err(UsageError::new)?;
+    let Some(shard) = shard::begin(&mut arguments)? else {
+        return Ok(0);
+    };
+    let arguments = &arguments;
     let options = match options(arguments) {
         Ok(options) => options,
         Err(line) => {
@@ -43,6 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         tls: arguments.servers.tls().map_err(UsageError::new)?,
         proxies: arguments.servers.proxies().map_err(UsageError::new)?,
         cookies: cookies(arguments).map_err(UsageError::new)?,
+        share: shard.share,
         ..options
     };
     check_together(&options).map_err(UsageError::new)?;
@@ -55,10 +62,10 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         .as_deref()
         .map(ReportFile::open)
         .transpose()?;
-    if std::io::stdin().is_terminal() {
-        print_message("fetch reads URLs from standard input, one a line; end with Ctrl-D");
-    }
-    let input = rustix::io::dup(std::io::stdin()).context("standard input")?;
+    let input = match shard.list {
+        Some(list) => list,
+        None => standard_input()?,
+    };
     let output = output::open(arguments)?;
     let convert =
         || parquet::Conversion::of(arguments).map_or(Ok(()), |conversion| conversion.run());
@@ -83,6 +90,9 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         End::Finished(ended) => {
             summarise(is_quiet, &ended);
             write(report, &ended)?;
+            if let Some(folder) = shard.folder {
+                folder.publish(&ended, arguments.save.as_deref(), is_quiet)?;
+            }
             convert().map(|()| 0)
         }
         End::Interrupted(signal, ended) => {
@@ -94,6 +104,13 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         }
         End::ReaderGone => Ok(0),
     }
+}
+
+fn standard_input() -> Result<OwnedFd> {
+    if std::io::stdin().is_terminal() {
+        print_message("fetch reads URLs from standard input, one a line; end with Ctrl-D");
+    }
+    rustix::io::dup(std::io::stdin()).context("standard input")
 }
 
 /// Failures of name servers during a crawl whose screen would be overwritten by them; printed before the summary.

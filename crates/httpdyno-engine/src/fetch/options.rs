@@ -9,7 +9,7 @@ use dyno_fetch::{CookieFile, Limit, Options, RowFormat, Versions, product};
 use dyno_io::open_files;
 
 use super::arguments::{Arguments, Format, HttpVersion, Method, concurrency, user_agent};
-use super::environment::{check, is_on, is_under_contract, seconds, variable, version};
+use super::environment::{check, is_on, is_under_contract, method, seconds, variable, version};
 
 /// Timeout of a URL without a contract and without `--timeout`: content of 10 MB at 1 MB/s arrives whole.
 const WHOLE_TIMEOUT: Duration = Duration::from_secs(300);
@@ -46,6 +46,9 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
     };
     let whole = given(arguments.timeout, "REQUEST_TIMEOUT", seconds)?;
     let [timeout, connect_timeout, idle_timeout] = timeouts(whole, is_under_contract());
+    if is_under_contract() {
+        variable("METHOD", method)?;
+    }
     let check_json = arguments.check.is_some() || variable("CHECK", check)?.is_some();
     let polite = arguments.polite;
     Ok(Options {
@@ -97,6 +100,7 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
         } else {
             DEAD_AFTER
         }),
+        share: None,
         save: arguments.save.clone(),
         warc: arguments.warc.clone(),
         warc_size: arguments.warc_size.unwrap_or(default.warc_size),

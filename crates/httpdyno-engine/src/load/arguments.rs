@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use dyno_load::find::Objective;
-use dyno_load::{Check, Goal, PerSecond, Pick, Stages};
+use dyno_load::{Check, Goal, PerSecond, Pick, Segment, Stages};
 use dyno_room::CpuSet;
 
 use super::body::{TypedField, form_field};
 use super::limit::Limit;
 use super::prometheus::{ScrapeAddress, scrape_address};
 use super::replay::ReplayOptions;
+use super::start::StartOptions;
 use crate::quantity;
 use crate::servers::Servers;
 use crate::table::Format;
@@ -23,6 +24,7 @@ const MOST_STREAMS: usize = 1024;
 
 const PACE: &str = "Amount and rate";
 const REPLAY: &str = "Replay";
+const SEVERAL: &str = "Several generators";
 const TARGET: &str = "Requests";
 const CONNECTIONS: &str = "Connections";
 const RESULTS: &str = "Results";
@@ -58,6 +60,7 @@ More examples
     httpdyno load 'http://localhost:8080/users/{{user}}' --data users.csv   a user of the file for each request
     httpdyno load --requests-file mixed.jsonl --fail-if 'checkout.p99 > 200ms'   of the requests with that label
     httpdyno load http://localhost:8080 --replay access.log --speed 200%   the requests of a log, twice as fast
+    httpdyno load http://10.0.0.5:8080/ --rate 9000 --segment 1/3 --start-at 2030-01-01T12:00:00Z --clock http://10.0.0.5:8090   one of three generators
     httpdyno load --replay site.har --hosts 'www.example=http://localhost:8080' --hosts '*=skip' --dry-run   look first";
 
 #[derive(Debug, Args)]
@@ -114,6 +117,11 @@ pub struct Arguments {
     /// Times to repeat the load; httpdyno compare separates differences from chance by the repeats
     #[arg(help_heading = PACE, long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub repeat: u16,
+    /// Send part i of N of the load: requests i, i+N, i+2N ... of its schedule, and an Nth of the connections; httpdyno load-merge adds up the N reports
+    #[arg(help_heading = SEVERAL, long, value_name = "i/N", default_value = "1/1", hide_default_value = true, value_parser = Segment::parse)]
+    pub segment: Segment,
+    #[command(flatten, next_help_heading = SEVERAL)]
+    pub start: StartOptions,
     /// Method [default: GET, or POST with a body]
     #[arg(help_heading = TARGET, long, short = 'X', value_name = "METHOD")]
     pub method: Option<String>,

@@ -24,7 +24,7 @@ use crate::stop::{received_signal, stop_at_signals};
 use crate::table::{self, Format, Note, without_controls};
 
 /// Exit status when a limit of `--fail-if` is broken.
-const LIMIT_BROKEN: u8 = 1;
+pub(super) const LIMIT_BROKEN: u8 = 1;
 /// Failures that a proxy's credentials cure.
 const WANTS_CREDENTIALS: [&str; 4] = [
     "ProxyRefused: 407",
@@ -37,7 +37,7 @@ const SIGINT: u8 = 2;
 
 /// Runs, stores and prints the load.
 pub fn run(arguments: &Arguments) -> Result<u8> {
-    let format = format(arguments).map_err(UsageError::new)?;
+    let format = format(arguments.format).map_err(UsageError::new)?;
     let limits = arguments.limits().map_err(UsageError::new)?;
     let plan = plan(arguments).map_err(|error| UsageError::new(format_args!("{error:#}")))?;
     for limit in &limits {
@@ -86,8 +86,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
 }
 
 /// The output format, from the option or the environment.
-fn format(arguments: &Arguments) -> Result<Format, String> {
-    if let Some(format) = arguments.format {
+pub(super) fn format(given: Option<Format>) -> Result<Format, String> {
+    if let Some(format) = given {
         return Ok(format);
     }
     let Some(value) = std::env::var_os("FORMAT").filter(|value| !value.is_empty()) else {
@@ -141,12 +141,13 @@ impl RunningLoad<'_> {
                     is_frequent,
                     observer: &mut observer,
                 });
-                super::measure(plan, &self.stop, watch)
+                super::measure_part(self.arguments, plan, &self.stop, watch)
             }?;
             let trial = Trial::new(number, keep::target(self.arguments), report);
             let is_answered = trial.report.requests > 0;
-            // A load without a single answer is not stored; after other trials, a trial without an answer is a result.
-            if is_answered || number > 0 {
+            // A load without a single answer is not stored; after other trials, or of one of several generators, it is a
+            // result.
+            if is_answered || number > 0 || trial.report.segment.is_some() {
                 self.keep(&trial, samples.as_deref());
             }
             self.trials.push(trial);
@@ -255,20 +256,40 @@ fn show(result: &LoadResult, planned: usize, format: Format) -> Result<()> {
     Ok(())
 }
 
-/// Prints the broken limits and other failures; returns the exit status.
-fn judge(result: &LoadResult, limits: &[Limit], arguments: &Arguments) -> u8 {
+/// Prints the broken limits; returns whether there are any.
+pub(super) fn print_broken(trials: &[Trial], limits: &[Limit]) -> bool {
     let mut is_broken = false;
     for limit in limits {
-        let found = limit
-            .found(&result.trials)
-            .filter(|found| limit.is_broken_by(*found));
-        if let Some(found) = found {
+        let found = limit.found(trials);
+        if let Some(found) = found.filter(|found| limit.is_broken_by(*found)) {
             is_broken = true;
             print_line(&format!(
                 "FAILED --fail-if '{}': {}",
                 limit.text,
                 limit.description(found)
             ));
+        }
+    }
+    is_broken
+}
+
+/// Prints the broken limits and other failures; returns the exit status.
+fn judge(result: &LoadResult, limits: &[Limit], arguments: &Arguments) -> u8 {
+    let is_broken = print_broken(&result.trials, limits);
+    let segments = result.trials.iter();
+    for segment in segments.filter_map(|trial| trial.report.segment.as_ref()) {
+        let most_ns = arguments.start.bound_ns();
+        if let Some(problem) = segment
+            .clock
+            .as_ref()
+            .and_then(|clock| clock.problem(most_ns))
+        {
+            return print_and_return(
+                &format!(
+                    "--clock: {problem}; load-merge refuses this report: repeat the load, or accept more with --clock-bound"
+                ),
+                NOTHING_MEASURED,
+            );
         }
     }
     if let Some(error) = &result.store_error {
@@ -300,7 +321,7 @@ fn judge(result: &LoadResult, limits: &[Limit], arguments: &Arguments) -> u8 {
 }
 
 /// Message for a limit whose figure was not measured.
-fn unmeasured_message(limit: &Limit, trials: &[Trial]) -> String {
+pub(super) fn unmeasured_message(limit: &Limit, trials: &[Trial]) -> String {
     let text = &limit.text;
     if limit.lacks_good_answers(trials) {
         return format!("--fail-if '{text}': not measured, because no answer was good");
@@ -352,12 +373,12 @@ fn forget_peak_memory(number: usize) {
 }
 
 /// Prints a line, and returns the exit status.
-fn print_and_return(line: &str, status: u8) -> u8 {
+pub(super) fn print_and_return(line: &str, status: u8) -> u8 {
     print_line(line);
     status
 }
 
 /// Prints a line without control characters, so that quoted text cannot control the terminal.
-fn print_line(line: &str) {
+pub(super) fn print_line(line: &str) {
     print_message(without_controls(line));
 }

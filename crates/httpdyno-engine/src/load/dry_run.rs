@@ -27,12 +27,14 @@ pub fn show(plan: &Plan, arguments: &Arguments, format: Format) -> Result<()> {
     let rows: Vec<Vec<Cell>> = match times {
         Some(times) => (0..planned)
             .zip(times)
+            .filter(|(index, _)| plan.segment.has(*index))
             .take(most)
             .map(|(index, time_ns)| row(plan, index, Some(time_ns)))
             .collect(),
         // A closed loop sends the list in turn.
-        None => (0..planned.min(plan.requests.len() as u64))
-            .take(most)
+        None => (0..planned)
+            .filter(|index| plan.segment.has(*index))
+            .take(most.min(plan.requests.len()))
             .map(|index| row(plan, index, None))
             .collect(),
     };

@@ -12,8 +12,8 @@ use dyno_client::{Protocol, Reroute, tls};
 use dyno_io::list;
 use dyno_load::jsonl::{self, Described};
 use dyno_load::{
-    Arrivals, Data, PerSecond, Pick, Plan, Preparation, Rate, Requests, Server, Shape, Stages,
-    Termination, Values,
+    Arrivals, Data, PerSecond, Pick, Plan, Preparation, Rate, Requests, Segment, Server, Shape,
+    Stages, Termination, Values,
 };
 use dyno_room::CpuSet;
 use rustix::fs::{Mode, OFlags};
@@ -38,7 +38,7 @@ const SHORTEST_DNS_REFRESH: Duration = Duration::from_secs(1);
 const LONGEST_URL: usize = 200;
 
 /// Connections of a load without --connections.
-const CONNECTIONS: usize = 64;
+pub(super) const CONNECTIONS: usize = 64;
 
 /// First rate of a search without --find-from.
 const FIRST_RATE: &str = "100";
@@ -103,6 +103,7 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
     let recorded_requests = recorded.as_ref().map(|(recording, _)| recording.requests);
     let recorded_requests = recorded_requests.filter(|_| !arguments.replay.is_loop);
     let termination = termination(arguments, &requests, recorded_requests)?;
+    check_requests(arguments.segment, &termination)?;
     if arguments.seed.is_some() && !is_random(arguments) && !requests.use_seed() {
         bail!(
             "--seed: nothing is random; add --arrivals poisson, --pick random, {{{{uuid}}}} or {{{{random 1 100}}}}, or remove it"
@@ -115,13 +116,15 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
     Ok(Plan {
         requests,
         method,
-        connections: arguments.connections.unwrap_or(CONNECTIONS),
+        connections: connections(arguments),
         streams: arguments.streams,
         protocol,
         profile: Profile::of(arguments.strict),
         keepalive: arguments.keepalive(),
         reconnect_after: arguments.reconnect_after,
         opened_per_s: arguments.connections_rate,
+        segment: arguments.segment,
+        start_at: None,
         pace,
         replay,
         reports_stages: arguments.stages.is_some(),
@@ -242,7 +245,65 @@ fn check_options(arguments: &Arguments) -> Result<()> {
         bail!("--timeout 0: must be above 0; write it like 5s");
     }
     check_search(arguments)?;
+    check_segment(arguments)?;
     check_open_files(arguments.connections.unwrap_or(CONNECTIONS))
+}
+
+/// Refuses what one of several generators cannot do.
+fn check_segment(arguments: &Arguments) -> Result<()> {
+    let segment = arguments.segment;
+    if segment.count() > 1 && arguments.start.start_at.is_none() && !arguments.dry_run {
+        bail!(
+            "--segment {segment}: all generators start at one moment; add --start-at TIME, the same for each"
+        );
+    }
+    if arguments.start.clock.is_some() && segment.count() == 1 {
+        bail!(
+            "--clock: compares the clock for a start together with other generators; add --segment i/N and --start-at TIME"
+        );
+    }
+    if arguments.start.start_at.is_some() && (arguments.repeat > 1 || arguments.find.is_some()) {
+        let option = if arguments.repeat > 1 {
+            "--repeat"
+        } else {
+            "--find"
+        };
+        bail!(
+            "--start-at conflicts with {option}, whose loads start one after the other; remove one of the two"
+        );
+    }
+    if segment.count() == 1 {
+        return Ok(());
+    }
+    if arguments.until.is_some() {
+        bail!(
+            "--segment conflicts with --until: each generator would end at another moment; use --duration"
+        );
+    }
+    let connections = arguments.connections.unwrap_or(CONNECTIONS);
+    if (connections as u64) < segment.count() {
+        bail!(
+            "--connections {connections}: is the number of all generators together; with --segment {segment} it must be at least {}",
+            segment.count()
+        );
+    }
+    Ok(())
+}
+
+/// Refuses more generators than requests.
+fn check_requests(segment: Segment, termination: &Termination) -> Result<()> {
+    match termination.requests {
+        Some(most) if most < segment.count() => {
+            bail!("--segment {segment}: the load has {most} requests only; start fewer generators")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Connections of this generator.
+fn connections(arguments: &Arguments) -> usize {
+    let all = arguments.connections.unwrap_or(CONNECTIONS);
+    arguments.segment.share_of_connections(all)
 }
 
 /// Refuses what a search sets itself.

@@ -95,7 +95,10 @@ impl Frame {
             duration_s: duration_ns
                 .filter(|_| is_known)
                 .map(|time_ns| time_ns as f64 / 1e9),
-            requests: plan.termination.requests,
+            requests: plan
+                .termination
+                .requests
+                .map(|requests| plan.segment.share_of(requests)),
             warm_up_s: plan.warm_up.as_secs_f64(),
             rate: plan.pace.as_ref().map(|(rate, _)| rate.clone()),
             stages,

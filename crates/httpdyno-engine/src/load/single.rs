@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
             is_frequent,
             observer: &mut observer,
         });
-        super::measure(plan, &stop, watch)?
+        super::measure_part(arguments, plan, &stop, watch)?
     };
     let text = serde_json::to_string(&report)?;
     match file {

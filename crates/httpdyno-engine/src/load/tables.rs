@@ -582,7 +582,7 @@ fn stages(trials: &[Trial]) -> Option<Table> {
 }
 
 /// Records as the report has them: JSON in one line.
-fn json_cell(value: Option<&impl Serialize>) -> Cell {
+pub(super) fn json_cell(value: Option<&impl Serialize>) -> Cell {
     let text = value.and_then(|value| serde_json::to_string(value).ok());
     text.map_or(Cell::Absent, Cell::Text)
 }

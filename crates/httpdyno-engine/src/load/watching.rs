@@ -186,7 +186,8 @@ fn refused(address: &ScrapeAddress, error: &io::Error) -> UsageError {
 }
 
 fn schedule(plan: &Plan) -> Option<Rate> {
-    plan.pace.as_ref().map(|(rate, _)| rate.clone())
+    let rate = plan.pace.as_ref().map(|(rate, _)| rate);
+    rate.map(|rate| rate.shared_by(plan.segment.count()))
 }
 
 /// Stages as people write them, with their ends in seconds.

@@ -1,14 +1,17 @@
 """Case files: their form, and messages for mistakes in them with file, line and key."""
 
+import hashlib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self
+from zlib import crc32
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
 
-from httpdyno.errors import InvalidValue, UnknownName
+from httpdyno.errors import InvalidValue, NotResumable, UnknownName
 from httpdyno.model import CaseOutcome, Level
 
 GROUPS: Final = (
@@ -26,7 +29,12 @@ GROUPS: Final = (
 FOLDER: Final = Path(__file__).parent / "cases"
 FIRST_HOST: Final = "host"
 """Name of the first host of a case in its texts."""
+ADDRESS: Final = "address"
+"""Name of the first host's IPv4 address in its texts."""
+_FIRST_NUMBER, _LAST_NUMBER = 60_001, 0xFFFF
+"""Numbers of hosts that are known before their place in a script is."""
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_HOST_NAME: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?")
 _PLACEHOLDER: Final = re.compile(r"\{(\{|[a-z0-9_-]+\})?")
 _CLAUSE: Final = re.compile(r"\bRFC \d+|\b[Ss]ection\b|WHATWG|Fetch|CONTRACT|HTML")
 _NEAR: Final = 3
@@ -119,7 +127,12 @@ class Frame(_Table):
     stream: int | str | None = None
     flags: list[str | int] = []
     fields: list[tuple[str, str]] | None = None
+    fields_times: int | None = Field(None, ge=1)
     text: str | None = None
+    text_times: int = Field(1, ge=1, le=2**20)
+    """Number of times that the text is repeated in the payload."""
+    within_window: bool | None = None
+    """Whether the step waits until the client's windows have room for the frame."""
     payload_hex: str | None = None
     settings: dict[str, int] | None = None
     last_stream: int | None = None
@@ -131,7 +144,7 @@ class Frame(_Table):
     every_ms: int | None = Field(None, ge=0)
 
 
-Ending = Literal["stall", "close", "close_without_notify", "half_close", "reset"]
+Bare = Literal["stall", "close", "close_without_notify", "half_close", "reset", "key_update"]
 _STEPS: Final = {
     "expect": Expect,
     "send": Send,
@@ -144,7 +157,7 @@ _STEPS: Final = {
 
 def _kind_of_step(step: object) -> str | None:
     if isinstance(step, str):
-        return "ending"
+        return "bare"
     if isinstance(step, BaseModel):
         return next(name for name, kind in _STEPS.items() if type(step) is kind)
     return next((name for name in _STEPS if name in step), None) if isinstance(step, Mapping) else None
@@ -157,12 +170,12 @@ Step = Annotated[
     | Annotated[SendCoded, Tag("send_coded")]
     | Annotated[Wait, Tag("wait_ms")]
     | Annotated[Frame, Tag("frame")]
-    | Annotated[Ending, Tag("ending")],
+    | Annotated[Bare, Tag("bare")],
     Discriminator(
         _kind_of_step,
         custom_error_type="step",
         custom_error_message=f"a step is a table with one of {', '.join(_STEPS)}, or one of"
-        " stall, close, close_without_notify, half_close, reset",
+        " stall, close, close_without_notify, half_close, reset, key_update",
     ),
 ]
 
@@ -186,12 +199,16 @@ class DnsAnswer(_Table):
     silent: bool | None = None
     truncate: bool | None = None
     change_case: bool | None = None
+    tcp: Literal["answer", "silent", "close"] | None = None
+    forged: Literal["id", "question"] | None = None
 
 
 class Certificate(_Table):
     """Certificate of a host."""
 
     names: list[str] | None = None
+    dns_names: list[str] | None = None
+    common_name: str | None = None
     not_before_days: int | None = None
     not_after_days: int | None = None
     issuer: (
@@ -199,16 +216,28 @@ class Certificate(_Table):
             "room",
             "self",
             "unknown",
+            "unknown_sent",
             "intermediate",
             "missing_intermediate",
             "expired_intermediate",
             "not_a_ca",
+            "no_basic_constraints",
+            "cannot_sign",
             "constrained",
+            "permitted",
+            "excluded",
+            "two_intermediates",
+            "reversed_intermediates",
+            "path_too_long",
         ]
         | None
     ) = None
-    usage: Literal["server", "client", "none"] | None = None
-    key: Literal["ecdsa", "rsa"] | None = None
+    usage: Literal["server", "client", "any", "none"] | None = None
+    key_usage: Literal["default", "certificate_sign", "none"] | None = None
+    key: Literal["ecdsa", "rsa", "rsa_1024"] | None = None
+    hash: Literal["sha256", "sha1", "md5"] | None = None
+    extension: Literal["unknown", "unknown_critical", "must_staple"] | None = None
+    staple: Literal["good", "revoked", "outdated"] | None = None
     ocsp: str | None = None
 
 
@@ -226,6 +255,8 @@ class Tls(_Table):
     versions: list[Literal["1.2", "1.3"]] | None = None
     alpn: list[str] | None = None
     client_certificate: Literal["none", "requested", "required"] | None = None
+    record_bytes: int | None = Field(None, ge=27, le=16_384)
+    tickets: int | None = Field(None, ge=0, le=100)
     certificate: Certificate | None = None
 
 
@@ -282,19 +313,26 @@ class Conditions(_Table):
     queries: Count | None = None
     sees: list[str] = []
     lacks: list[str] = []
+    frames: list[str] = []
+    """Patterns that the lines of ``Transcript.frames`` have: frames of the client, steps of the origin, the end."""
+    lacks_frames: list[str] = []
     handshake: list[str] | None = None
+    server_name: str | None = None
+    """Name that every handshake asks for; empty: none."""
     ends: list[str] | None = None
     peak_mib: Count | None = None
 
     _counts = field_validator("requests", "connections", "queries", "peak_mib", mode="before")(_as_count)
-    _lists = field_validator("code", "length", "handshake", "ends", "sees", "lacks", mode="before")(_as_list)
+    _lists = field_validator(
+        *("code", "length", "handshake", "ends", "sees", "lacks", "frames", "lacks_frames"), mode="before"
+    )(_as_list)
 
     @field_validator("codes", mode="before")
     @classmethod
     def _each_a_list(cls, value: object) -> object:
         return [_as_list(one) for one in value] if isinstance(value, list) else value
 
-    @field_validator("sees", "lacks")
+    @field_validator("sees", "lacks", "frames", "lacks_frames")
     @classmethod
     def _are_patterns(cls, patterns: list[str]) -> list[str]:
         for pattern in patterns:
@@ -331,6 +369,8 @@ class CaseFile(_Table):
     why: str = ""
     urls: list[str] = ["https://{host}/"]
     alone: bool = False
+    batch: int = Field(1, ge=1)
+    """URLs that the client gets at once, with a slot for each; the next ones follow when those have rows."""
     needs: Needs = Field(default_factory=lambda: Needs.model_validate({}))
     timeout_s: float = Field(2.0, gt=0)
     host: list[Host] = Field(min_length=1)
@@ -356,15 +396,30 @@ class CaseFile(_Table):
         """URLs that the client gets."""
         return tuple(self.fill(url) for url in self.urls)
 
+    @property
+    def number(self) -> int:
+        """Number in the addresses of the first host, if the case names its address."""
+        return _FIRST_NUMBER + crc32(self.id.encode()) % (_LAST_NUMBER - _FIRST_NUMBER + 1)
+
+    @property
+    def address(self) -> str:
+        """The IPv4 address of the first host, if the case names it."""
+        return f"10.70.{self.number >> 8}.{self.number & 0xFF}"
+
+    @property
+    def names_address(self) -> bool:
+        """Whether a URL has the address of the first host."""
+        return any(f"{{{ADDRESS}}}" in url for url in self.urls)
+
     def fill(self, text: str, **more: str) -> str:
-        """Replace ``{host}`` and the names of other hosts in a text, and ``{{`` by a brace.
+        """Replace ``{host}``, the names of other hosts, ``{address}``, and ``{{`` by a brace in a text.
 
         Raises
         ------
         ValueError
             If a name in braces is unknown.
         """
-        names = self.hosts | more
+        names = self.hosts | {ADDRESS: self.address} | more
 
         def replaced(found: re.Match[str]) -> str:
             if found[0] == "{{":
@@ -389,6 +444,8 @@ class CaseFile(_Table):
             raise ValueError("urls: a case needs a URL")
         if self.needs.content and not self.needs.method:
             raise ValueError("needs: content needs a method, such as POST")
+        if self.batch > len(self.urls):
+            raise ValueError(f"batch: {self.batch} of {len(self.urls)} urls")
         if len(self.urls) > 1 and not self.alone:
             raise ValueError("several urls need alone = true")
         for url in self.urls:
@@ -405,8 +462,9 @@ class CaseFile(_Table):
     def _check_hosts(self) -> None:
         names = [host.name for host in self.host[1:]]
         for name in names:
-            if not _NAME.fullmatch(name) or name == FIRST_HOST or names.count(name) > 1:
-                raise ValueError(f"every host after the first needs a name of its own, in a-z, 0-9 and -, not {name!r}")
+            if not _HOST_NAME.fullmatch(name) or name in {FIRST_HOST, ADDRESS} or names.count(name) > 1:
+                allowed = "in a-z, 0-9, - and _"
+                raise ValueError(f"every host after the first needs a name of its own, {allowed}, not {name!r}")
         for name in (name for outcome in self.outcome for name in outcome.at):
             if name not in self.hosts:
                 raise ValueError(f"outcome.at.{name}: there is no such host; hosts: {', '.join(self.hosts)}")
@@ -437,7 +495,7 @@ def _describe(name: str, text: str, error: ValidationError) -> str:
     first = error.errors()[0]
     message = first["msg"].removeprefix("Value error, ")
     unknown = re.match("unknown key `(.*?)`", message)
-    place = [part for part in first["loc"] if part not in _STEPS and part != "ending"]
+    place = [part for part in first["loc"] if part not in _STEPS and part != "bare"]
     if first["type"] == "extra_forbidden":
         message = f"unknown key `{place.pop()}`"
     line = _line_of(text, [*place, unknown[1]] if unknown else place)
@@ -511,6 +569,63 @@ def choose_cases(
     return [
         case for case in chosen if (not groups or case.group in groups) and (not levels or str(case.level) in levels)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenCases:
+    """Cases of a run: how they were chosen, and their files."""
+
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    levels: tuple[str, ...]
+    tries: int
+    """Tries of each case."""
+    files: tuple[CaseFile, ...]
+
+    @classmethod
+    def choose(cls, names: Sequence[str], groups: Sequence[str], levels: Sequence[str], tries: int) -> Self:
+        """Choose among the cases of this version; raise ``UnknownName`` as ``choose_cases`` does."""
+        files = choose_cases(read_cases(), names, groups, levels)
+        return cls(tuple(names), tuple(groups), tuple(levels), tries, tuple(files))
+
+    @classmethod
+    def of_settings(cls, settings: Mapping[str, object]) -> Self:
+        """Choose again as the settings of a run say.
+
+        Raises
+        ------
+        NotResumable
+            If it is no run of scripted cases, or these have changed since.
+        """
+        tries, digest = settings.get("tries"), settings.get("cases_sha256")
+        if not isinstance(tries, int) or digest is None:
+            raise NotResumable("a run without scripted cases cannot be continued; begin a new run")
+        changed = NotResumable("the cases have changed since the run began; begin a new run")
+        try:
+            names, groups, levels = (str(settings.get(name) or "").split() for name in ("cases", "groups", "levels"))
+            chosen = cls.choose(names, groups, levels, tries)
+        except UnknownName as error:
+            raise changed from error
+        if chosen.digest != digest:
+            raise changed
+        return chosen
+
+    @property
+    def settings(self) -> dict[str, str | int]:
+        """The settings of a run, from which ``of_settings`` chooses again."""
+        return {
+            "scripted_cases": len(self.files),
+            "cases": " ".join(self.names),
+            "groups": " ".join(self.groups),
+            "levels": " ".join(self.levels),
+            "tries": self.tries,
+            "cases_sha256": self.digest,
+        }
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the content of all files: the same digest means the same cases."""
+        return hashlib.sha256("\n".join(file.model_dump_json() for file in self.files).encode()).hexdigest()
 
 
 def nearest(name: str, known: Sequence[str]) -> str:

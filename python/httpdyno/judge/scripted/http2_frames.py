@@ -136,9 +136,56 @@ class ReadFrame:
             start += 5
         return self.payload[start:end]
 
+    def __str__(self) -> str:
+        """Describe the frame: ``SETTINGS on 0: ENABLE_PUSH=0``, ``DATA END_STREAM on 1: 5 bytes``."""
+        known = _FLAGS_OF.get(self.name, ())
+        name = " ".join([self.name, *(flag for flag in known if self.flags & FLAGS[flag])])
+        content = self._content()
+        return f"{name} on {self.stream}{': ' if content else ''}{content}"
+
+    def _content(self) -> str:
+        match self.name:
+            case "SETTINGS":
+                pairs = [self.payload[at : at + 6] for at in range(0, len(self.payload), 6)]
+                return ", ".join(f"{_setting(pair[:2])}={int.from_bytes(pair[2:])}" for pair in pairs)
+            case "RST_STREAM":
+                return _error(self.payload)
+            case "GOAWAY":
+                return _error(self.payload[4:8])
+            case "WINDOW_UPDATE":
+                return str(int.from_bytes(self.payload))
+            case "PING":
+                return self.payload.hex()
+        return f"{len(self.payload)} bytes"
+
+
+_FLAGS_OF: Final = {
+    "DATA": ("END_STREAM",),
+    "HEADERS": ("END_STREAM", "END_HEADERS"),
+    "CONTINUATION": ("END_HEADERS",),
+    "SETTINGS": ("ACK",),
+    "PING": ("ACK",),
+}
+
+
+def _setting(identifier: bytes) -> str:
+    number = int.from_bytes(identifier)
+    return next((name for name, known in SETTINGS.items() if known == number), f"0x{number:x}")
+
+
+def _error(code: bytes) -> str:
+    number = int.from_bytes(code)
+    return ERRORS[number] if number < len(ERRORS) else f"0x{number:x}"
+
 
 def read_frames(sent: bytes) -> Iterator[ReadFrame]:
     """Yield the whole frames of a connection, after the preface; the rest may be incomplete."""
+    for frame, _ in frames_with_ends(sent):
+        yield frame
+
+
+def frames_with_ends(sent: bytes) -> Iterator[tuple[ReadFrame, int]]:
+    """Yield the whole frames of a connection, each with the number of bytes up to its end."""
     at = len(PREFACE) if sent.startswith(PREFACE) else 0
     while at + _HEAD <= len(sent):
         length = int.from_bytes(sent[at : at + 3], "big")
@@ -146,7 +193,7 @@ def read_frames(sent: bytes) -> Iterator[ReadFrame]:
         if end > len(sent):
             return
         stream = int.from_bytes(sent[at + 5 : at + 9], "big") & 0x7FFFFFFF
-        yield ReadFrame(sent[at + 3], sent[at + 4], stream, sent[at + _HEAD : end])
+        yield ReadFrame(sent[at + 3], sent[at + 4], stream, sent[at + _HEAD : end]), end
         at = end
 
 

@@ -1,7 +1,6 @@
 """The matrix of a run: its clients, its cases in words, and a cell for each result."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from httpdyno.judge.scripted.case_file import (
@@ -16,47 +15,41 @@ from httpdyno.judge.scripted.case_file import (
     Step,
     Wait,
 )
-from httpdyno.model import CaseOutcome, CaseResult, Subject
+from httpdyno.model import CaseOutcome, CaseResult
 from httpdyno.model.matrix import Matrix, MatrixCase, MatrixCell, MatrixClient
 
 _TEXT: Final = 2_000
 """Most characters of a step that the page shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tested:
-    """A client, and the results of its cases."""
-
-    subject: Subject
-    version: str
-    results: Sequence[CaseResult]
+Tested = Mapping[MatrixClient, Sequence[CaseResult]]
+"""The results of the cases of each client."""
 
 
-def matrix_of(date: str, httpdyno: str, clients: Sequence[Tested], files: Sequence[CaseFile]) -> Matrix:
-    """Return the matrix of clients that were tested with some cases; ``date`` is a day, as 2026-11-28."""
+def matrix_of(date: str, httpdyno: str, tested: Tested, files: Mapping[str, CaseFile]) -> Matrix:
+    """Return the matrix of clients that were tested with some cases.
+
+    ``date`` is a day, as 2026-11-28; ``files`` are the files of all cases by id. A case without a file, of another
+    version of httpdyno, has neither expectation nor script.
+    """
+    found = {result.case: result for results in tested.values() for result in results}
+    order = {case: place for place, case in enumerate(files)}
+    cases = sorted(found.values(), key=lambda result: order.get(result.case, len(order)))
+    others = dict.fromkeys(result.group for result in cases if result.group not in GROUPS)
     return Matrix(
         schema=1,
         date=date,
         httpdyno=httpdyno,
-        clients=tuple(
-            MatrixClient(one.subject.id, one.subject.language, one.subject.method, one.version) for one in clients
-        ),
-        groups=GROUPS,
-        cases=tuple(
-            MatrixCase(
-                file.id,
-                file.group,
-                file.title,
-                file.clause,
-                file.level,
-                file.why,
-                expected_of(file),
-                tuple(script_of(file)),
-            )
-            for file in files
-        ),
-        cells=tuple(_cell(one.subject.id, result) for one in clients for result in one.results),
+        clients=tuple(tested),
+        groups=(*GROUPS, *others),
+        cases=tuple(_case(result, files.get(result.case)) for result in cases),
+        cells=tuple(_cell(client.id, result) for client, results in tested.items() for result in results),
     )
+
+
+def _case(result: CaseResult, file: CaseFile | None) -> MatrixCase:
+    described = (file.why, expected_of(file), tuple(script_of(file))) if file else ("", "", ())
+    return MatrixCase(result.case, result.group, result.title, result.clause, result.level, *described)
 
 
 def _cell(client: str, result: CaseResult) -> MatrixCell:
@@ -97,6 +90,8 @@ def _in_words(conditions: Conditions) -> Iterator[str]:
             yield f"{count} {noun}"
     yield from (f"the origin sees {pattern!r}" for pattern in conditions.sees)
     yield from (f"the origin does not see {pattern!r}" for pattern in conditions.lacks)
+    yield from (f"the client sends frames {pattern!r}" for pattern in conditions.frames)
+    yield from (f"the client does not send frames {pattern!r}" for pattern in conditions.lacks_frames)
     if conditions.handshake:
         yield f"handshake: {' or '.join(conditions.handshake)}"
     if conditions.ends:

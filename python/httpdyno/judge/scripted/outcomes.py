@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from httpdyno.judge.scripted.case_file import OUTCOMES_OF_RULES, CaseFile, Conditions
+from httpdyno.judge.scripted.case_file import ADDRESS, OUTCOMES_OF_RULES, CaseFile, Conditions
 from httpdyno.judge.scripted.transcript import Transcript
 from httpdyno.model import CaseOutcome
 
@@ -128,12 +128,33 @@ def unmet(case: CaseFile, conditions: Conditions, seen: Seen, host: str | None =
     for pattern in conditions.lacks:
         if _search(case, pattern, text):
             yield f"the origin saw {pattern!r}"
-    last = at.connections[-1] if at.connections else None
-    if conditions.handshake and not (last and any(_is_handshake(one, last.handshake) for one in conditions.handshake)):
-        yield f"handshake {last.handshake if last else 'missing'}, not {' or '.join(conditions.handshake)}"
+    yield from _of_frames(conditions, at)
+    yield from _of_handshakes(case, conditions, at)
     end = first.connections[-1].end if first.connections else None
     if conditions.ends and end not in conditions.ends:
         yield f"the last connection ended by {end or 'nothing'}, not {' or '.join(conditions.ends)}"
+
+
+def _of_frames(conditions: Conditions, at: Transcript) -> Iterator[str]:
+    frames = at.frames if conditions.frames or conditions.lacks_frames else ""
+    for pattern in conditions.frames:
+        if not re.search(pattern, frames, re.DOTALL | re.MULTILINE):
+            yield f"the client sent no frames {pattern!r}"
+    for pattern in conditions.lacks_frames:
+        if re.search(pattern, frames, re.DOTALL | re.MULTILINE):
+            yield f"the client sent frames {pattern!r}"
+
+
+def _of_handshakes(case: CaseFile, conditions: Conditions, at: Transcript) -> Iterator[str]:
+    last = at.connections[-1] if at.connections else None
+    if conditions.handshake and not (last and any(_is_handshake(one, last.handshake) for one in conditions.handshake)):
+        yield f"handshake {last.handshake if last else 'missing'}, not {' or '.join(conditions.handshake)}"
+    if conditions.server_name is not None:
+        wanted = case.fill(conditions.server_name)
+        asked = {one.server_name or "" for one in at.connections if one.handshake != "none"}
+        if asked != {wanted}:
+            found = ", ".join(sorted(name or "no name" for name in asked)) or "no handshake"
+            yield f"the client asked TLS for {found}, not {wanted or 'no name'}"
 
 
 def _of_rows(conditions: Conditions, seen: Seen) -> Iterator[str]:
@@ -165,7 +186,7 @@ def is_code(wanted: str, row: Row) -> bool:
 
 
 def _search(case: CaseFile, pattern: str, text: bytes) -> bool:
-    for name, full in case.hosts.items():
+    for name, full in (case.hosts | {ADDRESS: case.address}).items():
         pattern = pattern.replace(f"{{{name}}}", re.escape(full))
     return re.search(pattern.encode("latin-1"), text, re.DOTALL | re.MULTILINE) is not None
 

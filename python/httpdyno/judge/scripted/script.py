@@ -8,7 +8,6 @@ from typing import Any, Final
 from httpdyno.errors import InvalidValue
 from httpdyno.judge.scripted.case_file import (
     CaseFile,
-    Certificate,
     Connection,
     DnsAnswer,
     Expect,
@@ -30,6 +29,7 @@ from httpdyno.judge.scripted.http2_frames import (
     number_of,
 )
 
+_FLOOD_BYTES: Final = 64 * 1024
 _OF_CONNECTION: Final = frozenset({"SETTINGS", "PING", "GOAWAY", "WINDOW_UPDATE"})
 """Frames that belong to stream 0 unless the step says otherwise; numbers do so too."""
 
@@ -66,6 +66,8 @@ def _host(case: CaseFile, host: Host, name: str) -> Json:
             steps.insert(0, _frame(case, Frame.model_validate({"frame": "SETTINGS"})))
         connections.append({"automatic": connection.automatic, "repeat": connection.repeat, "steps": steps})
     played: Json = {"name": name, "connections": connections}
+    if case.names_address and host is case.host[0]:
+        played["number"] = case.number
     if host.accept:
         played["accept"] = host.accept
     if host.dns is not None:
@@ -94,8 +96,12 @@ def _answer(case: CaseFile, answer: DnsAnswer) -> Json:
 
 def _tls(case: CaseFile, tls: Tls) -> Json:
     values = tls.model_dump(exclude_none=True)
-    if isinstance(tls.certificate, Certificate) and tls.certificate.names is not None:
-        values["certificate"]["names"] = [case.fill(name) for name in tls.certificate.names]
+    certificate = values.get("certificate", {})
+    for key in ("names", "dns_names"):
+        if key in certificate:
+            certificate[key] = [case.fill(name) for name in certificate[key]]
+    if "common_name" in certificate:
+        certificate["common_name"] = case.fill(certificate["common_name"])
     return values
 
 
@@ -125,6 +131,9 @@ def _step(case: CaseFile, step: object) -> Json:
 
 
 def _send(sent: bytes, step: Send | SendHex | SendCoded) -> Json:
+    if step.forever and not (step.piece or step.every_ms):
+        # A flood in small writes takes longer to fill the memory of a client than its timeout.
+        sent *= -(-_FLOOD_BYTES // max(len(sent), 1))
     played: Json = {"do": "send", "base64": base64.b64encode(sent).decode()}
     for name in ("piece", "every_ms", "times"):
         if (value := getattr(step, name)) is not None:
@@ -143,7 +152,7 @@ def _frame(case: CaseFile, step: Frame) -> Json:
     if step.stream is not None:
         played["stream"] = step.stream
     played["payload"] = base64.b64encode(frame_payload(case, step)).decode()
-    more = step.model_dump(include={"length", "times", "every_ms"}, exclude_none=True)
+    more = step.model_dump(include={"length", "times", "every_ms", "within_window"}, exclude_none=True)
     return played | more
 
 
@@ -161,9 +170,10 @@ def frame_payload(case: CaseFile, step: Frame) -> bytes:
     if step.settings is not None:
         payload += encode_settings(step.settings)
     if step.fields is not None:
-        payload += encode_fields([(case.fill(name), case.fill(value)) for name, value in step.fields])
+        fields = [(case.fill(name), case.fill(value)) for name, value in step.fields]
+        payload += encode_fields(fields * (step.fields_times or 1))
     if step.payload_hex is not None:
         payload += bytes.fromhex(step.payload_hex)
     if step.text is not None:
-        payload += case.fill(step.text).encode("latin-1")
+        payload += case.fill(step.text).encode("latin-1") * step.text_times
     return payload

@@ -10,14 +10,15 @@ from httpdyno.judge.scripted.case_file import CaseFile
 from httpdyno.judge.scripted.outcomes import Row, Seen, decide, read_rows, rows_of
 from httpdyno.judge.scripted.script import compile_script
 from httpdyno.judge.scripted.transcript import Transcript, read_transcript
-from httpdyno.model import Breach, CaseOutcome, Outcome, Subject, Workload
+from httpdyno.model import Breach, CaseOutcome, CaseResult, Outcome, Subject, Workload
 
 CONCURRENCY: Final = 10
 """Cases that are in flight at least: many of them wait for a timeout."""
 _START_S: Final = 10.0
 """Time for the start of a client, in addition to its cases."""
 _NOT_SUPPORTED: Final = 127
-_WEB: Final = "plain"
+SCRIPTED_WEB: Final = "plain"
+"""The web around the hosts of scripted cases."""
 _transcript_of = lru_cache(maxsize=4)(read_transcript)
 _rows_of_output = lru_cache(maxsize=4)(read_rows)
 
@@ -38,12 +39,21 @@ class Process:
 
 def plan_processes(subject: Subject, files: Sequence[CaseFile]) -> list[Process]:
     """Return the processes that try all cases once: those that share an environment together, then each other alone."""
+    processes = [process_of(subject, together) for together in _files_by_process(files)]
+    return sorted(processes, key=lambda process: not process.is_shared)
+
+
+def count_processes(subject: Subject, files: Sequence[CaseFile]) -> int:
+    """Count the processes that try once all cases whose needs a subject claims."""
+    return len(_files_by_process([file for file in files if not missing_capability(subject, file)]))
+
+
+def _files_by_process(files: Sequence[CaseFile]) -> list[list[CaseFile]]:
     shared: dict[tuple[object, ...], list[CaseFile]] = {}
     for file in files:
         key = (file.needs.http, file.keepalive, file.timeout_s, file.needs.method, file.needs.content)
         shared.setdefault((*key, file.id) if file.alone else key, []).append(file)
-    processes = [process_of(subject, together) for together in shared.values()]
-    return sorted(processes, key=lambda process: not process.is_shared)
+    return list(shared.values())
 
 
 def process_of(subject: Subject, files: Sequence[CaseFile]) -> Process:
@@ -57,16 +67,16 @@ def process_of(subject: Subject, files: Sequence[CaseFile]) -> Process:
         method=first.needs.method or "GET",
         body=first.needs.content or "",
     )
-    concurrency = max(subject.concurrency, CONCURRENCY)
     urls = [url for file in files for url in file.full_urls]
-    is_in_turn = len(first.urls) > 1
+    concurrency = max(subject.concurrency, CONCURRENCY, first.batch)
+    is_in_turn = first.batch < len(first.urls)
     rounds = len(urls) if is_in_turn else -(-len(urls) // concurrency)
     attempt = Attempt(
         urls,
-        web=_WEB,
+        web=SCRIPTED_WEB,
         workload=workload,
         concurrency=concurrency,
-        batch=1 if is_in_turn else None,
+        batch=first.batch if is_in_turn else None,
         deadline_s=_START_S + 2 * first.timeout_s * (rounds + 1),
         script=compile_script(files),
     )
@@ -120,6 +130,22 @@ def seen_of(file: CaseFile, observation: Observation) -> Seen:
 def lacks_rows(file: CaseFile, observation: Observation) -> bool:
     """Return whether a URL of the case has no row."""
     return None in seen_of(file, observation).rows
+
+
+def may_be_late(file: CaseFile, result: CaseResult, observation: Observation) -> bool:
+    """Return whether waiting for other cases can be the reason of an outcome.
+
+    That is an outcome other than ``pass`` of a case with conditions of time, or one that is not good after a row that
+    took as long as the timeout.
+    """
+    if result.outcome is CaseOutcome.PASS:
+        return False
+    conditions = [part for rule in file.outcome for part in (rule, *rule.at.values())]
+    if any(part.within_s or part.at_least_s for part in conditions):
+        return True
+    rows = [row for row in seen_of(file, observation).rows if row]
+    is_timeout = any(row.duration_s is not None and row.duration_s >= file.timeout_s for row in rows)
+    return is_timeout and not result.outcome.is_good
 
 
 def judge_case(file: CaseFile, observation: Observation, *, alone: bool) -> Judgement:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from httpdyno.errors import EngineFailed
 from httpdyno.installation import RENEW_ENGINE
-from httpdyno.judge.scripted.http2_frames import PREFACE, read_frames, show_requests
+from httpdyno.judge.scripted.http2_frames import PREFACE, frames_with_ends, read_frames, show_requests
 
 _SHOWN_BYTES: Final = 400
 _SHORT: Final = 1500
@@ -54,6 +54,29 @@ class Connection:
     def text(self) -> bytes:
         """What the origin got, HTTP/2 decoded to lines."""
         return show_requests(self.got) if self.is_http2 else self.got
+
+    @cached_property
+    def frames(self) -> str:
+        r"""What the client sent over HTTP/2 and when the origin sent and it ended, a line each, in order of time.
+
+        ``PREFACE``, frames such as ``HEADERS END_STREAM END_HEADERS on 1: 40 bytes``, ``sent by step 3``,
+        ``end: peer_closed``. Automatic answers of the origin are left out.
+        """
+        if not self.is_http2:
+            return ""
+        lines, read = ["PREFACE"], 0
+        frames = frames_with_ends(self.got)
+        following = next(frames, None)
+        for event in self.events:
+            read += len(event.got)
+            while following and following[1] <= read:
+                lines.append(str(following[0]))
+                following = next(frames, None)
+            if event.step:
+                lines.append(f"sent by step {event.step}")
+            if event.end:
+                lines.append(f"end: {event.end}")
+        return "".join(f"{line}\n" for line in lines)
 
     @property
     def is_http2(self) -> bool:
@@ -105,6 +128,11 @@ class Transcript:
     def text(self) -> bytes:
         """What all connections got, joined."""
         return b"".join(one.text for one in self.connections)
+
+    @property
+    def frames(self) -> str:
+        """The frames of all connections, joined."""
+        return "".join(one.frames for one in self.connections)
 
     def lines(self) -> list[str]:
         """Describe all events in order of time, a line each, bytes escaped."""

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC
 from importlib.resources import files
 from typing import Any, Final
 
@@ -19,10 +20,13 @@ from markupsafe import Markup
 from pydantic import TypeAdapter, ValidationError
 
 from httpdyno.errors import InvalidValue
-from httpdyno.model.cases import WORST_FIRST, CaseOutcome, Level
+from httpdyno.judge.scripted.case_file import read_cases
+from httpdyno.judge.scripted.matrix import matrix_of
+from httpdyno.model.cases import WORST_FIRST, CaseOutcome, CaseResult, Cases, Level
 from httpdyno.model.matrix import Matrix, MatrixCase, MatrixCell, MatrixClient
 from httpdyno.report.cell import without_controls
 from httpdyno.report.charts.canvas import DARK, LIGHT, style
+from httpdyno.store import Run
 
 EVIDENCE_BUDGET: Final = 4_000_000
 """Most characters that all compressed evidence may take."""
@@ -57,6 +61,34 @@ _MARKS: Final = {
     )
 }
 _UNTRIED: Final = Mark("", "", "not tried", ())
+
+
+def matrix_of_runs(runs: Sequence[Run]) -> Matrix:
+    """Return the matrix of one run of scripted cases or several; clients without a result are left out.
+
+    A client of several runs has the results of the last one that tried it. Date and version are those of the last run.
+
+    Raises
+    ------
+    InvalidValue
+        If a run has no scripted cases.
+    """
+    tested: dict[str, tuple[MatrixClient, list[CaseResult]]] = {}
+    for run in runs:
+        if "scripted_cases" not in run.manifest.settings:
+            raise InvalidValue(f"{run.folder}: no scripted cases, so no matrix; make such a run: httpdyno conform")
+        results: dict[str, list[CaseResult]] = {}
+        for trial in run.records():
+            shown = trial.get(Cases)
+            results.setdefault(trial.subject, []).extend(shown.cases if shown else ())
+        tested |= {
+            one.id: (MatrixClient(one.id, one.language, one.method, one.version or ""), results[one.id])
+            for one in run.manifest.subjects
+            if results.get(one.id)
+        }
+    last = runs[-1].manifest
+    date = last.started_at.astimezone(UTC).date().isoformat()
+    return matrix_of(date, last.version, dict(tested.values()), read_cases())
 
 
 def read_matrix(data: Mapping[str, Any]) -> Matrix:
@@ -118,6 +150,7 @@ def render_matrix(matrix: Matrix) -> str:
         choices=_choices(matrix),
         groups=[(group, [case for case in matrix.cases if case.group == group]) for group in matrix.groups],
         mark_of=lambda client, case: marks.get((client.id, case.id), _UNTRIED),
+        count_of=lambda client, cases: _count([marks.get((client.id, case.id), _UNTRIED) for case in cases]),
         evidence=_evidence(matrix),
         clause_url=clause_url,
         # Style and script are httpdyno's own, and contain no closing tags; the digest allows only this script.
@@ -179,6 +212,13 @@ def _choices(matrix: Matrix) -> dict[str, list[tuple[str, str]]]:
     }
     clients = [(client.id, client.name) for client in matrix.clients]
     return {"client": clients, **{name: [(value, value) for value in values] for name, values in same.items()}}
+
+
+def _count(marks: Sequence[Mark]) -> tuple[Mark, int, int]:
+    """Return the worst mark of a client in a group, and how many of the cases that were tried passed."""
+    order = (_MARKS[CaseOutcome.UNSAFE], _RISKY, *list(_MARKS.values())[1:], _UNTRIED)
+    tried = [mark for mark in marks if mark not in (_MARKS[CaseOutcome.UNSUPPORTED], _UNTRIED)]
+    return min(marks, key=order.index, default=_UNTRIED), tried.count(_MARKS[CaseOutcome.PASS]), len(tried)
 
 
 def _legend(marks: Iterable[Mark]) -> list[tuple[Mark, int]]:

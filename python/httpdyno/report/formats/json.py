@@ -41,12 +41,12 @@ _TYPES: Final = {
 _FURTHER: Final = "|".join(
     (
         r"_(published|ratio)$",
-        r"^found(_(low_|high_)?per_s)?$|^find_steps$",
+        r"^found(_(low_|high_)?per_s)?$|^find_steps$|^nodes$",
         r"\.(requests|errors|not_2xx|mean|p[0-9_]+|max|statuses|failures)$",
     )
 )
-"""Columns that a run may have besides: two for each published figure, five for a search, several for each
-label of a load."""
+"""Columns that a run may have besides: two for each published figure, five for a search, the
+generators of a merged load, several for each label of a load."""
 
 
 def experiment_schema(columns: tuple[Column, ...], experiment: str) -> str:

@@ -18,6 +18,9 @@ impl Settings {
             let wanted = "empty or 1.1 (ureq speaks nothing else)";
             return Err(refusal("HTTP_VERSION", wanted, &version));
         }
+        if let Some(method) = variable("METHOD").filter(|method| method != "GET") {
+            return Err(refusal("METHOD", "empty or GET", &method));
+        }
         let concurrency = variable("CONCURRENCY").unwrap_or("10".to_owned());
         let request_timeout = variable("REQUEST_TIMEOUT").unwrap_or("5".to_owned());
         Ok(Self {

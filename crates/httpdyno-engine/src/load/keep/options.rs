@@ -11,7 +11,9 @@ use super::without_credentials;
 use crate::load::arguments::Arguments;
 
 /// Options that do not change the measurement, by the parser's names.
-const NOT_MEASURED: [&str; 12] = [
+const NOT_MEASURED: [&str; 15] = [
+    "clock",
+    "clock_bound",
     "dry_run",
     "fail_if",
     "format",
@@ -24,6 +26,7 @@ const NOT_MEASURED: [&str; 12] = [
     "quiet",
     "report",
     "samples",
+    "start_at",
 ];
 
 /// Options whose effect the manifest has as a setting of its own: the parser's name, and that of the setting.

@@ -1,0 +1,131 @@
+"""Scripted cases in shared processes: late outcomes count alone, and a process that ends early is divided."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from httpdyno.judge import trial_not_run
+from httpdyno.judge.conformance import Attempt, Observation
+from httpdyno.judge.scripted.case_file import CaseFile, read_case
+from httpdyno.lab.conformance import CaseRunner, results_of
+from httpdyno.lab.scripted_cases import try_scripted
+from httpdyno.model import Condition, Outcome, Subject, SubjectKind, TrialPlan, Workload
+
+SUBJECT = Subject("a-client", SubjectKind.CLIENT, "C", "m", Path("/nowhere"), ("x",))
+TEXT = """
+title = "a deadline"
+clause = "RFC 9112, section 5.2"
+level = "must"
+timeout_s = 2
+[[host]]
+[[host.connection]]
+steps = [{ expect = "request" }, "close"]
+[[outcome]]
+is = "pass"
+code = "error"
+"""
+NOTHING: Any = None
+
+
+def cases(count: int, more: str = "") -> list[CaseFile]:
+    return [read_case(f"deadlines/case-{number}", TEXT + more) for number in range(count)]
+
+
+class Client(CaseRunner):
+    """A runner whose client is a double; ``processes`` has the URLs of each process."""
+
+    __slots__ = ()
+
+    @property
+    def processes(self) -> list[list[str]]:
+        processes: list[list[str]] = self.engine.processes  # type: ignore[attr-defined]  # of the double
+        return processes
+
+    def observe(self, attempt: Attempt) -> Observation:
+        urls = list(attempt.lines)
+        self.processes.append(urls)
+        behaviour: Any = self.engine
+        rows, outcome, exit_code = behaviour.behave(urls, len(self.processes))
+        output = "".join(f"{url},{code},2026-11-21T10:00:00Z,{took_ms},0\n" for url, code, took_ms in rows)
+        plan = TrialPlan(0, 0, 0, SUBJECT, Condition("contract", "plain", Workload(())))
+        trial = trial_not_run(plan, outcome, None)
+        peak = behaviour.peaks.pop(0) if behaviour.peaks else None
+        trial = replace(trial, counters=replace(trial.counters, peak_memory_bytes=peak))
+        return Observation(attempt, trial, output, exit_code=exit_code)
+
+
+def client_of(behave: Any) -> Client:
+    build: Any = SimpleNamespace(subject=SUBJECT, version="1")
+    engine: Any = SimpleNamespace(behave=behave, processes=[], peaks=[])
+    return Client(engine, build, NOTHING, NOTHING)
+
+
+def tried(client: Client, files: list[CaseFile], tries: int = 3) -> dict[str, tuple[str, ...] | None]:
+    results = results_of(list(try_scripted(client, files, tries=tries)))
+    assert len(results) == len(files)
+    return {result.case.partition("/")[2]: result.tries for result in results}
+
+
+def test_a_client_that_others_make_late_is_judged_alone() -> None:
+    def behave(urls: list[str], _: int) -> Any:
+        return [(url, "Timeout", 2000 * len(urls)) for url in urls], Outcome.OK, 0
+
+    client = client_of(behave)
+    files = cases(2, "within_s = 3\n")
+    assert tried(client, files) == {"case-0": ("pass",) * 3, "case-1": ("pass",) * 3}
+    assert [len(urls) for urls in client.processes] == [2, *[1] * 6]
+
+
+def test_a_client_that_is_late_alone_too_is_tried_alone_once() -> None:
+    def behave(urls: list[str], _: int) -> Any:
+        return [(url, "Timeout", 9000) for url in urls], Outcome.OK, 0
+
+    client = client_of(behave)
+    assert tried(client, cases(2, "within_s = 3\n")) == {"case-0": ("fail",) * 3, "case-1": ("fail",) * 3}
+    assert [len(urls) for urls in client.processes] == [2, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(("took_ms", "processes"), [(1999, [2, 2]), (2000, [2, 1, 1, 2])])
+def test_a_wrong_timeout_is_tried_alone_and_a_wrong_answer_is_not(took_ms: int, processes: list[int]) -> None:
+    def behave(urls: list[str], _: int) -> Any:
+        return [(url, "200", took_ms) for url in urls], Outcome.OK, 0
+
+    client = client_of(behave)
+    assert tried(client, cases(2), tries=2) == {"case-0": ("fail",) * 2, "case-1": ("fail",) * 2}
+    assert [len(urls) for urls in client.processes] == processes
+
+
+def test_a_case_that_ends_the_process_early_does_not_send_all_others_alone() -> None:
+    fatal = "http" + "s://case-5.deadlines.test/"
+
+    def behave(urls: list[str], _: int) -> Any:
+        alive = urls[: urls.index(fatal)] if fatal in urls else urls
+        crashed = len(alive) < len(urls)
+        rows = [(url, "Failed", 1) for url in alive]
+        return rows, Outcome.CRASHED if crashed else Outcome.OK, 9 if crashed else 0
+
+    client = client_of(behave)
+    found = tried(client, cases(200))
+    assert found.pop("case-5") == ("crash",) * 3
+    assert set(found.values()) == {("pass",) * 3}
+    assert len(client.processes) < 30
+    trials = list(try_scripted(client_of(behave), cases(200)))
+    assert Counter(result.case for result in results_of(trials)).most_common(1)[0][1] == 1
+
+
+def test_a_case_about_memory_is_repeated_until_the_peak_is_known() -> None:
+    client = client_of(lambda urls, _: ([(url, "Failed", 1) for url in urls], Outcome.OK, 0))
+    client.engine.peaks = [None, 2**20, 2**20]  # type: ignore[attr-defined]  # of the double
+    files = [read_case("deadlines/case-0", f"alone = true\n{TEXT}peak_mib = {{ max = 8 }}\n")]
+    assert tried(client, files, tries=2) == {"case-0": ("pass", "pass")}
+    assert len(client.processes) == 3
+
+
+def test_a_client_that_never_answers_is_known_after_two_cases_alone() -> None:
+    client = client_of(lambda *_: ([], Outcome.CRASHED, 1))
+    assert set(tried(client, cases(100)).values()) == {("crash",) * 3}
+    assert [len(urls) for urls in client.processes] == [100, 1, 1, 100, 100]
