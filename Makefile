@@ -4,13 +4,13 @@ SHELL := bash
 .DEFAULT_GOAL := help
 # Targets use each other's results.
 .NOTPARALLEL:
-.PHONY: help setup build bench test test-rust test-python test-fast test-subjects measure check ratios bare fuzz endure format docs docs-subjects docs-odd-answers docs-wild-clients docs-accuracy find-accuracy wheel wheel-check clean
+.PHONY: help setup build bench test test-rust test-python test-fast test-subjects test-cluster measure check ratios bare fuzz endure format docs docs-subjects docs-odd-answers docs-wild-clients docs-conformance docs-accuracy find-accuracy wheel wheel-check clean
 
 # One target folder and profile for everything (scripts/setup gives the reason).
 export CARGO_TARGET_DIR := $(CURDIR)/target
 BIN := .venv/bin
 # Python files in scripts/ without the suffix .py.
-SCRIPTS := scripts/pages scripts/count-steps scripts/take-pictures scripts/write-accuracy scripts/write-crawl-table scripts/write-example scripts/write-find-accuracy scripts/write-notices scripts/write-odd-answers scripts/write-reference scripts/write-subjects scripts/write-wild-clients
+SCRIPTS := scripts/pages scripts/count-steps scripts/take-pictures scripts/write-accuracy scripts/write-conformance scripts/write-crawl-table scripts/write-example scripts/write-find-accuracy scripts/write-notices scripts/write-odd-answers scripts/write-reference scripts/write-subjects scripts/write-wild-clients
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ test-fast: setup ## Run the Python tests that need no engine, in under a minute;
 
 test-subjects: build ## Check every client and server against the contract
 	@$(BIN)/python tests/gate.py python tests/contract --subject all $(ARGS)
+
+test-cluster: setup ## Run the tests that need Ray, which is installed into target/cluster (250 MB)
+	@scripts/test-cluster $(ARGS)
 
 measure: setup ## Run the tests that need a quiet machine, a clock or luck; ARGS='--since COMMIT' lists what grew since then
 	@scripts/setup-tests measure
@@ -105,6 +108,9 @@ docs-odd-answers: setup ## Have seven clients read odd answers and write docs/re
 
 docs-wild-clients: setup ## Have each built client crawl the web wild and write docs/reference/wild-clients.md (a few minutes)
 	$(BIN)/python scripts/write-wild-clients $(ARGS)
+
+docs-conformance: setup ## Write docs/results/conformance from runs of conform: ARGS='runs/20261129T031625Z-conformance'
+	$(BIN)/python scripts/write-conformance $(ARGS)
 
 docs-accuracy: setup ## Check every installed load tool against known truths and write docs/concepts/accuracy.md (15 minutes on a quiet machine)
 	$(BIN)/python scripts/write-accuracy $(ARGS)

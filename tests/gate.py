@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["Outcome", "Program", "failures_in", "outcome_of", "passed_in", "programs_in", "summary"]
+__all__ = ["Outcome", "Program", "failed_again", "failures_in", "outcome_of", "passed_in", "programs_in", "summary"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 RECORDS: Final = ROOT / "target" / "gate"
@@ -27,8 +27,8 @@ HANG_S: Final = 1800
 """Patience with one test program of the crates."""
 RUN_ONE: Final = re.compile(r"^test result: \w+\. (\d+) passed; \d+ failed; (\d+) ignored", re.MULTILINE)
 CARGO_TEST: Final = ("cargo", "test", "--release", "--locked", "--workspace")
-NOTHING_CHOSEN: Final = 5
-"""The exit status of pytest when no test was chosen."""
+TESTS_RAN: Final = (0, 1)
+"""The exit statuses of pytest after it has run all chosen tests; the others mean that it ended earlier."""
 
 
 @dataclass(frozen=True)
@@ -207,9 +207,27 @@ def run_python(arguments: Sequence[str]) -> Outcome:
     def again(names: Sequence[str]) -> list[str]:
         print("\nonce more, alone: what failed", flush=True)
         status, second = run_pytest(RECORDS / "again.json", *names)
-        return list(names) if status == NOTHING_CHOSEN else [*second.failed]
+        return failed_again(names, status, second.failed)
 
     return outcome_of(first, again)
+
+
+def failed_again(names: Sequence[str], status: int, failed: Sequence[str]) -> list[str]:
+    """Return the names that a second run of pytest has not shown to pass.
+
+    Parameters
+    ----------
+    names
+        Tests and files that the run was asked for.
+    status
+        Its exit status. After a file that cannot be imported, for example, no test has passed.
+    failed
+        Names in its record. A file of `names` fails again if one of its tests does.
+    """
+    if status not in TESTS_RAN:
+        return list(names)
+    still = [name for name in names if any(other == name or other.startswith(f"{name}::") for other in failed)]
+    return still if still or not status else list(names)
 
 
 def main(arguments: Sequence[str]) -> int:

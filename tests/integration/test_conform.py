@@ -12,6 +12,7 @@ import pytest
 
 from conftest import TESTS, MakeSubject
 from doubles.command_line import Command, Ended
+from httpdyno.errors import UnreadableRun
 from httpdyno.judge.scripted.case_file import read_cases
 from httpdyno.judge.scripted.matrix import expected_of, script_of
 from httpdyno.lab.conformance import results_of
@@ -190,6 +191,15 @@ def sleeper(make_subject: MakeSubject, subject_folders: Path, tmp_path: Path) ->
     return ["conform", "careless", *RESUMED, "--tries", "2", "--subjects", str(subject_folders)]
 
 
+def kept_cases(runs: Path) -> set[str]:
+    """Return the cases of the only run that are on disk."""
+    try:
+        (folder,) = runs.iterdir()
+        return {result.case for result in results_of(open_run(folder).records())}
+    except (OSError, ValueError, UnreadableRun):
+        return set()
+
+
 def check_resumed(folder: Path) -> None:
     run = open_run(folder)
     assert run.manifest.state == "complete"
@@ -211,6 +221,8 @@ def test_a_stopped_run_goes_on_with_the_cases_that_are_left(
 ) -> None:
     command = start(*sleeper)
     wait_while_it_runs(command, (tmp_path / "flag").exists)
+    # The processes before it run side by side with it.
+    wait_while_it_runs(command, lambda: kept_cases(tmp_path / "runs") == {*RESUMED[:2]})
     command.send_signal(number)
     ended = wait_for_end(command)
     (folder,) = (tmp_path / "runs").iterdir()

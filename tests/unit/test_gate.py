@@ -1,11 +1,25 @@
 """The final lines of a run of the tests: tests that failed twice, tests that failed once, and the limit of these."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
-from gate import MOST_AGAIN, Outcome, Program, failures_in, outcome_of, passed_in, programs_in, summary
+from gate import (
+    MOST_AGAIN,
+    TESTS_RAN,
+    Outcome,
+    Program,
+    failed_again,
+    failures_in,
+    outcome_of,
+    passed_in,
+    programs_in,
+    summary,
+)
 
 FAILED_TWICE_OF_FOUR = """
 running 4 tests
@@ -54,7 +68,6 @@ def test_programs_are_read_from_the_messages_of_cargo() -> None:
         ((), None, Outcome(5)),
         (("a",), (), Outcome(6, unsteady=("a",))),
         (("a", "b"), ("b",), Outcome(6, failed=("b",), unsteady=("a",))),
-        # Also if it has another name the second time: a file that cannot be imported.
         (tuple("abcdefghijk"), None, Outcome(5, failed=tuple("abcdefghijk"))),
     ],
 )
@@ -68,6 +81,46 @@ def test_what_failed_is_run_once_more(
 
     assert len("abcdefghijk") > MOST_AGAIN
     assert outcome_of(Outcome(5, failed), run) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "failed", "expected"),
+    [
+        (0, [], []),
+        (1, ["tests/a.py::one"], ["tests/a.py::one"]),
+        # The first time the file could not be imported; now one of its tests fails.
+        (1, ["tests/b.py::two"], ["tests/b.py"]),
+        (1, ["tests/c.py::three"], ["tests/a.py::one", "tests/b.py"]),
+        # The file cannot be imported, the program ended by an error of its own, a name does not exist, no test ran.
+        (2, ["tests/a.py"], ["tests/a.py::one", "tests/b.py"]),
+        (3, [], ["tests/a.py::one", "tests/b.py"]),
+        (4, [], ["tests/a.py::one", "tests/b.py"]),
+        (5, [], ["tests/a.py::one", "tests/b.py"]),
+    ],
+)
+def test_a_second_run_that_ends_early_clears_no_test(status: int, failed: list[str], expected: list[str]) -> None:
+    assert failed_again(["tests/a.py::one", "tests/b.py"], status, failed) == expected
+
+
+def test_pytest_has_run_no_test_if_a_file_cannot_be_imported(tmp_path: Path) -> None:
+    file = tmp_path / "test_it.py"
+    found = []
+    for text in ("def test_it(): pass\n", "def test_it(): assert False\n", "import a_module_that_is_missing\n"):
+        file.write_text(text, encoding="utf-8")
+        command = [
+            sys.executable,
+            "-B",
+            "-m",
+            "pytest",
+            "-q",
+            "--rootdir",
+            tmp_path,
+            "-c",
+            "/dev/null",
+            f"{file}::test_it",
+        ]
+        found.append(subprocess.run(command, cwd=tmp_path, capture_output=True, check=False).returncode)
+    assert [status in TESTS_RAN for status in found] == [True, True, False], found
 
 
 @pytest.mark.parametrize(

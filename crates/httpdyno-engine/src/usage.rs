@@ -57,6 +57,13 @@ fn command_line() -> Result<Vec<OsString>, String> {
     Ok(translation.words.into_iter().map(Into::into).collect())
 }
 
+/// Refuses `--cluster`: the Python package reads it, and starts an engine without it on each node.
+pub fn needs_python(value: &str) -> Result<String, String> {
+    Err(format!(
+        "{value:?} needs the command of the Python package, not the engine alone: pip install 'httpdyno[ray]'"
+    ))
+}
+
 /// The options of `load` that the command line of another tool means; `None` for a command line of our own.
 pub fn translation() -> Result<Option<Translation>, String> {
     let typed = std::env::args_os().map(OsString::into_string);
@@ -199,7 +206,7 @@ mod tests {
     #[test]
     fn every_mistake_is_one_line_that_names_the_option() {
         let room = "room: name the command: httpdyno room -- curl https://example.org/";
-        let cases: [(&[&str], &str); 23] = [
+        let cases: [(&[&str], &str); 24] = [
             (&["room"], room),
             (&["room", "--web", "plain"], room),
             (
@@ -253,6 +260,10 @@ mod tests {
             (
                 &["fetch", "--shard", "5/4"],
                 "--shard: \"5/4\": the shards are 1/4 to 4/4",
+            ),
+            (
+                &["fetch", "--cluster", "auto"],
+                "--cluster: \"auto\" needs the command of the Python package, not the engine alone: pip install 'httpdyno[ray]'",
             ),
             (
                 &["calibrator", "queue", "--seed", "1"],

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-__all__ = ["ENGINE_VERBS", "hand_over", "main"]
+__all__ = ["ENGINE_VERBS", "hand_over", "main", "names_cluster"]
 
 ENGINE_VERBS = ("room", "origin", "load", "load-merge", "clock", "fetch", "split", "merge", "link")
 """Verbs that the engine carries out, and describes."""
@@ -16,7 +16,7 @@ def main() -> int:
     The engine runs ``ENGINE_VERBS``; no heavy module is imported before that.
     """
     try:
-        if sys.argv[1:2] and sys.argv[1] in ENGINE_VERBS:
+        if sys.argv[1:2] and sys.argv[1] in ENGINE_VERBS and not names_cluster(sys.argv[1:]):
             return hand_over(sys.argv[1:])
         from httpdyno.cli.app import run
 
@@ -24,6 +24,15 @@ def main() -> int:
     except KeyboardInterrupt:
         # Ctrl-C during the imports: nothing has started, so nothing is printed.
         return 130
+
+
+def names_cluster(arguments: Sequence[str]) -> bool:
+    """Return whether ``fetch`` or ``load`` is called with ``--cluster``: the only option that is read here."""
+    if arguments[:1] not in (["fetch"], ["load"]) or not any(one.startswith("--cluster") for one in arguments):
+        return False
+    from httpdyno.cluster.command_line import is_for_cluster
+
+    return is_for_cluster(arguments[1:])
 
 
 def hand_over(arguments: Sequence[str]) -> int:

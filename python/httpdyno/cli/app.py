@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 import httpdyno
-from httpdyno.cli import ENGINE_VERBS, hand_over
+from httpdyno.cli import ENGINE_VERBS, hand_over, names_cluster
 from httpdyno.cli.ending import run_command
 from httpdyno.cli.verb import VerbCommand, VerbGroup, VerbOption, offered_items
 
@@ -82,7 +82,12 @@ class _EngineVerb(VerbCommand):
         super().__init__(name, None, (), summary, context_settings=settings, add_help_option=False)
 
     def invoke(self, ctx: click.Context) -> None:
-        raise Exit(hand_over([str(self.name), *ctx.args]))
+        words = [str(self.name), *ctx.args]
+        if names_cluster(words):
+            from httpdyno.cluster import run_on_cluster
+
+            raise Exit(run_on_cluster(words[0], words[1:]))
+        raise Exit(hand_over(words))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> "list[CompletionItem]":
         """Offer the options that the engine's help lists, and the named webs, links and formats."""

@@ -22,6 +22,7 @@ from httpdyno.report.sections.facts import run_facts
 from httpdyno.report.sections.headline import not_ranked_text, passed_headline, ranked_headline
 from httpdyno.report.sections.reservation import reservations
 from httpdyno.report.sections.tables import (
+    case_notes,
     comparison_table,
     error_table,
     link_table,
@@ -96,6 +97,8 @@ def usual_report(
     groups, rankings, names = rank_subjects(presentation, trials, table)
     verdicts, metric = verdict_counts(samples), presentation.ranking_metric if presentation.ranked_by else None
     wrong = wrong_answers(trials, names, samples)
+    if wrong:
+        wrong = replace(wrong, notes=(*wrong.notes, *case_notes(trials, names, samples)))
     charts: list[Chart] = []
     for number, (condition, group) in enumerate(groups.items()):
         of = ConditionTrials(group, names, samples, verdicts, rankings.get(condition), metric)

@@ -87,7 +87,7 @@ def judge_trial(
 
 @dataclass(slots=True)
 class LocalExecutor:
-    """Executes trials in rooms of this machine; must be used in the main thread (``run_room`` says why)."""
+    """Executes trials in rooms of this machine."""
 
     engine: Engine
     pinning: Pinning

@@ -47,10 +47,10 @@ def run_room(
 ) -> TrialFiles:
     """Run one fresh process of a subject in a fresh room.
 
-    Must be called in the main thread: the engine dies with the thread that started it. ``lines`` are the subject's
-    standard input; ``answers_lines``: it prints a line for each, so that silences are reported. The caller closes the
-    result, whose report says how the subject ended; that is not an error. Raises ``Interrupted`` if the user stops the
-    trial; with ``keep_stopped`` only if it left no report. Raises ``EngineFailed`` without a report.
+    The calling thread must live until the end: the engine dies with the thread that started it. ``lines`` are the
+    subject's standard input; ``answers_lines``: it prints a line for each, so that silences are reported. The caller
+    closes the result, whose report says how the subject ended; that is not an error. Raises ``Interrupted`` if the user
+    stops the trial; with ``keep_stopped`` only if it left no report. Raises ``EngineFailed`` without a report.
     """
     with contextlib.ExitStack() as kept, contextlib.ExitStack() as dropped:
         stdout, stderr, arrivals, driver = (kept.enter_context(ScratchFile()) for _ in range(4))

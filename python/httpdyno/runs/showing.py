@@ -18,7 +18,7 @@ from httpdyno.model import Note, Report, Table, Trial, current_name
 from httpdyno.report.cell import note_lines
 from httpdyno.report.sections.headline import bound_notes
 from httpdyno.report.sections.reservation import table_reservations
-from httpdyno.report.sections.tables import rows_apart, subject_names, wrong_answers, wrong_notes
+from httpdyno.report.sections.tables import case_notes, rows_apart, subject_names, wrong_answers, wrong_notes
 from httpdyno.store import Run
 
 _PLAIN: Final = "plain"
@@ -101,13 +101,14 @@ def shown_tables(
         return reserved(tables, notes, format_name)
     names = subject_names(trials, ())
     wrong = wrong_notes(wrong_answers(trials, names, run.samples()))
+    cases = case_notes(trials, names, run.samples())
     if presentation.brief and columns is None and published is None:
         if not verbose:
-            return tuple(_briefly(table, (*notes, *wrong[:1])) for table in tables)
+            return tuple(_briefly(table, (*notes, *(cases or wrong)[:1])) for table in tables)
         notes = (*map(Note, note_lines(presentation.table(trials))), *notes)
     ranks = presentation.ranked_by is not None and presentation.tabulate is None
     bounds = bound_notes(trials, presentation.ranking_metric, names) if ranks else ()
-    return reserved(tables, (*bounds, *wrong, *notes), format_name)
+    return reserved(tables, (*bounds, *wrong, *cases, *notes), format_name)
 
 
 def reserved(tables: tuple[Table, ...], notes: Sequence[Note], format_name: str) -> tuple[Table, ...]:

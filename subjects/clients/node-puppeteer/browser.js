@@ -1,4 +1,4 @@
-// Starts Chromium, with a home of its own, so that it trusts what Node trusts.
+// Starts Chromium, with a home of its own, so that it trusts what Node trusts; returns it with the events of downloads.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -22,20 +22,22 @@ export async function startBrowser(settings) {
     handleSIGINT: false,
     handleSIGTERM: false,
     handleSIGHUP: false,
-    // Content that is not a document would be written to the disk.
-    downloadBehavior: { policy: "deny" },
     args: [
       // Chromium refuses to run as root with its sandbox.
       ...(process.getuid() === 0 ? ["--no-sandbox"] : []),
       ...(settings.userAgent ? [`--user-agent=${settings.userAgent}`] : []),
-      ...(settings.http1 ? ["--disable-http2"] : []),
+      ...(settings.httpVersion === "1.1" ? ["--disable-http2"] : []),
       // http is not upgraded to https, and no document is cached for going back.
       "--disable-features=HttpsUpgrades,BackForwardCache",
     ],
   });
   // After Puppeteer's own listener, which ends the browser.
   process.on("exit", () => fs.rmSync(home, { recursive: true, force: true, maxRetries: 5 }));
-  return browser;
+  // Content that is not a document is written to the disk.
+  const downloads = await browser.target().createCDPSession();
+  const downloadPath = path.join(home, "downloads");
+  await downloads.send("Browser.setDownloadBehavior", { behavior: "allowAndName", downloadPath, eventsEnabled: true });
+  return { browser, downloads };
 }
 
 // Adds authorities to the NSS database, which Chromium reads on Linux; its own list stays.

@@ -86,7 +86,8 @@ async function openInTime(url, tab) {
 async function openURL(url, tab) {
   // Chromium would repair blanks and tabs, and accepts other schemes, too.
   if (!/^https?:\/\/[^\s/?#]\S*$/i.test(url) || !URL.canParse(url)) return { code: "InvalidURL", bodyLength: 0 };
-  const { status, bodyLength } = await tab.open(url);
+  const { status, isHTTP2, bodyLength } = await tab.open(url);
+  if (settings.httpVersion === "2" && !isHTTP2) return { code: "NotHTTP2", bodyLength: 0 };
   const isChecked = !settings.checkJSON || isExpected(await tab.content());
   return { code: isChecked ? status : "CheckFailed", bodyLength };
 }

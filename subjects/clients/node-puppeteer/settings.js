@@ -22,15 +22,13 @@ export function readSettings(environment) {
   if (keepalive !== "1") return refusal("KEEPALIVE", "1 (a browser always reuses its connections)", keepalive);
   if (!["", "json"].includes(check)) return refusal("CHECK", "empty or json", check);
   if (method !== "GET") return refusal("METHOD", "empty or GET", method);
-  if (!["", "1.1"].includes(httpVersion)) {
-    return refusal("HTTP_VERSION", "empty or 1.1 (HTTP/2 cannot be insisted on)", httpVersion);
-  }
+  if (!["", "1.1", "2"].includes(httpVersion)) return refusal("HTTP_VERSION", "empty, 1.1 or 2", httpVersion);
   return {
     concurrency: Number(concurrency),
     requestTimeout: Number(requestTimeout),
     userAgent,
     checkJSON: check === "json",
-    http1: httpVersion === "1.1",
+    httpVersion,
   };
 }
 

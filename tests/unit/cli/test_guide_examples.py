@@ -42,6 +42,7 @@ PAGES = (
         "load.md",
         "load-data.md",
         "load-replay.md",
+        "ray.md",
         "real-network.md",
         "servers.md",
     ),

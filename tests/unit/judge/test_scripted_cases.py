@@ -617,6 +617,16 @@ def test_cases_with_one_environment_share_a_process() -> None:
     assert (attempt.concurrency, attempt.workload.timeout_s, attempt.batch) == (10, 2.0, None)
 
 
+def test_a_browser_gets_its_own_concurrency_and_time_to_start() -> None:
+    browser = replace(SUBJECT, concurrency=4, request_ms=100.0)
+    (slow,) = process_of(browser, [case()]).stimulus.attempts
+    (usual,) = process_of(replace(SUBJECT, concurrency=4), [case()]).stimulus.attempts
+    assert (slow.concurrency, usual.concurrency) == (4, 10)
+    assert slow.deadline_s is not None
+    assert usual.deadline_s is not None
+    assert slow.deadline_s - usual.deadline_s == 50
+
+
 def test_several_urls_are_given_one_after_another() -> None:
     read = case(('["http://{host}/"]', '["http://{host}/1", "http://{host}/2"]\nalone = true'))
     assert process_of(SUBJECT, [read]).stimulus.attempts[0].batch == 1

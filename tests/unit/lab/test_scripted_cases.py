@@ -3,17 +3,22 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from httpdyno.errors import EngineFailed, Interrupted
 from httpdyno.judge import trial_not_run
 from httpdyno.judge.conformance import Attempt, Observation
 from httpdyno.judge.scripted.case_file import CaseFile, read_case
 from httpdyno.lab.conformance import CaseRunner, results_of
+from httpdyno.lab.interruption import Interruption
+from httpdyno.lab.machine_use import MachineUse
+from httpdyno.lab.room import Pinning
 from httpdyno.lab.scripted_cases import try_scripted
-from httpdyno.model import Condition, Outcome, Subject, SubjectKind, TrialPlan, Workload
+from httpdyno.model import CaseOutcome, Condition, Outcome, Subject, SubjectKind, TrialPlan, Workload
 
 SUBJECT = Subject("a-client", SubjectKind.CLIENT, "C", "m", Path("/nowhere"), ("x",))
 TEXT = """
@@ -28,7 +33,6 @@ steps = [{ expect = "request" }, "close"]
 is = "pass"
 code = "error"
 """
-NOTHING: Any = None
 
 
 def cases(count: int, more: str = "") -> list[CaseFile]:
@@ -36,7 +40,7 @@ def cases(count: int, more: str = "") -> list[CaseFile]:
 
 
 class Client(CaseRunner):
-    """A runner whose client is a double; ``processes`` has the URLs of each process."""
+    """A runner whose client is a double; ``processes`` has the URLs of each process, in their order."""
 
     __slots__ = ()
 
@@ -61,11 +65,11 @@ class Client(CaseRunner):
 def client_of(behave: Any) -> Client:
     build: Any = SimpleNamespace(subject=SUBJECT, version="1")
     engine: Any = SimpleNamespace(behave=behave, processes=[], peaks=[])
-    return Client(engine, build, NOTHING, NOTHING)
+    return Client(engine, build, Pinning(), Interruption())
 
 
 def tried(client: Client, files: list[CaseFile], tries: int = 3) -> dict[str, tuple[str, ...] | None]:
-    results = results_of(list(try_scripted(client, files, tries=tries)))
+    results = results_of(list(try_scripted(client, files, tries=tries, side_by_side=1)))
     assert len(results) == len(files)
     return {result.case.partition("/")[2]: result.tries for result in results}
 
@@ -113,7 +117,7 @@ def test_a_case_that_ends_the_process_early_does_not_send_all_others_alone() -> 
     assert found.pop("case-5") == ("crash",) * 3
     assert set(found.values()) == {("pass",) * 3}
     assert len(client.processes) < 30
-    trials = list(try_scripted(client_of(behave), cases(200)))
+    trials = list(try_scripted(client_of(behave), cases(200), side_by_side=1))
     assert Counter(result.case for result in results_of(trials)).most_common(1)[0][1] == 1
 
 
@@ -129,3 +133,65 @@ def test_a_client_that_never_answers_is_known_after_two_cases_alone() -> None:
     client = client_of(lambda *_: ([], Outcome.CRASHED, 1))
     assert set(tried(client, cases(100)).values()) == {("crash",) * 3}
     assert [len(urls) for urls in client.processes] == [100, 1, 1, 100, 100]
+
+
+def test_processes_run_side_by_side() -> None:
+    together = Barrier(3)
+
+    def behave(urls: list[str], _: int) -> Any:
+        together.wait(timeout=60)
+        return [(url, "Failed", 1) for url in urls], Outcome.OK, 0
+
+    files = [read_case(f"deadlines/case-{number}", f"alone = true\n{TEXT}") for number in range(3)]
+    trials = list(try_scripted(client_of(behave), files, tries=1, side_by_side=3))
+    assert {result.outcome for result in results_of(trials)} == {CaseOutcome.PASS}
+
+
+@pytest.mark.parametrize(("again", "tries"), [(["Failed"] * 3, ("pass",) * 3), (["Failed", "200"], ("pass", "fail"))])
+def test_a_case_whose_tries_differ_is_tried_again_with_nothing_next_to_it(
+    again: list[str], tries: tuple[str, ...]
+) -> None:
+    codes = ["Failed", "200", "Failed"][: len(again)] + again
+
+    def behave(urls: list[str], number: int) -> Any:
+        return [(url, codes[number - 1], 1) for url in urls], Outcome.OK, 0
+
+    client = client_of(behave)
+    files = [read_case("deadlines/case-0", f"alone = true\n{TEXT}")]
+    assert tried(client, files, tries=len(again)) == {"case-0": tries}
+    assert len(client.processes) == 2 * len(again)
+
+
+@pytest.mark.parametrize(("busy", "outcome"), [(0.9, CaseOutcome.PASS), (0.1, CaseOutcome.FAIL)])
+def test_what_is_late_while_others_keep_the_cpus_busy_is_tried_again_with_nothing_next_to_it(
+    busy: float, outcome: CaseOutcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("httpdyno.lab.scripted_cases.use_between", lambda *_: MachineUse({0: busy}))
+    together = Barrier(2)
+
+    def behave(urls: list[str], number: int) -> Any:
+        if number <= 2:
+            together.wait(timeout=60)
+            return [(url, "200", 2000) for url in urls], Outcome.OK, 0
+        return [(url, "Failed", 1) for url in urls], Outcome.OK, 0
+
+    files = [read_case(f"deadlines/case-{number}", f"alone = true\n{TEXT}") for number in range(2)]
+    trials = list(try_scripted(client_of(behave), files, tries=1, side_by_side=2))
+    assert {result.outcome for result in results_of(trials)} == {outcome}
+
+
+def test_an_error_stops_the_processes_next_to_it() -> None:
+    started = Barrier(2)
+
+    def behave(urls: list[str], _: int) -> Any:
+        started.wait(timeout=60)
+        if "case-0" in urls[0]:
+            raise EngineFailed("the engine failed")
+        while not client.interruption.requested:
+            pass
+        raise Interrupted("interrupted during a trial")
+
+    client = client_of(behave)
+    files = [read_case(f"deadlines/case-{number}", f"alone = true\n{TEXT}") for number in range(2)]
+    with pytest.raises(EngineFailed):
+        list(try_scripted(client, files, tries=1, side_by_side=2))

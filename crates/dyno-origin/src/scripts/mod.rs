@@ -1,6 +1,9 @@
 //! Hosts with scripts, byte by byte and frame by frame, their progress, and the transcripts of what their clients sent.
 
+mod base64_bytes;
+mod name_answers;
 mod script;
+mod tls;
 mod transcript;
 
 use std::collections::HashMap;
@@ -14,11 +17,12 @@ use std::time::Duration;
 use dyno_web::{Block, Fault, numbered_addresses};
 use rustls::ServerConfig;
 
+pub(crate) use name_answers::{Forgery, NameAnswer, OverTcp, Rcode};
 pub use script::ScriptError;
-pub(crate) use script::{
-    Accept, Before, CertificateScript, ClientCertificate, ConnectionScript, Extension, Forgery,
-    Hash, HostScript, IssuerKind, Key, KeyUsage, NameAnswer, OverTcp, Rcode, Staple, Step,
-    TlsVersion, Usage, What,
+pub(crate) use script::{Accept, ConnectionScript, HostScript, Step, What};
+pub(crate) use tls::{
+    Before, CertificateScript, ClientCertificate, Extension, Hash, IssuerKind, Key, KeyUsage,
+    Staple, TlsVersion, Usage,
 };
 use transcript::Transcripts;
 pub(crate) use transcript::{CLOSED, PEER_CLOSED, PEER_RESET, RESET, ROOM_ENDED, Transcript};

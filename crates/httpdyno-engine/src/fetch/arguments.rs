@@ -10,7 +10,7 @@ use super::environment::is_on;
 use crate::quantity;
 use crate::servers::Servers;
 use crate::shards::choice::{self, Choice};
-use crate::usage::HELP;
+use crate::usage::{HELP, needs_python};
 
 /// Maximum number of URLs in flight: more than the ports available to one server.
 const MOST_CONCURRENCY: usize = 65_536;
@@ -217,6 +217,9 @@ pub struct Arguments {
     /// Seed of the hash that chooses a shard, the same for all shards [default: 0]
     #[arg(long, value_name = "N")]
     pub shard_seed: Option<u64>,
+    /// Fetch all shards of --from on the nodes of this Ray cluster, and merge them; local:N starts N nodes here (needs pip install 'httpdyno[ray]')
+    #[arg(long, value_name = "auto|ADDRESS|local:N", value_parser = needs_python)]
+    cluster: Option<String>,
     /// Record finished lines in this file, and skip the lines that it has
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,

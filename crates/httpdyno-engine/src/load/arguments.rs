@@ -17,7 +17,7 @@ use super::start::StartOptions;
 use crate::quantity;
 use crate::servers::Servers;
 use crate::table::Format;
-use crate::usage::HELP;
+use crate::usage::{HELP, needs_python};
 
 /// Servers allow some hundred streams per connection; each stream costs memory.
 const MOST_STREAMS: usize = 1024;
@@ -122,6 +122,9 @@ pub struct Arguments {
     pub segment: Segment,
     #[command(flatten, next_help_heading = SEVERAL)]
     pub start: StartOptions,
+    /// Send a segment from each node of this Ray cluster, and merge the reports; local:N starts N nodes here (needs pip install 'httpdyno[ray]')
+    #[arg(help_heading = SEVERAL, long, value_name = "auto|ADDRESS|local:N", value_parser = needs_python)]
+    cluster: Option<String>,
     /// Method [default: GET, or POST with a body]
     #[arg(help_heading = TARGET, long, short = 'X', value_name = "METHOD")]
     pub method: Option<String>,

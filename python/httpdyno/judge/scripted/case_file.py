@@ -297,7 +297,7 @@ def _as_list(value: object) -> object:
     return [value] if isinstance(value, str | int) else value
 
 
-_Codes = Annotated[list[Annotated[str, Field(pattern=r"^([0-9]{3}|[1-5]xx|[A-Za-z][A-Za-z0-9_.-]*)$")]], Field()]
+_Codes = Annotated[list[Annotated[str, Field(pattern=r"^([0-9]{3,4}|[1-5]xx|[A-Za-z][A-Za-z0-9_.-]*)$")]], Field()]
 
 
 class Conditions(_Table):

@@ -177,9 +177,12 @@ def _of_rows(conditions: Conditions, seen: Seen) -> Iterator[str]:
 
 
 def is_code(wanted: str, row: Row) -> bool:
-    """Return whether a row has a code: a status, a class such as ``2xx``, ``error``, or an error's name."""
+    """Return whether a row has a code: a status, a class such as ``2xx``, ``error``, or an error's name.
+
+    A number that is no status, such as 2000, is no error: the client took it for one.
+    """
     if wanted == "error":
-        return not row.is_status
+        return not row.code.isdecimal()
     if wanted.endswith("xx"):
         return row.is_status and row.code[0] == wanted[0]
     return row.code == wanted

@@ -13,9 +13,11 @@ from httpdyno.judge.scripted.transcript import Transcript, read_transcript
 from httpdyno.model import Breach, CaseOutcome, CaseResult, Outcome, Subject, Workload
 
 CONCURRENCY: Final = 10
-"""Cases that are in flight at least: many of them wait for a timeout."""
+"""Cases that are in flight at least, except with browsers: many of them wait for a timeout."""
 _START_S: Final = 10.0
 """Time for the start of a client, in addition to its cases."""
+_SLOW_START_S: Final = 60.0
+"""The same for clients whose requests take far longer than a library's: browsers, which start many processes."""
 _NOT_SUPPORTED: Final = 127
 SCRIPTED_WEB: Final = "plain"
 """The web around the hosts of scripted cases."""
@@ -68,16 +70,19 @@ def process_of(subject: Subject, files: Sequence[CaseFile]) -> Process:
         body=first.needs.content or "",
     )
     urls = [url for file in files for url in file.full_urls]
-    concurrency = max(subject.concurrency, CONCURRENCY, first.batch)
+    # A browser shares the processor among its pages: ten at once would make each of them late.
+    is_slow = subject.request_ms is not None
+    concurrency = max(subject.concurrency, 1 if is_slow else CONCURRENCY, first.batch)
     is_in_turn = first.batch < len(first.urls)
     rounds = len(urls) if is_in_turn else -(-len(urls) // concurrency)
+    start_s = _SLOW_START_S if is_slow else _START_S
     attempt = Attempt(
         urls,
         web=SCRIPTED_WEB,
         workload=workload,
         concurrency=concurrency,
         batch=first.batch if is_in_turn else None,
-        deadline_s=_START_S + 2 * first.timeout_s * (rounds + 1),
+        deadline_s=start_s + 2 * first.timeout_s * (rounds + 1),
         script=compile_script(files),
     )
     stimulus = Stimulus(first.id if len(files) == 1 else f"{len(files)} cases", (attempt,))

@@ -313,8 +313,7 @@ def wrong_answers(trials: Sequence[Trial], names: Mapping[str, str], samples: pl
     if not wrong:
         return None
     found = (
-        samples.with_columns(pl.col("verdict").cast(pl.String))
-        .filter(pl.col("verdict").is_in(_WRONG) & ~pl.col("explained"))
+        _unexplained(samples)
         .join(_subjects(wrong, names), on="trial")
         .group_by("subject", *_ANSWER)
         .agg(pl.col("trial").min(), pl.col("line").min(), times=pl.len())
@@ -336,6 +335,69 @@ def wrong_answers(trials: Sequence[Trial], names: Mapping[str, str], samples: pl
 def _subjects(trials: Iterable[Trial], names: Mapping[str, str]) -> pl.LazyFrame:
     rows = [(trial.trial, names[trial.subject]) for trial in trials]
     return pl.LazyFrame(rows, schema={"trial": pl.Int32(), "subject": pl.String()}, orient="row")
+
+
+def _unexplained(samples: pl.LazyFrame) -> pl.LazyFrame:
+    verdicts = samples.with_columns(pl.col("verdict").cast(pl.String))
+    return verdicts.filter(pl.col("verdict").is_in(_WRONG) & ~pl.col("explained"))
+
+
+CASES_OF_CAUSES: Final = {
+    "nxdomain": "dns/no-such-name",
+    "servfail": "dns/server-failure",
+    "blackhole": "deadlines/silent-address",
+    "stall_after_accept": "deadlines/silent-after-accept-tls",
+    "reset_after_accept": "tls/reset-in-place-of-handshake",
+    "stall_tls": "deadlines/stalled-handshake",
+    "expired_certificate": "tls/expired",
+    "wrong_host": "tls/wrong-name",
+    "self_signed": "tls/self-signed",
+    "tls_alert": "tls/alert-in-place-of-handshake",
+    "stall_headers": "deadlines/silent-after-request",
+    "empty_reply": "framing/silent-close",
+    "reset_before_headers": "connections/reset-in-place-of-answer",
+    "garbage_head": "framing/garbage",
+    "redirect_loop": "redirects/loop",
+    "goaway": "http2/goaway-always framing/silent-close",
+    "stall_body": "deadlines/stalled-content",
+    "drip_body": "deadlines/dripping-content",
+    "reset_mid_body": "connections/reset-after-answer",
+    "stream_reset": "http2/reset-in-content connections/reset-after-answer",
+    "short_body": "framing/content-short",
+    "short_chunked": "framing/last-chunk-missing",
+    "interim_response": "framing/interim-kinds",
+    "goaway_after_answer": "http2/goaway-graceful",
+    "dripping_head": "deadlines/dripping-head",
+    "slow_redirects": "deadlines/slow-redirects",
+}
+"""Case of ``conform`` for each cause of wrong answers that has one, with nearly the same stimulus; two where HTTP/1.1
+has another one."""
+
+
+def case_notes(trials: Sequence[Trial], names: Mapping[str, str], samples: pl.LazyFrame) -> tuple[Note, ...]:
+    """Name a case of ``conform`` for each cause of unexplained wrong answers; empty without any.
+
+    The most frequent cause of each subject comes first, in the order of ``names``, then the second one of each.
+    """
+    wrong = [trial for trial in trials if trial.tally and trial.tally.wrong]
+    if not wrong:
+        return ()
+    found = (
+        _unexplained(samples)
+        .filter(pl.col("cause").is_in(list(CASES_OF_CAUSES)))
+        .join(_subjects(wrong, {name: name for name in names}), on="trial")
+        .group_by("subject", "cause")
+        .agg(times=pl.len())
+        .collect(engine="streaming")
+        .sort("times", "cause", descending=(True, False))
+        .with_columns(nth=pl.int_range(pl.len()).over("subject"))
+    )
+    order = list(names)
+    rows = sorted(found.iter_rows(named=True), key=lambda row: (row["nth"], order.index(row["subject"])))
+    return tuple(
+        Note(f"wrong at {row['cause']}: httpdyno conform {row['subject']} {CASES_OF_CAUSES[row['cause']]}")
+        for row in rows
+    )
 
 
 def wrong_notes(table: Table | None) -> tuple[Note, ...]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .http2 import Http2Session
 
 READ_BYTES = 64 * 1024
+POOL = 10
+"""Connections of a client that closes those in use."""
 HIDDEN_LIMIT_S = 4.0
 OPEN_S = 3.5
 RESOLUTION_DELAY_S = 0.05
@@ -30,6 +32,10 @@ STAGGER_S = 0.25
 """Time that an address gets before the next one is tried as well (RFC 8305)."""
 _RSA, _KEY_USAGE = bytes.fromhex("2a864886f70d010101"), bytes.fromhex("0603551d0f")
 """Identifiers of rsaEncryption and keyUsage in DER."""
+_OF_ENTERPRISES = bytes.fromhex("2b06010401")
+"""First bytes of the identifiers of extensions that no standard knows."""
+_CERTIFICATE_REQUEST = 13
+"""Type of the message of TLS."""
 _NO_CHECK_TIME = 0x200000
 """X509_V_FLAG_NO_CHECK_TIME of OpenSSL."""
 Result = TypeVar("Result")
@@ -73,6 +79,12 @@ class Connection:
         self.http2: Http2Session | None = None
         self.is_used = False
         """Whether it has served a request."""
+        self.users = 0
+        """Requests that use it; over HTTP/2 there can be several."""
+        self.is_given_up = False
+        """Whether it takes no further request; the last one that uses it closes it."""
+        self._reading: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()
         self.has_answered = False
         """Whether bytes came since the last request."""
         self.keep_until: float | None = None
@@ -105,20 +117,28 @@ class Connection:
                     await asyncio.sleep(OPEN_S)
                 raise FetchError(str(error)) from error
         await self._flush()
-        certificate = self._tls.getpeercert(binary_form=True) or b""
-        if (_RSA in certificate and wrong("refuses-rsa-keys")) or (
-            _KEY_USAGE not in certificate and wrong("requires-key-usage")
-        ):
-            raise Untrusted("another certificate")
-        if wrong("knows-no-intermediates"):
-            _require_direct_issuer(self._tls, context)
-        if wrong("requires-alpn") and self._tls.selected_alpn_protocol() is None:
-            raise FetchError("no ALPN")
+        self._check_handshake(self._tls, context)
         if self._tls.selected_alpn_protocol() == "h2":
             # It needs the package hpack, which the tests have; without HTTP/2 the client needs none.
             from .http2 import Http2Session
 
             self.http2 = Http2Session()
+
+    def _check_handshake(self, tls: ssl.SSLObject, context: ssl.SSLContext) -> None:
+        """Refuse, as a client with a mistake does, what a right client accepts."""
+        certificate = tls.getpeercert(binary_form=True) or b""
+        if (_RSA in certificate and wrong("refuses-rsa-keys")) or (
+            _KEY_USAGE not in certificate and wrong("requires-key-usage")
+        ):
+            raise Untrusted("another certificate")
+        if wrong("refuses-unknown-extensions") and _OF_ENTERPRISES in certificate:
+            raise Untrusted("an unknown extension")
+        if getattr(tls, "asked_for_certificate", False):
+            raise FetchError("no certificate to send")
+        if wrong("knows-no-intermediates"):
+            _require_direct_issuer(tls, context)
+        if wrong("requires-alpn") and tls.selected_alpn_protocol() is None:
+            raise FetchError("no ALPN")
 
     async def send(self, data: bytes) -> None:
         """Send bytes; a peer that does not read them any more may have answered."""
@@ -131,7 +151,15 @@ class Connection:
             await self._flush()
 
     async def receive(self) -> None:
-        """Wait for bytes, or the end of the connection."""
+        """Wait for bytes, or the end of the connection; over HTTP/2 several requests wait for the same bytes."""
+        if self.http2 is None:
+            await self._receive()
+            return
+        if self._reading is None or self._reading.done():
+            self._reading = asyncio.create_task(self._receive())
+        await asyncio.shield(self._reading)
+
+    async def _receive(self) -> None:
         before = len(self.incoming.data)
         while len(self.incoming.data) == before and not self.incoming.end:
             await self._read_from_peer()
@@ -139,9 +167,10 @@ class Connection:
         self.has_answered |= len(self.incoming.data) > before
 
     async def _flush(self) -> None:
-        if data := self._to_peer.read():
-            with contextlib.suppress(ConnectionError):
-                await asyncio.get_running_loop().sock_sendall(self._peer, data)
+        async with self._writing:
+            if data := self._to_peer.read():
+                with contextlib.suppress(ConnectionError):
+                    await asyncio.get_running_loop().sock_sendall(self._peer, data)
 
     async def _read_from_peer(self) -> None:
         try:
@@ -191,8 +220,16 @@ class Connection:
         has_surplus = self.incoming.data and self.http2 is None and not _keeps_surplus()
         return not has_surplus and not self.incoming.end
 
+    def cut(self) -> None:
+        """End the connection under a task that reads from it."""
+        with contextlib.suppress(OSError):
+            self._peer.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         """Close the connection."""
+        if self._reading and not self._reading.done():
+            self._reading.cancel()
+            asyncio.get_running_loop().remove_reader(self._peer)
         self._peer.close()
 
     async def run(self, steps: Parser[Result], deadline: Deadline) -> Result:
@@ -253,31 +290,92 @@ def context_of(defect: str, version: str) -> ssl.SSLContext:
         context.verify_flags |= _NO_CHECK_TIME
     elif defect == "trusts-every-certificate":
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    elif defect == "refuses-certificate-requests":
+        context._msg_callback = _note_certificate_request  # type: ignore[attr-defined]
     return context
+
+
+def _note_certificate_request(tls: ssl.SSLObject, *message: object) -> None:
+    """Note on a connection that the server asks for a certificate; ``message`` ends with type and bytes."""
+    if message[-2] == _CERTIFICATE_REQUEST:
+        tls.asked_for_certificate = True  # type: ignore[attr-defined]
 
 
 class Pool:
     """Connections, those that are kept by their origin."""
 
-    def __init__(self, version: str) -> None:
+    def __init__(self, version: str, *, shares: bool) -> None:
         self._version = version
+        self._shares = shares
+        self._connecting: dict[tuple[str, str, int], asyncio.Lock] = {}
         self._kept: dict[tuple[str, str, int], list[Connection]] = {}
+        self._opened: list[Connection] = []
 
-    def take(self, origin: tuple[str, str, int]) -> Connection | None:
-        """Return a kept connection that is still open; None without one."""
+    async def take(self, address: Address, deadline: Deadline, *, may_reuse: bool) -> Connection:
+        """Return a kept connection that is still open, or a new one; over HTTP/2 one that others use.
+
+        Raises
+        ------
+        LookupFailed, OSError, Untrusted, FetchError, TimeoutError
+            If the name has no address, no address accepts, or the handshake fails.
+        """
+        if self._version != "2":
+            return (self._take_kept(address.origin) if may_reuse else None) or await self.connect(address, deadline)
+        # The first request to an origin connects, the others wait for its connection.
+        lock = self._connecting.setdefault(address.origin, asyncio.Lock())
+        await deadline.limit(lock.acquire())
+        try:
+            kept = self._take_kept(address.origin) if may_reuse else None
+            if kept:
+                return kept
+            connection = await self.connect(address, deadline)
+            if self._shares:
+                self._kept.setdefault(address.origin, []).append(connection)
+            return connection
+        finally:
+            lock.release()
+
+    def _take_kept(self, origin: tuple[str, str, int]) -> Connection | None:
         kept = self._kept.get(origin, [])
         while kept:
-            connection = kept.pop()
-            if connection.is_idle():
+            connection = kept[-1]
+            if connection.users and connection.http2 and connection.http2.keeps and not connection.incoming.end:
                 return connection
-            connection.close()
+            if not connection.users and connection.is_idle():
+                if connection.http2 is None:
+                    kept.pop()
+                return connection
+            self.give_up(connection)
         self._kept.pop(origin, None)
         return None
 
     def give(self, connection: Connection) -> None:
         """Keep a connection."""
         connection.is_used = True
-        self._kept.setdefault(connection.origin, []).append(connection)
+        kept = self._kept.setdefault(connection.origin, [])
+        if connection.is_given_up:
+            self.give_up(connection)
+        elif connection not in kept:
+            kept.append(connection)
+
+    def give_up(self, connection: Connection) -> None:
+        """Close a connection as soon as no request uses it."""
+        connection.is_given_up = True
+        kept = self._kept.get(connection.origin, [])
+        if connection in kept:
+            kept.remove(connection)
+        if not connection.users:
+            connection.close()
+        elif connection.http2 and connection.http2.has_failed:
+            connection.cut()
+
+    def _open(self, peer: socket.socket, address: Address) -> Connection:
+        connection = Connection(peer, address.origin)
+        if wrong("closes-connections-in-use"):
+            self._opened.append(connection)
+            if len(self._opened) > POOL:
+                self._opened.pop(0).cut()
+        return connection
 
     async def connect(self, address: Address, deadline: Deadline) -> Connection:
         """Open a connection.
@@ -298,11 +396,11 @@ class Pool:
         if wrong("first-address-only"):
             addresses = addresses[:1]
         peer = await deadline.limit(_first_that_accepts(addresses, address.port), "no-timeout-for-connects")
-        connection = Connection(peer, address.origin)
+        connection = self._open(peer, address)
         if address.scheme == "https":
             defects = (
                 *("does-not-compare-names", "ignores-validity", "trusts-every-certificate"),
-                *("knows-tls-1-2-only", "knows-tls-1-3-only"),
+                *("knows-tls-1-2-only", "knows-tls-1-3-only", "refuses-certificate-requests"),
             )
             defect = next((name for name in defects if wrong(name)), "")
             name = "server.test" if wrong("sends-another-server-name") else address.lookup_name.strip("[]")

@@ -53,7 +53,7 @@ class Fetcher:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._pool = Pool(settings.version)
+        self._pool = Pool(settings.version, shares=settings.keepalive)
         self._six = asyncio.Semaphore(6)
 
     async def fetch(self, url: str) -> Answer:
@@ -111,15 +111,18 @@ class Fetcher:
             may_repeat = request.is_idempotent or isinstance(error, StreamRefused)
             if not may_repeat or wrong("does-not-repeat") or wrong("trusts-kept-connections"):
                 raise
+        except Incomplete:
+            if not wrong("no-answer-is-an-empty-one"):
+                raise
+            return Exchanged(Answer(200, 0))
         return await self._exchange(request, redirects, deadline, may_reuse=False)
 
     async def _exchange(
         self, request: Request, redirects: Redirects, deadline: Deadline, *, may_reuse: bool
     ) -> Exchanged:
         server = request.proxy or request.address
-        connection = self._pool.take(server.origin) if may_reuse else None
-        if connection is None:
-            connection = await self._pool.connect(server, deadline)
+        connection = await self._pool.take(server, deadline, may_reuse=may_reuse)
+        connection.users += 1
         keeps = False
         try:
             speak = self._exchange2 if connection.http2 else self._exchange1
@@ -129,10 +132,11 @@ class Fetcher:
             keeps = wrong("keeps-timed-out-connections")
             raise
         finally:
+            connection.users -= 1
             if keeps and (self._settings.keepalive or wrong("ignores-opt-out")) and not wrong("keeps-no-connection"):
                 self._pool.give(connection)
             else:
-                connection.close()
+                self._pool.give_up(connection)
 
     async def _exchange1(
         self, connection: Connection, request: Request, redirects: Redirects, deadline: Deadline

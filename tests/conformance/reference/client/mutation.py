@@ -28,6 +28,7 @@ def uses_too_much_memory() -> bool:
     """Return whether the defect is memory: the engine samples it, and a short peak may come between two samples."""
     return _CURRENT.get() in {
         "holds-a-number-a-byte",
+        "keeps-a-buffer-a-frame",
         "reserves-announced-size",
         "unbounded-header-blocks",
         "unbounded-heads",

@@ -6,8 +6,10 @@ from typing import Any
 import polars as pl
 
 from doubles.trials import trial
+from httpdyno.judge.scripted.case_file import read_cases
 from httpdyno.model import Column, ColumnKind, Note, Sample, Table, Tally
-from httpdyno.report.sections.tables import rows_apart, wrong_answers, wrong_notes
+from httpdyno.model.subject import FAULTS, HAZARDS, WHOLE_TIMEOUTS
+from httpdyno.report.sections.tables import CASES_OF_CAUSES, case_notes, rows_apart, wrong_answers, wrong_notes
 from httpdyno.store import polars_schema
 
 COLUMNS = (Column("subject", shown=False), Column("language"), Column("method"), Column("n", ColumnKind.INTEGER))
@@ -83,6 +85,30 @@ def test_what_a_known_failure_explains_is_named_nowhere() -> None:
     assert table.notes == ()
 
 
+def test_the_case_of_each_cause_is_named_once_for_each_subject() -> None:
+    wrong = (
+        *(sample(0, line, "missed_error", cause="short_body") for line in range(1, 4)),
+        *(sample(0, line, "false_error", cause="interim_response") for line in range(4, 9)),
+        sample(0, 9, "missed_error", cause="invalid_url"),
+        sample(0, 10, "wrong_length"),
+        sample(0, 11, "right", cause="stall_tls"),
+        *(sample(0, line, "late", cause="drip_body", explained=True) for line in range(12, 20)),
+        sample(1, 1, "missed_error", cause="stall_tls"),
+    )
+    assert case_notes(TRIALS, NAMES, frame(*wrong)) == (
+        Note("wrong at stall_tls: httpdyno conform b deadlines/stalled-handshake"),
+        Note("wrong at interim_response: httpdyno conform a framing/interim-kinds"),
+        Note("wrong at short_body: httpdyno conform a framing/content-short"),
+    )
+
+
+def test_each_fault_on_a_connection_has_a_case() -> None:
+    assert set(" ".join(CASES_OF_CAUSES.values()).split()) <= set(read_cases())
+    # No case has a connection attempt that a reset answers at the only address.
+    assert set(CASES_OF_CAUSES) == {*FAULTS, *HAZARDS, *WHOLE_TIMEOUTS} - {"refused"}
+
+
 def test_where_nothing_is_wrong_nothing_is_looked_for() -> None:
     assert wrong_answers(TRIALS[2:], NAMES, frame(short(1))) is None
+    assert case_notes(TRIALS[2:], NAMES, frame(short(1))) == ()
     assert wrong_notes(None) == ()

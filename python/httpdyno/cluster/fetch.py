@@ -1,0 +1,192 @@
+"""``fetch --cluster``: a task for each shard of a list, repeated elsewhere when it fails, and the merge of all."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from httpdyno.cluster import node as node_code
+from httpdyno.cluster.command_line import last_value, parse_cluster, refuse_options, take_options
+from httpdyno.cluster.connection import Connection, connect
+from httpdyno.cluster.crawl_progress import CrawlProgress
+from httpdyno.cluster.placement import Placement, Verdict, numbered
+from httpdyno.cluster.screen import show_line
+from httpdyno.errors import Interrupted, NothingMeasured, StorageFull, UsageError
+from httpdyno.lab.interruption import Interruption
+from httpdyno.subjects.engine_program import find_engine
+
+_REFUSED: Final = {
+    "--shard": "it fetches all shards; leave it out",
+    "--shard-seed": "the list is split already; leave it out",
+    "--resume": "the same command continues the crawl; leave it out",
+    "--report": "the merge writes report.json into the folder of --into; leave it out",
+    "--progress": "the figures of all nodes are one line; leave it out",
+}
+_SCREEN_S: Final = 1.0
+_LINE_S: Final = 60.0
+"""Interval of the progress line on a terminal, and in a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListShards:
+    """The shards of a list.
+
+    Attributes
+    ----------
+    manifest : Path
+        The manifest of ``httpdyno split``.
+    urls : dict of int to int
+        Number of URLs by number of the shard.
+    """
+
+    manifest: Path
+    urls: dict[int, int]
+
+
+@dataclass(slots=True)
+class _Crawl:
+    """A running crawl: the tasks that run, and where their shards are."""
+
+    connection: Connection
+    placement: Placement
+    progress: CrawlProgress
+    words: Sequence[str]
+    into: Path
+    is_quiet: bool
+    tasks: dict[Any, int] = field(default_factory=dict)
+
+
+def fetch_on_cluster(words: Sequence[str]) -> int:
+    """Fetch all shards of ``--from`` into ``--into`` and merge them; return the exit code of ``httpdyno merge``."""
+    refuse_options(words, _REFUSED)
+    others, values = take_options(words, {"--cluster": None, "--from": None, "--into": None, "--output": "o"})
+    cluster = parse_cluster(last_value(values, "--cluster") or "")
+    lists, into, output = (last_value(values, name) for name in ("--from", "--into", "--output"))
+    if lists is None or into is None:
+        raise UsageError(
+            "needs --from LISTS (a folder of httpdyno split) and --into FOLDER", option="--cluster", joint=" "
+        )
+    is_quiet = any(word in ("-q", "--quiet") for word in others)
+    others = [word for word in others if word not in ("-q", "--quiet")]
+    shards = read_shards(Path(lists))
+    engine_words = [*others, "--from", str(Path(lists).absolute()), "--into", str(Path(into).absolute())]
+    with Interruption() as interruption, connect(cluster, interruption, shards.manifest) as connection:
+        crawl = _Crawl(
+            connection,
+            Placement(shards.urls, connection.cpus()),
+            CrawlProgress(shards.urls, connection.names),
+            engine_words,
+            Path(into).absolute(),
+            is_quiet,
+        )
+        _fetch_all(crawl, interruption)
+        _print_summary(crawl)
+    _require_all(crawl)
+    merge = ["httpdyno", "merge", into, *([] if output is None else ["-o", output])]
+    return subprocess.run(merge, executable=find_engine(), stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def read_shards(lists: Path) -> ListShards:
+    """Read the manifest of a split list; raise ``UsageError`` if it cannot be read."""
+    manifest = lists / "split.json"
+    cure = "name a folder that httpdyno split has written"
+    try:
+        split = json.loads(manifest.read_bytes())
+        urls = {int(shard["number"]): int(shard["urls"]) for shard in split["shards"]}
+        if sorted(urls) != list(range(1, int(split["of"]) + 1)):
+            raise ValueError("its shards are not numbered from 1 to their number")
+    except OSError as error:
+        raise UsageError(f"{manifest}: {error.strerror}; {cure}", option="--from", joint=" ") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{manifest}: the manifest is damaged: {error!r}; {cure}", option="--from", joint=" "
+        ) from error
+    return ListShards(manifest.absolute(), urls)
+
+
+def _fetch_all(crawl: _Crawl, interruption: Interruption) -> None:
+    """Run tasks until each shard is done or given up; raise ``UsageError`` if the engine refuses the command."""
+    ray = crawl.connection.ray
+    shown_s = time.monotonic()
+    while not crawl.placement.is_ended:
+        if interruption.requested:
+            raise Interrupted("interrupted; the same command continues the crawl")
+        crawl.placement.use_nodes(crawl.connection.cpus())
+        _start_tasks(crawl)
+        if not crawl.tasks:
+            raise NothingMeasured(
+                "--cluster: no node with a CPU for tasks is left; the same command continues the crawl"
+            )
+        ready, _ = ray.wait(list(crawl.tasks), num_returns=1, timeout=node_code.REPORT_S)
+        for task in ready:
+            _take_report(crawl, task)
+        interval_s = _SCREEN_S if sys.stderr.isatty() else _LINE_S
+        if not crawl.is_quiet and time.monotonic() - shown_s >= interval_s:
+            shown_s = time.monotonic()
+            show_line(crawl.progress.line(shown_s))
+
+
+def _start_tasks(crawl: _Crawl) -> None:
+    """Start a task for each free slot."""
+    of = len(crawl.placement.urls)
+    while (chosen := crawl.placement.next()) is not None:
+        shard, node = chosen
+        words = ["fetch", *crawl.words, "--shard", f"{shard}/{of}"]
+        part = str(crawl.into / f".shard-{shard:05}-of-{of:05}.part")
+        run = crawl.connection.on_node(node_code.run_shard, node)
+        crawl.tasks[run.remote(words, crawl.connection.folder, part)] = shard
+        crawl.progress.begin(shard, node, time.monotonic())
+
+
+def _take_report(crawl: _Crawl, task: Any) -> None:  # noqa: ANN401
+    """Take the next report of a task; at its end, note what follows."""
+    ray, shard = crawl.connection.ray, crawl.tasks[task]
+    exit_code, line = None, ""
+    try:
+        report = ray.get(next(task))
+        if "exit_code" not in report:
+            crawl.progress.update(shard, report["done"])
+            return
+        exit_code, line = report["exit_code"], report["line"]
+    except ray.exceptions.RayTaskError as error:
+        line = " ".join(str(error.cause).split())
+    except (ray.exceptions.RayError, StopIteration):
+        line = "the node or its worker was lost"
+    del crawl.tasks[task]
+    node = crawl.connection.names[crawl.placement.running[shard]]
+    verdict = crawl.placement.end(shard, exit_code, line)
+    crawl.progress.end(shard, time.monotonic(), is_done=verdict is Verdict.DONE)
+    if verdict is Verdict.MISTAKE:
+        raise UsageError(line)
+    if verdict is not Verdict.DONE:
+        ended = "" if exit_code is None else f"exit code {exit_code}: "
+        follows = "starts again" if verdict is Verdict.AGAIN else "is given up"
+        show_line(f"shard {shard} on {node}: {ended}{line or 'no message'}; it {follows}", is_kept=True)
+
+
+def _require_all(crawl: _Crawl) -> None:
+    """Raise an error that names the shards that are not done, or are in another machine's folder."""
+    placement, of = crawl.placement, len(crawl.placement.urls)
+    if placement.given_up:
+        last = placement.failures[placement.given_up[-1]][-1]
+        kind = StorageFull if last.exit_code == StorageFull.exit_code else NothingMeasured
+        raise kind(
+            f"{numbered(placement.given_up)} failed {len(placement.failures[placement.given_up[-1]])} times,"
+            f" last on {crawl.connection.names[last.node]}: {last.line}; the same command continues the crawl"
+        )
+    missing = [shard for shard in placement.done if not (crawl.into / f"shard-{shard:05}-of-{of:05}").is_dir()]
+    if missing:
+        raise NothingMeasured(
+            f"{numbered(missing)}: done in {crawl.into} on other nodes, which do not share it; copy the folders here,"
+            f" then: httpdyno merge {crawl.into}"
+        )
+
+
+def _print_summary(crawl: _Crawl) -> None:
+    if not crawl.is_quiet:
+        for line in crawl.progress.summary(time.monotonic()):
+            show_line(line, is_kept=True)

@@ -1,0 +1,127 @@
+"""`fetch --cluster` with real nodes: a killed node, a repeated command, refused commands."""
+
+import csv
+import json
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from doubles.ray_node import kill_tree
+
+pytest.importorskip("ray", reason="Ray is not installed; make test-cluster installs it and runs these tests")
+
+HOSTS, PAGES, SHARDS = 500, 24, 12
+PATIENCE_S = 300
+Start = Callable[..., Any]
+
+
+def split(run: Start, origin: str, folder: Path, *, pages: int = PAGES) -> tuple[list[str], list[str]]:
+    """Split a list; return its URLs and the words that lead all of them to the origin."""
+    port = origin.rpartition(":")[2]
+    urls = [f"http://h{host}.example:{port}/plain?{page}" for page in range(pages) for host in range(HOSTS)]
+    (folder / "urls.txt").write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
+    run("split", "urls.txt", "--shards", str(SHARDS), "-o", "lists")
+    return urls, ["--from", "lists", "--into", "crawl", "--connect-to", f"::{origin}", "--no-sync"]
+
+
+def begun_rows(crawl: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in crawl.glob(".shard-*.part/rows.csv"))
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def processes_of(folder: Path) -> list[str]:
+    """Return the command lines that name a folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if str(folder) in words:
+            found.append(words)
+    return found
+
+
+def test_each_url_has_one_row_when_a_node_is_killed(
+    cluster: Any, run: Start, start: Start, origin: str, tmp_path: Path
+) -> None:
+    urls, words = split(run, origin, tmp_path)
+    # Each shard takes at least 2.4 s, so that the killed node has one.
+    fetch = start("fetch", "--cluster", cluster.address, *words, "--per-host-interval", "100ms", "-o", "rows.csv")
+    deadline = time.monotonic() + PATIENCE_S
+    while begun_rows(tmp_path / "crawl") < 900:
+        assert fetch.poll() is None, fetch.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    node = sorted(cluster.worker_nodes, key=lambda one: str(one.unique_id))[0]
+    raylet = node.all_processes["raylet"][0].process
+    kill_tree(raylet.pid)
+    out, err = fetch.communicate(timeout=PATIENCE_S)
+    raylet.wait()
+    assert fetch.returncode == 0, err
+    assert out == ""
+    assert "the node or its worker was lost; it starts again" in err
+    assert f"{SHARDS} shards, each URL once: {len(urls):,} URLs, {len(urls):,} answered, 0 failed" in err
+    rows = rows_of(tmp_path / "rows.csv")
+    assert Counter(row[0] for row in rows) == Counter(urls)
+    assert {row[1] for row in rows} == {"200"}
+    report = json.loads((tmp_path / "crawl" / "report.json").read_text(encoding="utf-8"))
+    assert report["starts"] == SHARDS + 1
+    assert report["starts_without_report"] == 1
+    assert processes_of(tmp_path) == []
+
+
+def test_the_same_command_requests_nothing_again(cluster: Any, run: Start, origin: str, tmp_path: Path) -> None:
+    urls, words = split(run, origin, tmp_path, pages=1)
+    run("fetch", "--cluster", cluster.address, *words)
+    manifests = {path: path.stat().st_mtime_ns for path in (tmp_path / "crawl").glob("shard-*/manifest.json")}
+    assert len(manifests) == SHARDS
+    run("fetch", "--cluster", cluster.address, *words, "-o", "rows.csv")
+    assert {path: path.stat().st_mtime_ns for path in manifests} == manifests
+    assert Counter(row[0] for row in rows_of(tmp_path / "rows.csv")) == Counter(urls)
+    # The engine of a node refuses an option in its own words; nothing is repeated.
+    refused = run("fetch", "--cluster", cluster.address, *words, "--concurrency", "0", code=2)
+    assert refused.stderr.startswith('httpdyno: --concurrency: "0" is not a whole number')
+    assert refused.stderr.count("\n") == 1
+    # Another list in the same folder.
+    (tmp_path / "urls.txt").write_text(f"{urls[0]}\n", encoding="utf-8")
+    run("split", "urls.txt", "--shards", "1", "-o", "others")
+    others = ["--from", "others", "--into", "crawl"]
+    assert "crawl" in run("fetch", "--cluster", cluster.address, *others, code=1).stderr
+
+
+def test_a_cluster_that_cannot_be_used_is_refused_in_one_line(
+    cluster: Any, run: Start, origin: str, tmp_path: Path
+) -> None:
+    _, words = split(run, origin, tmp_path, pages=1)
+
+    def refusal(*more: str, address: str = cluster.address, **variables: str) -> str:
+        ended = run("fetch", "--cluster", address, *words, *more, code=2, **variables)
+        assert ended.stderr.count("\n") == 1, ended.stderr
+        assert ended.stdout == ""
+        return str(ended.stderr)
+
+    assert "Connection refused; name HOST:PORT that ray start --head printed" in refusal(address="127.0.0.1:1")
+    assert "refuses the token" in refusal(RAY_AUTH_TOKEN="0" * 64)
+    assert not (tmp_path / "crawl").exists()
+
+
+def test_nodes_of_this_machine_are_started_and_ended(run: Start, origin: str, tmp_path: Path) -> None:
+    urls, words = split(run, origin, tmp_path, pages=2)
+    # `local` sets all variables of Ray itself.
+    variables = {"RAY_TMPDIR": "", "RAY_AUTH_MODE": "", "RAY_AUTH_TOKEN": "", "TMPDIR": str(tmp_path)}
+    ended = run("fetch", "--cluster", "local:3", *words, "-o", "rows.csv", **variables)
+    assert Counter(row[0] for row in rows_of(tmp_path / "rows.csv")) == Counter(urls)
+    lines = [line for line in ended.stderr.splitlines() if "shards done" in line]
+    assert len(lines) == 3
+    counts = [int(line.split("shards done, ")[1].split(" URLs")[0].replace(",", "")) for line in lines]
+    assert sum(counts) == len(urls)
+    assert processes_of(tmp_path) == []
