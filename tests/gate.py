@@ -218,7 +218,7 @@ def failed_again(names: Sequence[str], status: int, failed: Sequence[str]) -> li
     Parameters
     ----------
     names
-        Tests and files that the run was asked for.
+        The tests and files of the run.
     status
         Its exit status. After a file that cannot be imported, for example, no test has passed.
     failed

@@ -305,6 +305,8 @@ def test_reports_that_do_not_belong_together_are_refused(here: Command, runs: li
         (("--segment", "3/3", "--start-at", "4102444800", "-n", "2"), "the load has 2 requests only"),
         (("--start-at", "2100-01-01T00:00:00Z", "--repeat", "2"), "--start-at conflicts with --repeat"),
         (("--start-at", "2100-01-01T00:00:00Z", "--find", "p99 < 1s"), "--start-at conflicts with --find"),
+        (("--segment", "1/3", "--find", "p99 < 1s", "--dry-run"), "--segment conflicts with --find"),
+        (("--segment", "1/3", "--repeat", "2", "--dry-run"), "--segment conflicts with --repeat"),
     ],
 )
 def test_options_that_several_generators_cannot_have_are_refused(

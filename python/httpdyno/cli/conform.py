@@ -251,7 +251,8 @@ def _try_client(run: "PendingRun", build: "Build", chosen: "ChosenCases", interr
     done = {one.case for one in results_of([trial for trial in run.trials if trial.subject == build.subject.id])}
     left = [file for file in chosen.files if file.id not in done]
     rules = definition_of("conformance").judging.rules
-    runner = CaseRunner(run.place.engine, build, run.place.pinning, interruption, rules=rules)
+    pinning = run.place.pinning.or_shared(os.sched_getaffinity(0))
+    runner = CaseRunner(run.place.engine, build, pinning, interruption, rules=rules)
     with messages().status("", spinner="dots") as status:
         for trial in try_scripted(runner, left, tries=chosen.tries, tell=status.update):
             run.keep_unsampled(trial)

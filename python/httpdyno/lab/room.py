@@ -46,6 +46,12 @@ class Pinning:
             return frozenset(available)
         return frozenset(parse_cpus(self.subject_cpus) | parse_cpus(self.engine_cpus))
 
+    def or_shared(self, available: Collection[int]) -> "Pinning":
+        """Let both share all ``available`` CPUs if the engine would choose: for trials that do not measure speed."""
+        if (self.subject_cpus, self.engine_cpus) != (None, None):
+            return self
+        return Pinning(format_cpus(sorted(available)), format_cpus(sorted(available)))
+
     def with_subject_on(self, count: int | None, available: Collection[int]) -> "Pinning":
         """Reserve the last ``count`` CPUs for the subject, and the first one for the engine.
 

@@ -16,6 +16,7 @@ from httpdyno.judge.scripted.stimuli import (
     Process,
     lacks_rows,
     may_be_late,
+    may_be_slowed,
     missing_capability,
     plan_processes,
     process_of,
@@ -30,11 +31,11 @@ _MEASUREMENTS: Final = 3
 """Processes until the peak of memory is known, if a case bounds it: a short one may end before its first sample."""
 SIDE_BY_SIDE: Final = 8
 """Processes at a time at most: nearly all wait for a timeout, and each has a room of its own."""
-_ANYWAY: Final = 3
-"""Processes at a time even if the CPUs are busy."""
 _BUSY: Final = 0.7
-"""Share of the CPUs' time above which no further process starts: the others would be late."""
-_WINDOW_S: Final = 0.1
+"""Share of the CPUs' time above which a process may be late because of others, and below which one more starts."""
+_FULL: Final = 0.95
+"""Share above which fewer run side by side."""
+_WINDOW_S: Final = 1.0
 """Time in which the share is measured."""
 
 
@@ -52,13 +53,18 @@ class _Tried:
     """Whether the outcome in a shared process came from waiting for other cases."""
     late_alone: CaseOutcome | None = None
     """A late outcome that was the same in a process of its own, so that it counts in a shared one."""
-    is_slowed: bool = False
-    """Whether a late outcome, or no row, came while other processes kept the CPUs busy."""
+    slowed: set[int] = field(default_factory=set)
+    """The tries whose outcome may be due to other processes, which kept the CPUs busy."""
 
     @property
     def final(self) -> CaseResult:
         """The result of all tries."""
         return combine_tries([self.results[number] for number in sorted(self.results)])
+
+    @property
+    def is_slowed(self) -> bool:
+        """Whether no try says what the case does while other processes leave the CPUs time."""
+        return len(self.slowed) == len(self.results)
 
 
 def try_scripted(
@@ -74,9 +80,9 @@ def try_scripted(
     Processes run side by side while the CPUs have time left. A case that has no row in a shared process is tried again
     alone at once; if it hangs or crashes there, it is tried only alone from then on. So is a case whose outcome may be
     due to a wait for others (``may_be_late``): if the outcome is the same alone, that one and later ones count, else it
-    is tried only alone. If the tries of a case differ, or one is late or without a row while other processes keep the
-    CPUs busy, it is tried again as often, at the end, while no other process runs; only these tries count then. The
-    final result of a case belongs to the process of its last try. ``tell`` gets the progress.
+    is tried only alone. If the tries of a case differ, or other processes, which keep the CPUs busy, may be the reason
+    of each outcome (``may_be_slowed``), it is tried again as often, at the end, while no other process runs; only these
+    tries count then. The final result of a case belongs to the process of its last try. ``tell`` gets the progress.
     """
     subject = runner.build.subject
     missing = {file.id: reason for file in files if (reason := missing_capability(subject, file))}
@@ -84,15 +90,18 @@ def try_scripted(
         yield _unsupported(runner, [(file, missing[file.id]) for file in files if file.id in missing])
     processes = plan_processes(subject, [file for file in files if file.id not in missing])
     with ThreadPoolExecutor(side_by_side) as threads, asyncio.Runner() as loop:
-        rooms = _Rooms(runner, threads, tell)
+        rooms = _Rooms(runner, threads, tell, side_by_side)
         series = [_Series(runner, rooms, process, tries) for process in processes]
         servers = [loop.get_loop().create_task(rooms.serve()) for _ in range(side_by_side)]
+        places = loop.get_loop().create_task(rooms.count_places())
         try:
             yield from _try_all(loop, series, servers)
         except BaseException:
             # Processes that still run end at once.
             runner.interruption.request()
             raise
+        finally:
+            places.cancel()
 
 
 def _try_all(
@@ -133,6 +142,10 @@ class _Rooms:
     threads: ThreadPoolExecutor
     """A room ends with the thread that started it, and these live until all have ended."""
     tell: Callable[[str], None]
+    most: int
+    """Processes at a time at most."""
+    places: int = 1
+    """Processes at a time now."""
     running: int = 0
     started: int = 0
     _waiting: "asyncio.PriorityQueue[tuple[int, int, Attempt, asyncio.Future[tuple[Observation, bool]]]]" = field(
@@ -140,6 +153,8 @@ class _Rooms:
     )
     _door: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held until the next process starts."""
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when a process ends or may start."""
     _numbers: Iterator[int] = field(default_factory=count)
 
     async def run(self, attempt: Attempt, rank: int) -> tuple[Observation, bool]:
@@ -156,8 +171,9 @@ class _Rooms:
         loop = asyncio.get_running_loop()
         while True:
             async with self._door:
-                while self.running >= _ANYWAY and await self._are_cpus_busy_now():
-                    pass
+                while self.running >= self.places:
+                    self._changed.clear()
+                    await self._changed.wait()
                 _, _, attempt, result = await self._waiting.get()
                 self.running += 1
                 self.started += 1
@@ -166,23 +182,31 @@ class _Rooms:
             try:
                 observation = await loop.run_in_executor(self.threads, self.runner.observe, attempt)
                 is_alone = is_alone and self.started == number
-                result.set_result((observation, not is_alone and self._were_cpus_busy(before)))
+                result.set_result((observation, not is_alone and self._share_since(before) > _BUSY))
             except Exception as error:
                 result.set_exception(error)
             self.running -= 1
+            self._changed.set()
+
+    async def count_places(self) -> None:
+        """Change the number of places as the CPUs have time left or not."""
+        while True:
+            before = take_snapshot(self._cpus)
+            await asyncio.sleep(_WINDOW_S)
+            share = self._share_since(before)
+            if share < _BUSY and self.places < self.most:
+                self.places += 1
+                self._changed.set()
+            elif share > _FULL and self.places > 1:
+                self.places -= 1
 
     @property
     def _cpus(self) -> Collection[int]:
         return self.runner.pinning.cpus(os.sched_getaffinity(0))
 
-    async def _are_cpus_busy_now(self) -> bool:
-        before = take_snapshot(self._cpus)
-        await asyncio.sleep(_WINDOW_S)
-        return self._were_cpus_busy(before)
-
-    def _were_cpus_busy(self, before: Snapshot) -> bool:
-        busy = use_between(before, take_snapshot(self._cpus)).busy.values()
-        return sum(busy) > _BUSY * len(busy)
+    def _share_since(self, before: Snapshot) -> float:
+        busy = use_between(before, take_snapshot(self._cpus)).busy
+        return sum(busy.values()) / max(len(busy), 1)
 
 
 @dataclass(slots=True)
@@ -298,8 +322,10 @@ class _Series:
     def _keep(self, file: CaseFile, number: int, result: CaseResult, observation: Observation, place: int) -> None:
         tried = self.tried[file.id]
         tried.results[number], tried.last = result, place
-        is_late = may_be_late(file, result, observation) or lacks_rows(file, observation)
-        tried.is_slowed = tried.is_slowed or (self.busy[place] and is_late)
+        if self.busy[place] and may_be_slowed(file, result, observation):
+            tried.slowed.add(number)
+        else:
+            tried.slowed.discard(number)
 
     def final(self) -> Iterator[Trial]:
         """Yield each trial with the final results of the cases whose last try it had."""

@@ -3,7 +3,8 @@
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Lock
+from time import sleep
 from types import SimpleNamespace
 from typing import Any
 
@@ -35,8 +36,14 @@ code = "error"
 """
 
 
-def cases(count: int, more: str = "") -> list[CaseFile]:
-    return [read_case(f"deadlines/case-{number}", TEXT + more) for number in range(count)]
+@pytest.fixture(autouse=True)
+def short_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("httpdyno.lab.scripted_cases._WINDOW_S", 0.02)
+
+
+def cases(count: int, more: str = "", *, alone: bool = False) -> list[CaseFile]:
+    text = f"alone = true\n{TEXT}{more}" if alone else f"{TEXT}{more}"
+    return [read_case(f"deadlines/case-{number}", text) for number in range(count)]
 
 
 class Client(CaseRunner):
@@ -135,16 +142,30 @@ def test_a_client_that_never_answers_is_known_after_two_cases_alone() -> None:
     assert [len(urls) for urls in client.processes] == [100, 1, 1, 100, 100]
 
 
-def test_processes_run_side_by_side() -> None:
+def test_processes_run_side_by_side_while_the_cpus_have_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("httpdyno.lab.scripted_cases.use_between", lambda *_: MachineUse({0: 0.1}))
     together = Barrier(3)
 
     def behave(urls: list[str], _: int) -> Any:
         together.wait(timeout=60)
         return [(url, "Failed", 1) for url in urls], Outcome.OK, 0
 
-    files = [read_case(f"deadlines/case-{number}", f"alone = true\n{TEXT}") for number in range(3)]
-    trials = list(try_scripted(client_of(behave), files, tries=1, side_by_side=3))
+    trials = list(try_scripted(client_of(behave), cases(3, alone=True), tries=1, side_by_side=3))
     assert {result.outcome for result in results_of(trials)} == {CaseOutcome.PASS}
+
+
+def test_one_process_runs_at_a_time_while_the_cpus_have_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("httpdyno.lab.scripted_cases.use_between", lambda *_: MachineUse({0: 0.9}))
+    one = Lock()
+
+    def behave(urls: list[str], _: int) -> Any:
+        assert one.acquire(blocking=False)
+        sleep(0.01)
+        one.release()
+        return [(url, "Failed", 1) for url in urls], Outcome.OK, 0
+
+    trials = list(try_scripted(client_of(behave), cases(20, alone=True), tries=1, side_by_side=3))
+    assert len(results_of(trials)) == 20
 
 
 @pytest.mark.parametrize(("again", "tries"), [(["Failed"] * 3, ("pass",) * 3), (["Failed", "200"], ("pass", "fail"))])
@@ -157,41 +178,50 @@ def test_a_case_whose_tries_differ_is_tried_again_with_nothing_next_to_it(
         return [(url, codes[number - 1], 1) for url in urls], Outcome.OK, 0
 
     client = client_of(behave)
-    files = [read_case("deadlines/case-0", f"alone = true\n{TEXT}")]
+    files = cases(1, alone=True)
     assert tried(client, files, tries=len(again)) == {"case-0": tries}
     assert len(client.processes) == 2 * len(again)
 
 
-@pytest.mark.parametrize(("busy", "outcome"), [(0.9, CaseOutcome.PASS), (0.1, CaseOutcome.FAIL)])
+@pytest.mark.parametrize(
+    ("busy", "slow", "quick", "outcome"),
+    [
+        (0.9, "200", "Failed", CaseOutcome.PASS),
+        (0.1, "200", "Failed", CaseOutcome.FAIL),
+        # With more CPU time, the client accepts the answer.
+        (0.9, "Failed", "200", CaseOutcome.FAIL),
+        (0.1, "Failed", "200", CaseOutcome.PASS),
+    ],
+)
 def test_what_is_late_while_others_keep_the_cpus_busy_is_tried_again_with_nothing_next_to_it(
-    busy: float, outcome: CaseOutcome, monkeypatch: pytest.MonkeyPatch
+    busy: float, slow: str, quick: str, outcome: CaseOutcome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("httpdyno.lab.scripted_cases.use_between", lambda *_: MachineUse({0: busy}))
+    shares = iter([0.1])  # One window with time left is enough for a second process.
+    monkeypatch.setattr("httpdyno.lab.scripted_cases.use_between", lambda *_: MachineUse({0: next(shares, busy)}))
     together = Barrier(2)
 
     def behave(urls: list[str], number: int) -> Any:
         if number <= 2:
             together.wait(timeout=60)
-            return [(url, "200", 2000) for url in urls], Outcome.OK, 0
-        return [(url, "Failed", 1) for url in urls], Outcome.OK, 0
+            return [(url, slow, 2000) for url in urls], Outcome.OK, 0
+        return [(url, quick, 1) for url in urls], Outcome.OK, 0
 
-    files = [read_case(f"deadlines/case-{number}", f"alone = true\n{TEXT}") for number in range(2)]
-    trials = list(try_scripted(client_of(behave), files, tries=1, side_by_side=2))
+    trials = list(try_scripted(client_of(behave), cases(2, alone=True), tries=1, side_by_side=2))
     assert {result.outcome for result in results_of(trials)} == {outcome}
 
 
-def test_an_error_stops_the_processes_next_to_it() -> None:
+def test_an_error_stops_the_processes_next_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("httpdyno.lab.scripted_cases.use_between", lambda *_: MachineUse({0: 0.1}))
     started = Barrier(2)
 
-    def behave(urls: list[str], _: int) -> Any:
+    def behave(_: list[str], number: int) -> Any:
         started.wait(timeout=60)
-        if "case-0" in urls[0]:
+        if number == 1:
             raise EngineFailed("the engine failed")
         while not client.interruption.requested:
             pass
         raise Interrupted("interrupted during a trial")
 
     client = client_of(behave)
-    files = [read_case(f"deadlines/case-{number}", f"alone = true\n{TEXT}") for number in range(2)]
     with pytest.raises(EngineFailed):
-        list(try_scripted(client, files, tries=1, side_by_side=2))
+        list(try_scripted(client, cases(2, alone=True), tries=1, side_by_side=2))

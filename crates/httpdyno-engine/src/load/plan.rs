@@ -252,28 +252,32 @@ fn check_options(arguments: &Arguments) -> Result<()> {
 /// Refuses what one of several generators cannot do.
 fn check_segment(arguments: &Arguments) -> Result<()> {
     let segment = arguments.segment;
-    if segment.count() > 1 && arguments.start.start_at.is_none() && !arguments.dry_run {
-        bail!(
-            "--segment {segment}: all generators start at one moment; add --start-at TIME, the same for each"
-        );
-    }
     if arguments.start.clock.is_some() && segment.count() == 1 {
         bail!(
             "--clock: compares the clock for a start together with other generators; add --segment i/N and --start-at TIME"
         );
     }
-    if arguments.start.start_at.is_some() && (arguments.repeat > 1 || arguments.find.is_some()) {
-        let option = if arguments.repeat > 1 {
-            "--repeat"
-        } else {
-            "--find"
-        };
-        bail!(
-            "--start-at conflicts with {option}, whose loads start one after the other; remove one of the two"
-        );
+    let several = match (arguments.repeat > 1, arguments.find.is_some()) {
+        (true, _) => Some("--repeat"),
+        (false, true) => Some("--find"),
+        (false, false) => None,
+    };
+    if let Some(option) = several {
+        let reason = "whose loads start one after the other; remove one of the two";
+        if arguments.start.start_at.is_some() {
+            bail!("--start-at conflicts with {option}, {reason}");
+        }
+        if segment.count() > 1 {
+            bail!("--segment conflicts with {option}, {reason}");
+        }
     }
     if segment.count() == 1 {
         return Ok(());
+    }
+    if arguments.start.start_at.is_none() && !arguments.dry_run {
+        bail!(
+            "--segment {segment}: all generators start at one moment; add --start-at TIME, the same for each"
+        );
     }
     if arguments.until.is_some() {
         bail!(

@@ -145,12 +145,27 @@ def may_be_late(file: CaseFile, result: CaseResult, observation: Observation) ->
     """
     if result.outcome is CaseOutcome.PASS:
         return False
-    conditions = [part for rule in file.outcome for part in (rule, *rule.at.values())]
-    if any(part.within_s or part.at_least_s for part in conditions):
+    return _has_conditions_of_time(file) or (_has_timed_out(file, observation) and not result.outcome.is_good)
+
+
+def may_be_slowed(file: CaseFile, result: CaseResult, observation: Observation) -> bool:
+    """Return whether a lack of CPU time can be the reason of an outcome.
+
+    That is one that may be late, one without a row, and one that is good because the timeout ended the request, in a
+    case without conditions of time: with more of it, the client may have accepted the answer.
+    """
+    if may_be_late(file, result, observation) or lacks_rows(file, observation):
         return True
+    return _has_timed_out(file, observation) and not _has_conditions_of_time(file)
+
+
+def _has_conditions_of_time(file: CaseFile) -> bool:
+    return any(part.within_s or part.at_least_s for rule in file.outcome for part in (rule, *rule.at.values()))
+
+
+def _has_timed_out(file: CaseFile, observation: Observation) -> bool:
     rows = [row for row in seen_of(file, observation).rows if row]
-    is_timeout = any(row.duration_s is not None and row.duration_s >= file.timeout_s for row in rows)
-    return is_timeout and not result.outcome.is_good
+    return any(row.duration_s is not None and row.duration_s >= file.timeout_s for row in rows)
 
 
 def judge_case(file: CaseFile, observation: Observation, *, alone: bool) -> Judgement:

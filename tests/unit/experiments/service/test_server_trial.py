@@ -92,6 +92,8 @@ def test_a_server_gets_the_last_cpus_and_the_generator_the_first() -> None:
     assert Pinning().with_subject_on(1, {0, 1, 2, 3}) == Pinning("3", "0")
     assert Pinning().with_subject_on(3, {4, 1, 7, 2}) == Pinning("2,4,7", "1")
     assert Pinning().with_subject_on(2, {0, 1}) == Pinning("0-1", "0")
+    assert Pinning().or_shared({4, 1, 0}) == Pinning("0-1,4", "0-1,4")
+    assert given.or_shared({0, 1, 2, 3}) == given
     with pytest.raises(InvalidValue, match="5 CPUs for the subject: 1 to 4 are available here"):
         Pinning().with_subject_on(5, range(4))
 
