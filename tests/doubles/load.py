@@ -30,9 +30,9 @@ def hogs(cpu: int, count: int) -> Iterator[None]:
 
 
 @contextmanager
-def quota(share: float) -> Iterator[Path | None]:
+def quota(share: float, name: str = "quota") -> Iterator[Path | None]:
     """Make a control group whose processes get a share of one CPU; yield its folder, or None if that is refused."""
-    folder = (_V1 if _V1.is_dir() else _V2) / f"test-quota-{os.getpid()}"
+    folder = (_V1 if _V1.is_dir() else _V2) / f"test-{name}-{os.getpid()}"
     try:
         folder.mkdir()
     except OSError:

@@ -31,15 +31,16 @@ class Machines:
     @property
     def at_here(self) -> list[str]:
         """Prefix that runs a command on the measuring machine."""
-        return _in(self.here)
+        return in_namespace(self.here)
 
     @property
     def at_there(self) -> list[str]:
         """Prefix that runs a command on the other machine."""
-        return _in(self.there)
+        return in_namespace(self.there)
 
 
-def _in(name: str) -> list[str]:
+def in_namespace(name: str) -> list[str]:
+    """Return the words that run a command in a network namespace."""
     # Not `ip netns exec`: it mounts another /sys, without the control groups that processes are accounted by.
     return ["nsenter", f"--net=/run/netns/{name}"]
 
@@ -76,32 +77,34 @@ def two_machines() -> Iterator[Machines]:
     near, far = f"hdh{os.getpid()}", f"hdt{os.getpid()}"
     try:
         for name in (machines.here, machines.there):
-            _ip("netns", "add", name)
-        _ip("link", "add", near, "netns", machines.here, "type", "veth", "peer", "name", far, "netns", machines.there)
+            ip("netns", "add", name)
+        ip("link", "add", near, "netns", machines.here, "type", "veth", "peer", "name", far, "netns", machines.there)
         for name, device, address, v6 in (
             (machines.here, near, HERE_ADDRESS, "fd66:7::1"),
             (machines.there, far, THERE_ADDRESS, THERE_V6),
         ):
-            _ip("-n", name, "address", "add", f"{address}/24", "dev", device)
-            _ip("-n", name, "address", "add", f"{v6}/64", "dev", device, "nodad")
-            _ip("-n", name, "link", "set", "lo", "up")
-            _ip("-n", name, "link", "set", device, "up")
+            ip("-n", name, "address", "add", f"{address}/24", "dev", device)
+            ip("-n", name, "address", "add", f"{v6}/64", "dev", device, "nodad")
+            ip("-n", name, "link", "set", "lo", "up")
+            ip("-n", name, "link", "set", device, "up")
     except (OSError, subprocess.CalledProcessError) as error:
-        _remove(machines)
+        remove_namespaces(machines.here, machines.there)
         said = getattr(error, "stderr", None) or error
         pytest.skip(f"two machines cannot be made here, which takes root and `ip` (iproute2): {said}")
     try:
         yield machines
     finally:
-        _remove(machines)
+        remove_namespaces(machines.here, machines.there)
 
 
-def _remove(machines: Machines) -> None:
-    for name in (machines.here, machines.there):
+def remove_namespaces(*names: str) -> None:
+    """Remove those that exist."""
+    for name in names:
         # Without `ip` there is nothing to remove.
         with suppress(OSError):
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
 
 
-def _ip(*words: str) -> None:
+def ip(*words: str) -> None:
+    """Configure the network."""
     subprocess.run(["ip", *words], capture_output=True, text=True, check=True)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use dyno_client::tls;
 use thiserror::Error;
 
-use crate::{resume, save, warc};
+use crate::{bucket, resume, save, warc};
 
 /// Reason why a crawl ends early.
 #[derive(Debug, Error)]
@@ -25,6 +25,9 @@ pub enum Error {
     /// The folder for contents cannot be used.
     #[error(transparent)]
     Save(#[from] save::Error),
+    /// The bucket for contents cannot be used.
+    #[error(transparent)]
+    Bucket(#[from] bucket::Error),
     /// The archive cannot be written.
     #[error(transparent)]
     Warc(#[from] warc::Error),
@@ -46,6 +49,7 @@ impl Error {
         match self {
             Self::Resume(error) => error.is_mistake(),
             Self::Save(error) => error.is_mistake(),
+            Self::Bucket(error) => error.is_mistake(),
             Self::Warc(error) => error.is_mistake(),
             _ => false,
         }

@@ -1,6 +1,7 @@
 //! The bulk fetcher: fetches each of many URLs of many hosts once, within a deadline.
 #![forbid(unsafe_code)]
 
+mod bucket;
 mod check;
 mod connect;
 mod cookies;
@@ -39,6 +40,7 @@ mod walk;
 mod warc;
 mod warc_record;
 
+pub use bucket::Address as BucketAddress;
 pub use cookies::CookieFile;
 pub use crawl::{End, run};
 pub use error::Error;

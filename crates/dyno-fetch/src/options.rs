@@ -9,6 +9,7 @@ use dyno_client::http1::Profile;
 use dyno_client::resolve::{NameServer, OnFailure};
 use dyno_client::{Protocol, Proxies, Reroute, Sockets, tls};
 
+use crate::bucket;
 use crate::cookies::CookieFile;
 use crate::progress::Observer;
 use crate::row::RowFormat;
@@ -121,8 +122,10 @@ pub struct Options {
     pub dead_after: u32,
     /// The shard of the list that is fetched; `None`: the whole list.
     pub share: Option<Share>,
-    /// Folder in which contents are kept.
+    /// Folder in which contents and their index are kept.
     pub save: Option<PathBuf>,
+    /// Bucket in which contents are kept in its place; the folder has the index.
+    pub bucket: Option<bucket::Address>,
     /// Name of the WARC files in which all exchanges are archived.
     pub warc: Option<PathBuf>,
     /// Length of a WARC file at which the next one begins, in bytes.
@@ -209,6 +212,7 @@ impl Default for Options {
             dead_after: 0,
             share: None,
             save: None,
+            bucket: None,
             warc: None,
             warc_size: 1_000_000_000,
             resume: None,

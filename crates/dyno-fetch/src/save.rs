@@ -1,11 +1,12 @@
 //! Saves contents in a folder: each under the hash of its URL, with an index.
 
-use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
+use dyno_client::ContentFile;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::{Serialize, Serializer};
@@ -191,7 +192,9 @@ impl Folder {
         let path = self
             .path
             .join(format!(".{}-{}.part", std::process::id(), self.next));
-        let file = File::create(&path).map_err(|error| self.failed(error))?;
+        let mut options = OpenOptions::new();
+        let options = options.read(true).write(true).create(true).truncate(true);
+        let file = options.open(&path).map_err(|error| self.failed(error))?;
         Ok(Saving {
             file,
             path: Some(path),
@@ -204,21 +207,31 @@ impl Folder {
     ///
     /// If it cannot be written.
     pub fn finish(&mut self, mut saving: Saving, entry: &Entry<'_>) -> Result<(), Error> {
-        let mut name = String::with_capacity(64);
-        for byte in Sha256::digest(entry.url) {
-            write!(name, "{byte:02x}").expect("a string takes all text");
-        }
-        let file = format!("{}/{name}", &name[..2]);
+        let file = file_name(entry.url.as_bytes());
         let mut finish = || -> io::Result<()> {
             let from = saving.path.as_ref().expect("it is finished once");
-            fs::create_dir_all(self.path.join(&name[..2]))?;
+            let (folder, _) = file.split_once('/').expect("a name has a folder");
+            fs::create_dir_all(self.path.join(folder))?;
             fs::rename(from, self.path.join(&file))?;
             saving.path = None;
-            let mut line = serde_json::to_vec(&Line { entry, file: &file })?;
+            Ok(())
+        };
+        finish().map_err(|error| self.failed(error))?;
+        self.note(entry, &file)
+    }
+
+    /// Adds the entry of a content that is at `file` to the index.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be written.
+    pub fn note(&mut self, entry: &Entry<'_>, file: &str) -> Result<(), Error> {
+        let note = || -> io::Result<()> {
+            let mut line = serde_json::to_vec(&Line { entry, file })?;
             line.push(b'\n');
             (&self.index).write_all(&line)
         };
-        finish().map_err(|error| self.failed(error))
+        note().map_err(|error| self.failed(error))
     }
 
     /// Converts an error of the system into an error of this folder.
@@ -240,6 +253,15 @@ impl Saving {
     pub fn take(&mut self, piece: &[u8]) -> io::Result<()> {
         self.file.write_all(piece)
     }
+
+    /// Opens the content that was written.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
+    pub fn content(&self) -> io::Result<ContentFile> {
+        ContentFile::new(self.file.try_clone()?)
+    }
 }
 
 impl Drop for Saving {
@@ -249,6 +271,13 @@ impl Drop for Saving {
             drop(fs::remove_file(path));
         }
     }
+}
+
+/// Returns the name of a URL's content: `ab/abcdef...`, the SHA-256 of the URL.
+#[must_use]
+pub fn file_name(url: &[u8]) -> String {
+    let digest = HEXLOWER.encode(&Sha256::digest(url));
+    format!("{}/{digest}", &digest[..2])
 }
 
 /// The length of all complete lines of an index, or the number of the line that is not an entry.

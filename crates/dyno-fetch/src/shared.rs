@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use dyno_client::coding::PIECE_BYTES;
 use dyno_client::resolve::{Configuration, Hosts, NameServer, Resolver, Transport};
-use dyno_client::{Failure, Reach, Route, Stream, Traffic, http1, http2, tls};
+use dyno_client::{Failure, Protocol, Reach, Route, Stream, Traffic, http1, http2, tls};
 
+use crate::bucket::Uploads;
 use crate::error::Error;
 use crate::host_health::{DeadHosts, Pauses};
 use crate::identity::Headers;
@@ -18,7 +19,7 @@ use crate::options::Options;
 use crate::permissions::Permissions;
 use crate::pool::{Pool, Pooled};
 use crate::public::is_public_origin;
-use crate::save::Folder;
+use crate::save::{self, Folder};
 use crate::tally::Tally;
 use crate::turns::Turns;
 use crate::warc::Warc;
@@ -50,6 +51,7 @@ pub(crate) struct Shared {
     pub tally: RefCell<Tally>,
     pub traffic: Arc<Traffic>,
     pub folder: RefCell<Option<Folder>>,
+    pub uploads: Option<Uploads>,
     /// The archive of all exchanges.
     pub warc: Option<Warc>,
     /// The error that ends the crawl, such as a full disk.
@@ -73,6 +75,13 @@ impl Shared {
         let is_tls = |server: &NameServer| matches!(server.transport, Transport::Tls(_));
         let has_tls = configuration.servers.iter().any(is_tls);
         let name_tls = has_tls.then(|| tls::Client::new(trust, &[], &tls::Settings::default()));
+        let uploads = match options.bucket.clone() {
+            None => None,
+            Some(bucket) => {
+                let tls = tls::Client::new(trust, &[Protocol::Http1], &tls::Settings::default())?;
+                Some(Uploads::new(bucket, tls, options.sockets.clone()))
+            }
+        };
         let resolver = Resolver::new(dyno_client::resolve::Options {
             configuration,
             hosts: Hosts::of_machine(),
@@ -93,6 +102,7 @@ impl Shared {
             tally: RefCell::new(Tally::new(options.measure, options.share)),
             traffic: Arc::default(),
             folder: RefCell::new(folder),
+            uploads,
             warc,
             broken: RefCell::new(None),
             headers: Headers::new(&options),
@@ -189,13 +199,16 @@ impl Shared {
 
     /// Ends the crawl because a content cannot be written to its folder.
     pub(crate) fn cannot_save(&self, error: io::Error) -> Failure {
-        let error = self
-            .folder
-            .borrow()
+        self.give_up(self.not_saved(error))
+    }
+
+    /// Converts an error of the system into one of the folder for contents.
+    pub(crate) fn not_saved(&self, error: io::Error) -> save::Error {
+        let folder = self.folder.borrow();
+        folder
             .as_ref()
             .expect("contents go to a folder")
-            .failed(error);
-        self.give_up(error)
+            .failed(error)
     }
 
     /// Ends the crawl because of an error that no URL has caused.

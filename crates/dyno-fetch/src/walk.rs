@@ -1,5 +1,6 @@
 //! Processes one URL of the list from its start to its row: redirects, retries, the deadline.
 
+use std::cell::RefCell;
 use std::time::{Instant, SystemTime};
 
 use dyno_client::Failure;
@@ -10,6 +11,7 @@ use url::Url;
 
 use crate::check::is_expected;
 use crate::details::{Details, Trail};
+use crate::error::Error;
 use crate::identity::Identity;
 use crate::input::Line;
 use crate::output::Output;
@@ -17,7 +19,7 @@ use crate::permit::permit;
 use crate::receiver::{BodySink, Receiver};
 use crate::retry::{Failed, Verdict, pause, verdict};
 use crate::row::{Code, Row, RowFormat, Timestamp};
-use crate::save::{Entry, Hop};
+use crate::save::{Entry, Hop, Saving, file_name};
 use crate::shared::Shared;
 use crate::visit::{is_public_answer, visit};
 
@@ -26,14 +28,20 @@ pub(crate) async fn walk(shared: &Shared, output: &Output, line: &Line, url: Res
     let (start, begun) = (SystemTime::now(), Instant::now());
     let rows = shared.options.rows;
     let trail = Trail::new(&shared.options, begun);
+    let kept = RefCell::default();
     let walked = async {
-        let tries = tries(shared, line, start, url?, &trail);
+        let tries = tries(shared, &kept, url?, &trail);
         trail.limit(tries).await.flatten()
     };
     let (code, length) = walked
         .await
         .unwrap_or_else(|failure| (Code::Failure(failure), 0));
     let duration = trail.elapsed(Instant::now());
+    if let Some(kept) = kept.into_inner()
+        && let Err(error) = keep(shared, line, start, *kept).await
+    {
+        shared.give_up(error);
+    }
     if let Some(warc) = &shared.warc
         && let Err(error) = warc.written().await
     {
@@ -61,13 +69,12 @@ pub(crate) async fn walk(shared: &Shared, output: &Output, line: &Line, url: Res
 /// Repeats a request while that may help, at most as often as the options allow.
 async fn tries(
     shared: &Shared,
-    line: &Line,
-    start: SystemTime,
+    kept: &RefCell<Option<Box<Kept>>>,
     url: Url,
     trail: &Trail,
 ) -> Result<(Code, u64), Failure> {
     for retries in 0..shared.options.retries {
-        match redirects(shared, line, start, url.clone(), trail).await {
+        match redirects(shared, kept, url.clone(), trail).await {
             Err(failure)
                 if verdict(Failed {
                     failure,
@@ -86,13 +93,12 @@ async fn tries(
             other => return other,
         }
     }
-    redirects(shared, line, start, url, trail).await
+    redirects(shared, kept, url, trail).await
 }
 
 async fn redirects(
     shared: &Shared,
-    line: &Line,
-    start: SystemTime,
+    kept: &RefCell<Option<Box<Kept>>>,
     mut url: Url,
     trail: &Trail,
 ) -> Result<(Code, u64), Failure> {
@@ -118,12 +124,7 @@ async fn redirects(
             if receiver.is_partial() {
                 trail.note(Details::partial);
             }
-            let end = End {
-                url: &url,
-                hops: &hops,
-                left_https,
-            };
-            return finish(shared, line, start, end, receiver).await;
+            return finish(shared, kept, receiver, &url, hops, left_https).await;
         };
         public_only = !shared.options.allow_private && is_public_answer(shared, &url, &receiver)?;
         identity.store(&url, &receiver.set_cookies);
@@ -150,22 +151,31 @@ async fn passes(content: Vec<u8>) -> bool {
     checked.await.unwrap_or(false)
 }
 
-/// The end of a chain of redirects.
-struct End<'w> {
+/// A content that is complete, or kept incomplete, and what the index says about it.
+struct Kept {
+    saving: Saving,
     /// The URL of the answer, without a user's name.
-    url: &'w Url,
-    /// The redirects before; only if they are recorded.
-    hops: &'w [Hop],
+    final_url: Url,
+    /// The redirects before.
+    hops: Vec<Hop>,
     left_https: bool,
+    status: u16,
+    content_type: Option<String>,
+    content_encoding: Option<String>,
+    no_close_notify: bool,
+    partial: bool,
+    failure: Option<Failure>,
+    bytes: u64,
 }
 
-/// Saves or checks a complete content, and returns the code of its row.
+/// Checks a complete content or leaves it to be kept, and returns the code of its row.
 async fn finish(
     shared: &Shared,
-    line: &Line,
-    start: SystemTime,
-    end: End<'_>,
+    kept: &RefCell<Option<Box<Kept>>>,
     receiver: Receiver<'_>,
+    url: &Url,
+    hops: Vec<Hop>,
+    left_https: bool,
 ) -> Result<(Code, u64), Failure> {
     let partial = receiver.is_partial();
     let Receiver {
@@ -179,7 +189,7 @@ async fn finish(
     } = receiver;
     {
         let mut tally = shared.tally.borrow_mut();
-        tally.left_https += u64::from(end.left_https);
+        tally.left_https += u64::from(left_https);
         tally.not_decoded += u64::from(content_encoding.is_some());
         tally.no_close_notify += u64::from(no_close_notify);
         tally.partial += u64::from(partial);
@@ -192,29 +202,58 @@ async fn finish(
             }
         }
         BodySink::File(saving) => {
-            let entry = Entry {
-                url: &String::from_utf8_lossy(&line.bytes),
-                final_url: end.url.as_str(),
-                redirects: end.hops,
+            *kept.borrow_mut() = Some(Box::new(Kept {
+                saving,
+                final_url: url.clone(),
+                hops,
+                left_https,
                 status,
-                content_type: content_type.as_deref(),
-                content_encoding: content_encoding.as_deref(),
-                left_https: end.left_https,
+                content_type,
+                content_encoding,
                 no_close_notify,
                 partial,
-                error: failure.map(Failure::name),
+                failure,
                 bytes: taken.length,
-                start_time: &Timestamp(start).to_string(),
-            };
-            if let Some(folder) = &mut *shared.folder.borrow_mut() {
-                folder
-                    .finish(saving, &entry)
-                    .map_err(|error| shared.give_up(error))?;
-            }
+            }));
         }
     }
     match failure {
         Some(failure) => Err(failure),
         None => Ok((Code::Status(status), taken.length)),
     }
+}
+
+/// Moves a content to its folder, or uploads it to its bucket, and adds it to the index.
+async fn keep(shared: &Shared, line: &Line, start: SystemTime, kept: Kept) -> Result<(), Error> {
+    let entry = Entry {
+        url: &String::from_utf8_lossy(&line.bytes),
+        final_url: kept.final_url.as_str(),
+        redirects: &kept.hops,
+        status: kept.status,
+        content_type: kept.content_type.as_deref(),
+        content_encoding: kept.content_encoding.as_deref(),
+        left_https: kept.left_https,
+        no_close_notify: kept.no_close_notify,
+        partial: kept.partial,
+        error: kept.failure.map(Failure::name),
+        bytes: kept.bytes,
+        start_time: &Timestamp(start).to_string(),
+    };
+    let uploaded = match &shared.uploads {
+        None => None,
+        Some(uploads) => {
+            let content = kept.saving.content();
+            let content = content.map_err(|error| shared.not_saved(error))?;
+            let name = file_name(entry.url.as_bytes());
+            let put = uploads.put(&shared.resolver, &name, entry.content_type, content);
+            Some(put.await?)
+        }
+    };
+    let mut folder = shared.folder.borrow_mut();
+    let folder = folder.as_mut().expect("contents go to a folder");
+    match uploaded {
+        Some(place) => folder.note(&entry, &place)?,
+        None => folder.finish(kept.saving, &entry)?,
+    }
+    Ok(())
 }

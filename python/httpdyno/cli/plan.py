@@ -1,14 +1,17 @@
 """``httpdyno plan``: the machines that a load needs, for each client of a run."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from httpdyno.cli.completion import offer_runs
 from httpdyno.cli.options import RUN_HELP, Format, RunsFolder, open_named_run
 from httpdyno.cli.terminal import print_tables
 from httpdyno.cli.verb import verb
-from httpdyno.errors import InvalidValue
+from httpdyno.errors import InvalidValue, UsageError
 from httpdyno.experiments.option_fields import Option
+
+if TYPE_CHECKING:
+    from httpdyno.judge.scale_plan import Shared
 
 
 @verb(
@@ -17,6 +20,7 @@ from httpdyno.experiments.option_fields import Option
         ("httpdyno plan 1e9/week", "how many machines, with which client?"),
         ("httpdyno plan 2000/s --from latest --bytes 200KB --rtt 80ms", "your own page size and distance"),
         ("httpdyno plan 100M/week --peak 2 --cores 4 --bandwidth 1gbit", "small machines, and a busy hour"),
+        ("httpdyno plan 1e9/week --machines 16 --shared-bandwidth 10gbit", "what limits many machines, and when"),
     ),
 )
 def plan(
@@ -42,7 +46,9 @@ def plan(
     peak: Annotated[
         float, Option("--peak FACTOR", "Plan for a multiple of the mean rate.", least=1.0, most=1000.0)
     ] = 1,
-    cores: Annotated[int, Option("--cores N", "Cores of a machine.", least=1, most=100_000)] = 8,
+    cores: Annotated[
+        float, Option("--cores N", "Cores of a machine; also a part, such as 0.5.", least=0.01, most=100_000)
+    ] = 8,
     memory: Annotated[str | None, Option("--memory SIZE", "Memory of a machine. Default: 4 GiB a core.")] = None,
     bandwidth: Annotated[str, Option("--bandwidth RATE", "Bandwidth towards a machine, such as 1gbit.")] = "10gbit",
     addresses: Annotated[
@@ -53,6 +59,31 @@ def plan(
             least=1,
         ),
     ] = None,
+    machines: Annotated[
+        int | None,
+        Option(
+            "--machines N",
+            "Print the rate of 1 to N machines with one client, and what limits it, instead of all clients.",
+            least=1,
+            most=1_000_000,
+        ),
+    ] = None,
+    client: Annotated[
+        str | None, Option("--client CLIENT", "That client. Default: the one that needs the fewest cores.")
+    ] = None,
+    shared_bandwidth: Annotated[
+        str | None, Option("--shared-bandwidth RATE", "Bandwidth towards all machines together, such as 40gbit.")
+    ] = None,
+    name_servers: Annotated[
+        str | None, Option("--name-servers RATE", "Queries that the name servers answer, such as 5000/s.")
+    ] = None,
+    largest_domain: Annotated[
+        str | None,
+        Option("--largest-domain SHARE", "Share of the URLs in the largest domain (example.co.uk), such as 0.1%."),
+    ] = None,
+    per_domain_interval: Annotated[
+        str | None, Option("--per-domain-interval TIME", "Time between two requests of a domain, as of fetch.")
+    ] = None,
     runs: RunsFolder = Path("runs"),
     format: Format = "table",  # noqa: A002
 ) -> None:
@@ -60,6 +91,7 @@ def plan(
     from httpdyno.judge.machine_plan import Load, Machine, parse_load_rate
     from httpdyno.model import parse_rate_bits_per_s
     from httpdyno.runs.plan_report import default_source, plan_table, source_of_run
+    from httpdyno.runs.scale_report import client_of, scale_table
     from httpdyno.runs.showing import read_by_programs
 
     load = Load(
@@ -74,8 +106,39 @@ def plan(
         addresses=addresses,
     )
     figures = default_source(runs, "bench") if source is None else source_of_run(open_named_run(source, runs))
-    table = plan_table(figures, rate, load, machine, for_programs=read_by_programs(format), peak=peak)
+    shared = {
+        "--client": client,
+        "--shared-bandwidth": shared_bandwidth,
+        "--name-servers": name_servers,
+        "--largest-domain": largest_domain,
+        "--per-domain-interval": per_domain_interval,
+    }
+    if machines is None:
+        if given := [option for option, value in shared.items() if value is not None]:
+            raise UsageError(f"{given[0]}: requires --machines; add it, such as --machines 16")
+        table = plan_table(figures, rate, load, machine, for_programs=read_by_programs(format), peak=peak)
+    else:
+        limits = _shared(shared_bandwidth, name_servers, largest_domain, per_domain_interval)
+        chosen = client_of(figures, client, load, machine)
+        table = scale_table(
+            figures, chosen, rate, load, machine, limits, machines, for_programs=read_by_programs(format)
+        )
     print_tables([table], format)
+
+
+def _shared(bandwidth: str | None, queries: str | None, domain: str | None, interval: str | None) -> "Shared":
+    from httpdyno.judge.machine_plan import parse_load_rate
+    from httpdyno.judge.scale_plan import Shared, parse_share
+    from httpdyno.model import parse_duration_ns, parse_rate_bits_per_s
+
+    if (domain is None) != (interval is None):
+        raise UsageError("--largest-domain and --per-domain-interval: one limits nothing without the other; give both")
+    return Shared(
+        None if bandwidth is None else parse_rate_bits_per_s(bandwidth, name="--shared-bandwidth"),
+        None if queries is None else parse_load_rate(queries, name="--name-servers"),
+        None if domain is None else parse_share(domain),
+        None if interval is None else parse_duration_ns(interval, bare_unit="none", name="--per-domain-interval") / 1e9,
+    )
 
 
 def _size(text: str, option: str, example: str) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from httpdyno.cluster import node as node_code
 from httpdyno.cluster.command_line import parse_cluster, refuse_options
 from httpdyno.cluster.connection import Connection, connect
-from httpdyno.cluster.load_plan import REFUSED, LoadWords, RunningSeconds, read_words, start_lead_s
+from httpdyno.cluster.load_plan import REFUSED, SILENT_S, LoadWords, RunningSeconds, read_words, start_lead_s
 from httpdyno.cluster.screen import show_line
 from httpdyno.errors import EngineFailed, Interrupted, NothingMeasured, UsageError
 from httpdyno.lab.interruption import Interruption
@@ -133,6 +133,12 @@ def _collect(
     while tasks:
         if interruption.requested:
             raise Interrupted("interrupted; the load of all generators was ended")
+        names = dict(tasks.values())
+        if (silent := seconds.silent(names)) is not None:
+            raise NothingMeasured(
+                f"{_named((silent, names[silent]))} reported nothing for {SILENT_S:.0f} s, so that the load was a lower"
+                " one; repeat it"
+            )
         if first_end_s is not None and time.monotonic() - first_end_s > _LAST_S:
             stuck = _named(next(iter(tasks.values())))
             raise NothingMeasured(f"{stuck} did not end within {_LAST_S:.0f} s after the first one; repeat the load")

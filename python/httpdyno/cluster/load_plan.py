@@ -1,7 +1,7 @@
 """What each generator of a load sends, when all start, and the lines of the running load. Pure."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,6 +10,8 @@ from httpdyno.errors import UsageError
 
 START_LEAD_S: Final = 10.0
 """Time between the commands and the start, in which generators begin and open connections."""
+SILENT_S: Final = 30.0
+"""Seconds of a load after which a generator that reports nothing is given up."""
 _ONE: Final = "it needs one generator; leave it out"
 _FILES: Final = "the generators would write one file; leave it out"
 REFUSED: Final = {
@@ -95,11 +97,13 @@ class RunningSeconds:
 
     generators: int
     _seconds: dict[int, dict[int, Mapping[str, Any]]] = field(default_factory=dict)
+    _ends_s: dict[int, float] = field(default_factory=dict)
 
     def add(self, generator: int, second: Mapping[str, Any]) -> str | None:
         """Note a second of a generator; return the line of all if this was the last one that was missing."""
         if second["phase"] != "load":
             return None
+        self._ends_s[generator] = second["end_s"]
         of_all = self._seconds.setdefault(int(second["start_s"]), {})
         of_all[generator] = second
         if len(of_all) < self.generators:
@@ -110,3 +114,9 @@ class RunningSeconds:
             f"{second['end_s']:.0f} s: {sums['rps']:,.0f} requests/s from {self.generators} generators,"
             f" {sums['errors']:,} errors, {sums['in_flight']:,} in flight"
         )
+
+    def silent(self, generators: Iterable[int]) -> int | None:
+        """Return which of these generators is ``SILENT_S`` behind another one; None: none is."""
+        last_s = max(self._ends_s.values(), default=0.0)
+        behind = (one for one in generators if last_s - self._ends_s.get(one, 0.0) > SILENT_S)
+        return next(behind, None)

@@ -25,6 +25,7 @@ _UNIT_S: Final = {
     **dict.fromkeys(("h", "hour"), 3600),
     **dict.fromkeys(("d", "day"), 86_400),
     **dict.fromkeys(("w", "week"), 604_800),
+    "month": 30 * 86_400,
 }
 _HIGHEST_PER_S: Final = 1e12
 
@@ -80,6 +81,8 @@ class AnswerFigures:
     """Share of answers with a status of 2xx among all right ones."""
     rate_per_s: float | None = None
     """Right answers a second of the process."""
+    queries: float | None = None
+    """DNS queries for one answer; None: not counted."""
 
     @property
     def busy_share(self) -> float | None:
@@ -117,7 +120,7 @@ class Load:
 class Machine:
     """One of the machines that share the load."""
 
-    cores: int
+    cores: float
     memory_bytes: float
     bandwidth_bits_per_s: float
     """Bandwidth towards the machine."""
@@ -196,7 +199,7 @@ class Check:
     concurrency: int
 
 
-def parse_load_rate(text: str) -> float:
+def parse_load_rate(text: str, *, name: str = "RATE") -> float:
     """Read a load in answers a second, such as ``1e9/week``, ``100M/day``, ``3000/min`` or ``2000/s``.
 
     Raises
@@ -207,11 +210,11 @@ def parse_load_rate(text: str) -> float:
     match = _RATE.fullmatch(text.strip().replace(",", ""))
     unit_s = _UNIT_S.get(match["unit"]) if match else None
     if match is None or unit_s is None:
-        raise InvalidValue(f"RATE: {text[:60]!r} is not a rate; {EXPECTED_RATE}")
+        raise InvalidValue(f"{name}: {text[:60]!r} is not a rate; {EXPECTED_RATE}")
     rate_per_s = float(match["number"]) * _SCALES[match["scale"]] / unit_s
     if not 0 < rate_per_s <= _HIGHEST_PER_S or not isfinite(rate_per_s):
         wrong = "must be above 0" if rate_per_s == 0 else "is too high"
-        raise InvalidValue(f"RATE: {text[:60]!r} {wrong}; {EXPECTED_RATE}")
+        raise InvalidValue(f"{name}: {text[:60]!r} {wrong}; {EXPECTED_RATE}")
     return rate_per_s
 
 
@@ -239,6 +242,7 @@ def answer_figures(trial: Trial) -> AnswerFigures | None:
         cpus=max(1, len(counters.subject_cpus)),
         ok_share=summary.ok_share,
         rate_per_s=summary.right_per_s,
+        queries=None if counters.dns_queries is None else counters.dns_queries / tally.right,
     )
 
 

@@ -175,14 +175,14 @@ def _answer(planned: Sequence[_Planned], rate: str, machine: Machine, peak: floa
     first, *others = planned
     plan, at_peak = first.plan, "" if peak == 1 else f" at {peak:g} times the mean"
     answer = (
-        f"{rate} is {_number(first.load.rate_per_s)} answers a second{at_peak}. {first.client.client} needs "
-        f"{_range(plan.cores)} cores, {_number(plan.in_flight.value)} requests in flight and "
-        f"{_number(plan.bits_per_s.value / _GIGABIT)} Gbit/s: {machines(plan)} of {machine.cores} cores, limited by "
-        f"{plan.limit.value} ({100 * plan.used_share:.0f} % used)."
+        f"{rate} is {number_text(first.load.rate_per_s)} answers a second{at_peak}. {first.client.client} needs "
+        f"{range_text(plan.cores)} cores, {number_text(plan.in_flight.value)} requests in flight and "
+        f"{number_text(plan.bits_per_s.value / _GIGABIT)} Gbit/s: {machines(plan)} of {machine.cores:g} cores, "
+        f"limited by {plan.limit.value} ({100 * plan.used_share:.0f} % used)."
     )
     if others:
         last, most = others[-1].client, others[-1].plan
-        answer += f" {last.client} needs most: {_range(most.cores)} cores, {machines(most)}."
+        answer += f" {last.client} needs most: {range_text(most.cores)} cores, {machines(most)}."
     return answer
 
 
@@ -197,14 +197,14 @@ def _notes(planned: Sequence[_Planned], machine: Machine) -> Iterator[str]:
     source, load, plan, check = first.source, first.load, first.plan, first.check
     own = "; measure your own: httpdyno bench CLIENT" if source.shipped else ""
     yield f"figures: {source.run} ({source.origin}){own}"
-    answer = f"an answer: {format_size(plan.answer_bytes.value)} received in {_number(plan.answer_ms.value)} ms"
+    answer = f"an answer: {format_size(plan.answer_bytes.value)} received in {number_text(plan.answer_ms.value)} ms"
     if load.round_trip_ms:
-        trips = f"{_number(plan.round_trips.value)} round trips of {load.round_trip_ms:g} ms"
+        trips = f"{number_text(plan.round_trips.value)} round trips of {load.round_trip_ms:g} ms"
         answer += f", {trips} (new connections included) on top of the measured time"
     yield f"{answer}; in flight = rate x time (Little's law)"
     bandwidth = format_rate(round(machine.bandwidth_bits_per_s))
     yield (
-        f"a machine: {machine.cores} cores, {format_size(machine.memory_bytes)}, {bandwidth};"
+        f"a machine: {machine.cores:g} cores, {format_size(machine.memory_bytes)}, {bandwidth};"
         " limit: what runs out first; no reserve is included (--peak 2 doubles)"
     )
     counts = [row.plan.trials for row in planned]
@@ -250,7 +250,7 @@ def _doubts(source: PlanSource, first: PlannedClient) -> Iterator[str]:
         pages = Estimate.of(shares).value
         yield (
             f"answers: {100 * pages:.0f} % have content (2xx), the others are errors, as on the web; for a number of "
-            f"pages plan {_number(1 / pages)} times as many"
+            f"pages plan {number_text(1 / pages)} times as many"
         )
     trusted = {"", Validity.VALID.value}
     doubtful = [client for client in source.clients if client.trials and client.verdict not in trusted]
@@ -270,22 +270,22 @@ def _command(subject: str, check: Check) -> str:
     return " ".join([*words, "--concurrency", str(check.concurrency)])
 
 
-def _spread(estimate: Estimate, unit: float = 1.0) -> str:
+def spread_text(estimate: Estimate, unit: float = 1.0) -> str:
     """Write a value with the distance of its interval's farther end in percent: ``2.72 ±12%``."""
-    text = _number(estimate.value / unit)
+    text = number_text(estimate.value / unit)
     if estimate.level is None or not estimate.value:
         return text
     far = max(estimate.high - estimate.value, estimate.value - estimate.low) / estimate.value
     return f"{text} ±{ceil(100 * round(far, 6))}%"
 
 
-def _range(estimate: Estimate) -> str:
+def range_text(estimate: Estimate) -> str:
     """Write a value with its interval: ``2.7 (2.6 to 3.3)``."""
-    value, low, high = (_number(number) for number in (estimate.value, estimate.low, estimate.high))
+    value, low, high = (number_text(number) for number in (estimate.value, estimate.low, estimate.high))
     return value if low == high else f"{value} ({low} to {high})"
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """Write a number with three significant digits, or all before the point: ``0.0324``, ``2.72``, ``132,000``."""
     if value >= 1000:
         return f"{float(f'{value:.4g}'):,.0f}"
@@ -297,12 +297,12 @@ _Read = tuple[Column, Callable[[_Planned], Cell]]
 _SHOWN: Final[tuple[_Read, ...]] = (
     (Column("client"), lambda row: row.client.client),
     # Quantities are texts with their interval, but right-aligned, like numbers.
-    (Column("cores", _DECIMAL), lambda row: _spread(row.plan.cores)),
+    (Column("cores", _DECIMAL), lambda row: spread_text(row.plan.cores)),
     (Column("machines", _INTEGER), lambda row: _machine_range(row.plan)),
-    (Column("in_flight", _INTEGER), lambda row: _spread(row.plan.in_flight)),
-    (Column("memory_mib", _INTEGER), lambda row: _spread(row.plan.memory_bytes, _MIB)),
-    (Column("gbit_per_s", _DECIMAL), lambda row: _spread(row.plan.bits_per_s, _GIGABIT)),
-    (Column("sockets", _INTEGER, dispensable=True), lambda row: _number(row.plan.sockets.value)),
+    (Column("in_flight", _INTEGER), lambda row: spread_text(row.plan.in_flight)),
+    (Column("memory_mib", _INTEGER), lambda row: spread_text(row.plan.memory_bytes, _MIB)),
+    (Column("gbit_per_s", _DECIMAL), lambda row: spread_text(row.plan.bits_per_s, _GIGABIT)),
+    (Column("sockets", _INTEGER, dispensable=True), lambda row: number_text(row.plan.sockets.value)),
     (Column("limit"), lambda row: row.plan.limit.value),
 )
 _TEXT: Final = ColumnKind.TEXT

@@ -119,10 +119,25 @@ def test_each_format_is_there(httpdyno: Command, output: str) -> None:
         (["1/s", "--rtt", "2m"], "--rtt: '2m' is longer than a minute; write it like 80ms"),
         (["1/s", "--memory", "0"], "--memory: '0' must be above 0; write it like 32GiB"),
         (["1/s", "--bandwidth", "10"], "--bandwidth: '10' is not understood; write it like 1gbit, 100mbit or 2.5gbit"),
-        (["1/s", "--cores", "0"], "--cores: '0' is not a whole number from 1 to 100000; see: httpdyno plan -h"),
+        (["1/s", "--cores", "0"], "--cores: '0' is not a number from 0.01 to 100000; see: httpdyno plan -h"),
         (["1/s", "--peak", "0.5"], "--peak: '0.5' is not a number from 1.0 to 1000.0; see: httpdyno plan -h"),
         (["1/s", "--format", "pdf"], "--format: 'pdf' is unknown; choose from: csv, json, markdown, plain, table"),
         ([], "RATE is missing; see: httpdyno plan -h"),
+        (["1/s", "--client", "cheap"], "--client: requires --machines; add it, such as --machines 16"),
+        (["1/s", "--name-servers", "9/s"], "--name-servers: requires --machines; add it, such as --machines 16"),
+        (["1/s", "--machines", "0"], "--machines: '0' is not a whole number from 1 to 1000000; see: httpdyno plan -h"),
+        (
+            ["1/s", "--machines", "2", "--largest-domain", "1%"],
+            "--largest-domain and --per-domain-interval: one limits nothing without the other; give both",
+        ),
+        (
+            ["1/s", "--machines", "2", "--name-servers", "9"],
+            "--name-servers: '9' is not a rate; write it like 1e9/week, 100M/day or 2000/s",
+        ),
+        (
+            ["1/s", "--machines", "2", "--largest-domain", "2", "--per-domain-interval", "1s"],
+            "--largest-domain: '2' is not a share above 0 and at most 1; write it like 0.1%",
+        ),
     ],
 )
 def test_what_cannot_be_planned_is_one_line(httpdyno: Command, options: list[str], said: str) -> None:
@@ -193,3 +208,35 @@ def test_a_link_that_is_nearly_full_is_warned_of(httpdyno: Command) -> None:
 def whole(text: str) -> str:
     """Join the lines that were wrapped at the width of a terminal."""
     return text.replace("\n  ", " ")
+
+
+@pytest.mark.usefixtures("runs")
+def test_several_machines_are_planned_for_one_client_until_the_shared_link_is_full(httpdyno: Command) -> None:
+    words = ("plan", "4e4/s", "--from", "one", "--machines", "5", "--client", "dear", "--shared-bandwidth", "4gbit")
+    ended = httpdyno(*words)
+    assert (ended.code, ended.err) == (0, "")
+    answer, heading, *_ = whole(ended.out).splitlines()
+    assert answer == (
+        "4e4/s is 40,000 answers a second. dear fetches 1,455 (1,333 to 1,600) a second on a machine of 8 cores, "
+        "limited by CPU: no number of machines is enough. From 4 on, the shared link is the limit, at 5,000 a second."
+    )
+    assert heading.split() == ["machines", "answers_per_s", "of_linear", "of_load", "limit"]
+    assert [row.split() for row in ended.out.partition("─\n")[2].splitlines()[:4]] == [
+        ["1", "1,455", "±10%", "100%", "4%", "CPU"],
+        ["2", "2,909", "±10%", "100%", "7%", "CPU"],
+        ["4", "5,000", "±0%", "86%", "12%", "shared", "link"],
+        ["5", "5,000", "±0%", "69%", "12%", "shared", "link"],
+    ]
+    *_, last = csv.DictReader(io.StringIO(httpdyno(*words, "--format", "csv").out))
+    assert (last["machines"], float(last["rate_per_s"]), last["limit"]) == ("5", 5000.0, "shared link")
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_client_or_queries_that_the_run_does_not_have_are_named(httpdyno: Command) -> None:
+    for words, said in [
+        (("--client", "gone"), "--client: 'gone' has no figures in runs/one; it has those of dear, cheap"),
+        (("--name-servers", "9/s"), "--name-servers: the run has not counted the queries of an answer; measure them"),
+    ]:
+        ended = httpdyno("plan", "1/s", "--from", "one", "--machines", "2", *words)
+        assert (ended.code, ended.out) == (2, "")
+        assert said in ended.err

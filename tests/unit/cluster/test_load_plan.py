@@ -57,3 +57,15 @@ def test_a_second_is_shown_once_all_generators_have_it() -> None:
     line = seconds.add(2, second(0, rps=500, errors=2, in_flight=3))
     assert line == "1 s: 1,500 requests/s from 2 generators, 2 errors, 3 in flight"
     assert seconds.add(2, second(1)) == "2 s: 5 requests/s from 2 generators, 0 errors, 0 in flight"
+
+
+def test_a_generator_is_silent_when_it_is_far_behind_another() -> None:
+    seconds = RunningSeconds(3)
+    assert seconds.silent([1, 2, 3]) is None
+    for end_s in range(1, 41):
+        for generator in (1, 2) if end_s > 5 else (1, 2, 3):
+            seconds.add(generator, second(end_s - 1))
+        assert seconds.silent([1, 2, 3]) == (3 if end_s > 35 else None), end_s
+    # One that has ended is not silent, and one that never reported is behind the start.
+    assert seconds.silent([1, 2]) is None
+    assert RunningSeconds(2).silent([1, 2]) is None

@@ -1,10 +1,11 @@
 //! The options of `fetch`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use dyno_client::resolve::NameServer;
+use dyno_fetch::BucketAddress;
 
 use super::environment::is_on;
 use crate::quantity;
@@ -193,9 +194,12 @@ pub struct Arguments {
         value_name = "N"
     )]
     pub dead_after: Option<u32>,
-    /// Store contents in this folder, with an index (index.jsonl)
-    #[arg(long, value_name = "FOLDER")]
+    /// Store contents in this folder, with an index (index.jsonl), or in this bucket of an object store (S3); its index is next to the journal
+    #[arg(long, value_name = "FOLDER|s3://BUCKET/PREFIX")]
     pub save: Option<PathBuf>,
+    /// The bucket of `--save`, whose index is then in the folder of `save`.
+    #[arg(skip)]
+    pub bucket: Option<BucketAddress>,
     /// Keep what came of a content that was cut short or too long
     #[arg(long)]
     pub keep_partial: bool,
@@ -282,6 +286,35 @@ impl Arguments {
                 ));
             }
         }
+        Ok(())
+    }
+}
+
+impl Arguments {
+    /// Separates the bucket of `--save` from the folder of its index; the error is the line to print.
+    pub fn split_bucket(&mut self) -> Result<(), String> {
+        let Some(text) = self.save.as_deref().and_then(Path::to_str) else {
+            return Ok(());
+        };
+        if !text.starts_with("s3://") {
+            return Ok(());
+        }
+        let address = BucketAddress::parse(text, |name| std::env::var(name).ok())?;
+        let folder = match &self.resume {
+            _ if self.into.is_some() => PathBuf::from("contents"),
+            Some(journal) => {
+                let mut name = journal.clone().into_os_string();
+                name.push(".contents");
+                name.into()
+            }
+            None => {
+                return Err(format!(
+                    "--save {text}: the index of the contents needs a place on this machine, next to a journal; add --resume FILE"
+                ));
+            }
+        };
+        self.bucket = Some(address);
+        self.save = Some(folder);
         Ok(())
     }
 }

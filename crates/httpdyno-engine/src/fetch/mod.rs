@@ -32,6 +32,7 @@ const NOT_SUPPORTED: u8 = 127;
 /// Fetches until the list ends, or a signal arrives; a shard that is done is not fetched again.
 pub fn run(mut arguments: Arguments) -> Result<u8> {
     arguments.check().map_err(UsageError::new)?;
+    arguments.split_bucket().map_err(UsageError::new)?;
     let Some(shard) = shard::begin(&mut arguments)? else {
         return Ok(0);
     };

@@ -102,6 +102,7 @@ pub fn options(arguments: &Arguments) -> Result<Options, String> {
         }),
         share: None,
         save: arguments.save.clone(),
+        bucket: arguments.bucket.clone(),
         warc: arguments.warc.clone(),
         warc_size: arguments.warc_size.unwrap_or(default.warc_size),
         resume: arguments.resume.clone(),
