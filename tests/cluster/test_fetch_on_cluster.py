@@ -19,12 +19,14 @@ PATIENCE_S = 300
 Start = Callable[..., Any]
 
 
-def split(run: Start, origin: str, folder: Path, *, pages: int = PAGES) -> tuple[list[str], list[str]]:
+def split(
+    run: Start, origin: str, folder: Path, *, pages: int = PAGES, shards: int = SHARDS
+) -> tuple[list[str], list[str]]:
     """Split a list; return its URLs and the words that lead all of them to the origin."""
     port = origin.rpartition(":")[2]
     urls = [f"http://h{host}.example:{port}/plain?{page}" for page in range(pages) for host in range(HOSTS)]
     (folder / "urls.txt").write_text("".join(f"{url}\n" for url in urls), encoding="utf-8")
-    run("split", "urls.txt", "--shards", str(SHARDS), "-o", "lists")
+    run("split", "urls.txt", "--shards", str(shards), "-o", "lists")
     return urls, ["--from", "lists", "--into", "crawl", "--connect-to", f"::{origin}", "--no-sync"]
 
 
@@ -77,6 +79,25 @@ def test_each_url_has_one_row_when_a_node_is_killed(
     assert report["starts"] == SHARDS + 1
     assert report["starts_without_report"] == 1
     assert processes_of(tmp_path) == []
+
+
+def test_free_nodes_take_a_part_of_a_slow_shard(cluster: Any, run: Start, origin: str, tmp_path: Path) -> None:
+    urls, words = split(run, origin, tmp_path, shards=1)
+    # One node would take a minute: two pages a second of each host, and those of a host are not side by side.
+    slow = [*words, "--concurrency", "100", "--per-host-interval", "2s"]
+    ended = run("fetch", "--cluster", cluster.address, *slow, "-o", "rows.csv")
+    assert "shard 1 on" in ended.stderr
+    assert "URLs are divided into 3 shards" in ended.stderr
+    assert "4 shards, each URL once" in ended.stderr
+    assert Counter(row[0] for row in rows_of(tmp_path / "rows.csv")) == Counter(urls)
+    rest = tmp_path / "crawl" / "rest-of-shard-00001-of-00001"
+    assert len(list(rest.glob("shard-*-of-00003/manifest.json"))) == 3
+    report = json.loads((tmp_path / "crawl" / "report.json").read_text(encoding="utf-8"))
+    assert report["sums"]["requests"] <= len(urls) + 100, "more than what was in flight was requested twice"
+    manifests = {path: path.stat().st_mtime_ns for path in rest.glob("shard-*/manifest.json")}
+    again = run("fetch", "--cluster", cluster.address, *slow)
+    assert "4 shards, each URL once" in again.stderr
+    assert {path: path.stat().st_mtime_ns for path in manifests} == manifests
 
 
 def test_the_same_command_requests_nothing_again(cluster: Any, run: Start, origin: str, tmp_path: Path) -> None:

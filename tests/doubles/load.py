@@ -30,8 +30,11 @@ def hogs(cpu: int, count: int) -> Iterator[None]:
 
 
 @contextmanager
-def quota(share: float, name: str = "quota") -> Iterator[Path | None]:
-    """Make a control group whose processes get a share of one CPU; yield its folder, or None if that is refused."""
+def quota(share: float, name: str = "quota", period_us: int = 100_000) -> Iterator[Path | None]:
+    """Make a control group whose processes get a share of one CPU; yield its folder, or None if that is refused.
+
+    Processes that have used their share of a period wait for its end.
+    """
     folder = (_V1 if _V1.is_dir() else _V2) / f"test-{name}-{os.getpid()}"
     try:
         folder.mkdir()
@@ -39,15 +42,19 @@ def quota(share: float, name: str = "quota") -> Iterator[Path | None]:
         yield None
         return
     try:
-        limited = _limit(folder, round(share * 100_000))
+        limited = _limit(folder, round(share * period_us), period_us)
         yield folder if limited else None
     finally:
         folder.rmdir()
 
 
-def _limit(folder: Path, quota_us: int) -> bool:
-    for name, text in (("cpu.cfs_quota_us", str(quota_us)), ("cpu.max", f"{quota_us} 100000")):
-        if (folder / name).exists():
-            (folder / name).write_text(text)
+def _limit(folder: Path, quota_us: int, period_us: int) -> bool:
+    for texts in (
+        {"cpu.cfs_period_us": str(period_us), "cpu.cfs_quota_us": str(quota_us)},
+        {"cpu.max": f"{quota_us} {period_us}"},
+    ):
+        if all((folder / name).exists() for name in texts):
+            for name, text in texts.items():
+                (folder / name).write_text(text)
             return True
     return False

@@ -16,6 +16,8 @@ class Site(ThreadingHTTPServer):
 
     # No thread outlives the server: closing it waits for all threads.
     daemon_threads = False
+    # A shorter queue drops connections, which the kernel then repeats after a second.
+    request_queue_size = 1024
 
     def __init__(self) -> None:
         super().__init__(("0.0.0.0", 0), _Page)

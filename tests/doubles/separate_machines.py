@@ -67,13 +67,13 @@ class Machines:
 
 
 @contextmanager
-def separate_machines(count: int, cpus: float) -> Iterator[Machines]:
+def separate_machines(count: int, cpus: float, period_us: int = 100_000) -> Iterator[Machines]:
     """Make machines that have a share of a CPU each; skip if that is not permitted, or if `ip` is missing."""
     server = f"hd-server-{os.getpid()}"
     namespaces = [f"hd-machine-{number}-{os.getpid()}" for number in range(1, count + 1)]
     with ExitStack() as stack:
         stack.callback(remove_namespaces, server, *namespaces)
-        groups = [stack.enter_context(quota(cpus, f"machine-{number}")) for number in range(1, count + 1)]
+        groups = [stack.enter_context(quota(cpus, f"machine-{number}", period_us)) for number in range(1, count + 1)]
         try:
             for name in (server, *namespaces):
                 ip("netns", "add", name)

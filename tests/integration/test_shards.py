@@ -256,6 +256,61 @@ def test_an_interrupted_shard_is_continued(run: Run, site: Site, variables: dict
     assert Counter(rows_in(tmp_path / "rows.csv")) == Counter(urls)
 
 
+@pytest.mark.parametrize("ended_by", [signal.SIGTERM, signal.SIGKILL])
+def test_what_is_left_of_a_shard_is_split_again(
+    run: Run, site: Site, variables: dict[str, str], tmp_path: Path, ended_by: signal.Signals
+) -> None:
+    # It does not end before the signal.
+    urls = urls_of(site, 200) + [f"http://127.0.2.{host}:{site.server_port}/stall" for host in range(1, 9)]
+    run("split", "-", "--shards", "2", "-o", "lists", text=listed(urls))
+    first = ["--shard", "1/2", "--from", "lists", "--into", "crawl", "--no-sync", "--concurrency", "4", "--quiet"]
+    with subprocess.Popen(
+        ["httpdyno", "fetch", *first], stdin=subprocess.DEVNULL, cwd=tmp_path, env=variables
+    ) as fetch:
+        wait_for_rows(fetch, tmp_path / "crawl" / ".shard-00001-of-00002.part" / "rows.csv", 10)
+        # It has the lock of the shard.
+        run("fetch", *first, "--divide", "3", code=2)
+        fetch.send_signal(ended_by)
+        fetch.wait(PATIENCE_S)
+    site.closing.set()
+    run("fetch", "--shard", "2/2", *first[2:])
+    ended = run("fetch", *first[:-1], "--divide", "3")
+    folder, rest = tmp_path / "crawl" / "shard-00001-of-00002", tmp_path / "crawl" / "rest-of-shard-00001-of-00002"
+    done, left = len(rows_in(folder / "rows.csv")), json.loads((rest / "split.json").read_text())["list"]["urls"]
+    assert ended.stderr == (
+        f"httpdyno: shard 1 of 2: {done} URLs are done, the other {left} are split into 3 shards: crawl/{rest.name}\n"
+    )
+    valid(folder / "manifest.json", "fetch-shard.schema.json")
+    assert run("fetch", *first, "--divide", "3").stderr == ""
+    fetched_once = sum(site.paths.values())
+    missing = run("merge", "crawl", code=1).stderr.splitlines()
+    at = f"crawl/{rest.name}"
+    assert missing[0] == f"httpdyno: {at}: shard 1 of 3 is missing; fetch it with --shard 1/3 --from {at} --into {at}"
+    assert len(missing) == 3
+    for number in (1, 2, 3):
+        run("fetch", "--shard", f"{number}/3", "--from", at, "--into", at, "--no-sync", "--quiet")
+    run("merge", "crawl", "-o", "rows.csv")
+    assert Counter(rows_in(tmp_path / "rows.csv")) == Counter(urls)
+    assert sum(site.paths.values()) == fetched_once + left
+    if ended_by is signal.SIGTERM:
+        assert sum(site.paths.values()) <= len(urls) + 4, "what was in flight is fetched again, and nothing else"
+    rest.rename(tmp_path / "elsewhere")
+    assert run("merge", "crawl", code=1).stderr == (
+        f"httpdyno: crawl/{folder.name}: {left} URLs of the divided shard are missing; copy {rest.name} next to it\n"
+    )
+
+
+def test_all_urls_of_a_shard_that_was_not_begun_are_left(run: Run, site: Site, tmp_path: Path) -> None:
+    urls = urls_of(site, 20)
+    run("split", "-", "--shards", "1", "-o", "lists", text=listed(urls))
+    run("fetch", "--shard", "1/1", "--from", "lists", "--into", "crawl", "--divide", "2")
+    at = "crawl/rest-of-shard-00001-of-00001"
+    for number in (1, 2):
+        run("fetch", "--shard", f"{number}/2", "--from", at, "--into", at, "--no-sync")
+    run("merge", "crawl", "-o", "rows.csv")
+    assert Counter(rows_in(tmp_path / "rows.csv")) == Counter(urls)
+
+
 @contextmanager
 def closing_descriptor(descriptor: int) -> Iterator[int]:
     try:
@@ -384,6 +439,8 @@ def run_lines(run: Run, fault: Callable[[], object], whole: Path, crawled: Path)
         ),
         (["fetch", "--shard", "1/3", "--into", "empty"], "--into empty: is not a folder; name one"),
         (["fetch", "--shard", "1/3", "--into", "x", "--format", "parquet"], "--into conflicts with --format parquet"),
+        (["fetch", "--shard", "1/3", "--divide", "2"], "--divide: needs the shard's list and folder; add --from LISTS"),
+        (["fetch", "--divide", "0"], '"0" is not a whole number from 1 to'),
         (["fetch", "--no-sync"], "--no-sync: there is no journal to write"),
         (["split"], "split: name the list: httpdyno split urls.txt"),
         (["split", "none.txt"], "none.txt: No such file or directory; name a list of URLs"),

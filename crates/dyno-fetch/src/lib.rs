@@ -49,6 +49,7 @@ pub use input::ListReader;
 pub use options::{Limit, Options, Versions};
 pub use progress::{Figures, Observer};
 pub use report::Report;
+pub use resume::{Error as ResumeError, Finished};
 pub use robots::product;
 pub use row::{HEADER as COLUMN_NAMES, RowFormat};
 pub use shard::{Fingerprint, Lines, LinesDigest, RULE, Selected, Shard, Share, hex, shard_of};

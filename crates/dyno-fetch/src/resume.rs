@@ -304,6 +304,51 @@ impl Done {
     }
 }
 
+/// The lines that an ended crawl has finished, for a command that fetches none.
+#[derive(Debug)]
+pub struct Finished {
+    done: Done,
+    journal: Journal,
+}
+
+impl Finished {
+    /// Opens a journal and its file of rows.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read, are not those of a crawl, or are in use.
+    pub fn open(journal: &Path, rows: &Path) -> Result<Self, Error> {
+        let failed = |error| Error::Rows {
+            rows: rows.to_owned(),
+            error,
+        };
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(rows)
+            .map_err(failed)?;
+        let rows = RowsFile::new(rows.to_owned(), file).map_err(failed)?;
+        let (done, journal) = open(journal, None, rows)?;
+        Ok(Self { done, journal })
+    }
+
+    /// Whether line `number` of the list (the first is 1) is finished. At the first call the file of rows is cut to the
+    /// rows of finished lines.
+    ///
+    /// # Errors
+    ///
+    /// If the journal belongs to another list, or a file cannot be written.
+    pub fn has(&mut self, number: u64, line: &[u8]) -> Result<bool, Error> {
+        if !self.done.is_begun() {
+            // The list is that of the journal before a file is cut.
+            self.done.has(number, line)?;
+            self.journal.start(&mut self.done)?;
+        }
+        self.done.has(number, line)
+    }
+}
+
 impl Journal {
     /// Appends the entry of a finished URL to `out`, which will be written.
     pub fn note(number: u64, url: &[u8], out: &mut Vec<u8>) {

@@ -51,8 +51,8 @@ pub struct Measured {
     /// Only of a load that a goal ends, which has one generator.
     #[serde(skip)]
     pub(crate) until: Option<UntilRecord>,
-    /// Only of a search, which has one generator.
-    #[serde(skip)]
+    /// Only of a step of a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) blocks: Option<StepCounts>,
 }
 
@@ -142,6 +142,9 @@ impl Measured {
         }
         if let (Some(own), Some(other)) = (&mut self.stages, &other.stages) {
             own.merge(other);
+        }
+        if let (Some(own), Some(other)) = (&mut self.blocks, &other.blocks) {
+            own.merge_generator(other);
         }
         self.total.merge(&other.total);
         for (name, count) in other.tolerated {

@@ -66,7 +66,8 @@ pub struct SubjectAccount {
     /// CPU time of the whole process tree.
     #[serde(flatten)]
     pub cpu: CpuTime,
-    /// Largest sample of the tree's proportional set size; absent if it ended before the first.
+    /// Largest sample of the tree's proportional set size, or the largest resident set of one of its processes, which the kernel reports at
+    /// their end, if that is more: no peak is too short to be seen.
     pub peak_memory_bytes: Option<u64>,
     /// Samples of the tree's proportional set size: nanoseconds since exec, bytes.
     pub memory: Vec<(u64, u64)>,

@@ -14,7 +14,7 @@ use crate::options::NamesAndTrust;
 use crate::peer::Peer;
 use crate::process::{self, Ended, Reaped};
 use crate::program::Streams;
-use crate::protocol::{Cause, Event, Instants, NameFiles, Program, Request};
+use crate::protocol::{Cause, Event, Instants, NameFiles, Program, Request, ResidentPeak};
 use crate::signals::Signals;
 use crate::subject::{Subject, SubjectPlace};
 
@@ -65,6 +65,7 @@ struct Init {
     /// Whether the peer is the subject's driver.
     is_driven: bool,
     subject_cpu: CpuTime,
+    peak_resident_bytes: u64,
 }
 
 impl Init {
@@ -87,6 +88,7 @@ impl Init {
                 peer: None,
                 is_driven: false,
                 subject_cpu: CpuTime::default(),
+                peak_resident_bytes: 0,
             }),
         }
     }
@@ -158,6 +160,7 @@ impl Init {
         }
         self.subject_cpu.cpu_user_ns += reaped.cpu.cpu_user_ns;
         self.subject_cpu.cpu_system_ns += reaped.cpu.cpu_system_ns;
+        self.peak_resident_bytes = self.peak_resident_bytes.max(reaped.peak_resident_bytes);
         if let Some(subject) = self.subject.as_ref().filter(|_| is_subject) {
             let (exit_code, signal) = match reaped.ended {
                 Ended::Code(code) => (Some(code), None),
@@ -185,6 +188,10 @@ impl Init {
         }
         self.send(&Event::Finished {
             subject: self.subject_cpu,
+            peak: ResidentPeak {
+                subject: self.peak_resident_bytes,
+                init: process::own_peak_resident_bytes(),
+            },
             peer: self.peer.as_ref().map(Peer::end),
         });
     }

@@ -12,7 +12,7 @@ use crate::namespaces;
 use crate::network::Network;
 use crate::options::RoomOptions;
 use crate::process::{self, Ended};
-use crate::protocol::{Event, PeerEnd, Request};
+use crate::protocol::{Event, PeerEnd, Request, ResidentPeak};
 
 /// The room's first process. Dropping it kills it, and the kernel then kills every process in the room.
 #[derive(Debug)]
@@ -28,6 +28,7 @@ pub(crate) struct InitProcess {
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) subject: CpuTime,
+    pub(crate) peak: ResidentPeak,
     pub(crate) peer: Option<PeerEnd>,
 }
 
@@ -83,9 +84,17 @@ impl InitProcess {
         loop {
             match self.next_event()? {
                 Event::PeerEnded(_) => {}
-                Event::Finished { subject, peer } => {
+                Event::Finished {
+                    subject,
+                    peak,
+                    peer,
+                } => {
                     self.reap();
-                    return Ok(Counted { subject, peer });
+                    return Ok(Counted {
+                        subject,
+                        peak,
+                        peer,
+                    });
                 }
                 other => return Err(RoomError::Init(format!("unexpected end {other:?}"))),
             }

@@ -13,6 +13,7 @@ use crate::error::{Result, RoomError, Step};
 /// Exit code of a child that panicked.
 const PANIC_STATUS: i32 = 70;
 const NANOSECONDS_PER_MICROSECOND: u64 = 1_000;
+const BYTES_PER_KIB: u64 = 1024;
 
 /// Have the kernel kill this process when its parent ends; fail if the parent has already ended.
 ///
@@ -98,6 +99,8 @@ pub(crate) struct Reaped {
     pub(crate) status: i32,
     /// CPU time of the child and of all descendants that were waited for.
     pub(crate) cpu: CpuTime,
+    /// Largest resident set of the child or of one of these descendants, from its start as a copy of its parent.
+    pub(crate) peak_resident_bytes: u64,
 }
 
 /// Wait for any child to end; without `block`, poll for one that ended or stopped. `None` if there is none.
@@ -126,6 +129,7 @@ pub(crate) fn reap(block: bool) -> Option<Reaped> {
         ended: ended(status),
         status,
         cpu: cpu_time(&usage),
+        peak_resident_bytes: peak_resident_bytes(&usage),
     })
 }
 
@@ -175,14 +179,26 @@ pub(crate) fn thread_cpu_time() -> CpuTime {
     cpu_time_of(libc::RUSAGE_THREAD)
 }
 
+/// Return the largest resident set of this process so far.
+pub(crate) fn own_peak_resident_bytes() -> u64 {
+    peak_resident_bytes(&usage_of(libc::RUSAGE_SELF))
+}
+
 fn cpu_time_of(who: libc::c_int) -> CpuTime {
+    cpu_time(&usage_of(who))
+}
+
+fn usage_of(who: libc::c_int) -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to a live local rusage, which getrusage fills; a zeroed one is valid too.
-    let usage = unsafe {
+    unsafe {
         libc::getrusage(who, usage.as_mut_ptr());
         usage.assume_init()
-    };
-    cpu_time(&usage)
+    }
+}
+
+fn peak_resident_bytes(usage: &libc::rusage) -> u64 {
+    u64::try_from(usage.ru_maxrss).unwrap_or(0) * BYTES_PER_KIB
 }
 
 fn cpu_time(usage: &libc::rusage) -> CpuTime {

@@ -87,8 +87,18 @@ pub(crate) enum Event {
     /// Every process of the room is dead and reaped; the last event.
     Finished {
         subject: CpuTime,
+        peak: ResidentPeak,
         peer: Option<PeerEnd>,
     },
+}
+
+/// Largest resident sets, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ResidentPeak {
+    /// Of one of the subject's processes, from its start as a copy of the room's first process.
+    pub(crate) subject: u64,
+    /// Of the room's first process.
+    pub(crate) init: u64,
 }
 
 /// One moment on both clocks.

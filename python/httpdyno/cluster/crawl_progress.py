@@ -1,10 +1,15 @@
 """The figures of a crawl on several nodes, and the lines that show them. Pure: the caller gives the time."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from httpdyno.cluster.placement import ShardKey
+
 _NODES_SHOWN = 4
+_RATE_S = 10.0
+"""Time after which the rate of a shard is one."""
 
 
 @dataclass(slots=True)
@@ -13,35 +18,37 @@ class CrawlProgress:
 
     Attributes
     ----------
-    urls : mapping of int to int
-        Number of URLs by number of the shard.
+    urls : mapping of ShardKey to int
+        Number of URLs by shard, which grows when a shard is divided.
     names : mapping of str to str
         Names of nodes by id.
     """
 
-    urls: Mapping[int, int]
+    urls: Mapping[ShardKey, int]
     names: Mapping[str, str]
-    _running: dict[int, tuple[str, int]] = field(default_factory=dict)
-    _before: Counter[int] = field(default_factory=Counter)
-    _done: set[int] = field(default_factory=set)
+    _running: dict[ShardKey, tuple[str, int]] = field(default_factory=dict)
+    _since_s: dict[ShardKey, float] = field(default_factory=dict)
+    _before: Counter[ShardKey] = field(default_factory=Counter)
+    _done: set[ShardKey] = field(default_factory=set)
     _by_node: Counter[str] = field(default_factory=Counter)
     _shards_by_node: Counter[str] = field(default_factory=Counter)
     _busy_since_s: dict[str, float] = field(default_factory=dict)
     _busy_s: dict[str, float] = field(default_factory=dict)
 
-    def begin(self, shard: int, node: str, now_s: float) -> None:
+    def begin(self, shard: ShardKey, node: str, now_s: float) -> None:
         """Note that a shard starts on a node."""
         if all(other != node for other, _ in self._running.values()):
             self._busy_since_s[node] = now_s
         self._running[shard] = (node, 0)
+        self._since_s[shard] = now_s
 
-    def update(self, shard: int, done: int) -> None:
+    def update(self, shard: ShardKey, done: int) -> None:
         """Note the URLs that a shard has finished since its start on this node."""
         node, known = self._running[shard]
         self._running[shard] = (node, done)
         self._by_node[node] += done - known
 
-    def end(self, shard: int, now_s: float, *, is_done: bool) -> None:
+    def end(self, shard: ShardKey, now_s: float, *, is_done: bool) -> None:
         """Note the end of an attempt; if the shard is done, all its URLs are."""
         if is_done:
             self._done.add(shard)
@@ -61,6 +68,19 @@ class CrawlProgress:
         return sum(min(count, self.urls[shard]) for shard, count in known.items() if shard not in self._done) + sum(
             self.urls[shard] for shard in self._done
         )
+
+    def remaining_urls(self, shard: ShardKey) -> int:
+        """Return the URLs that a running shard has not finished."""
+        return max(self.urls[shard] - self._before[shard] - self._running[shard][1], 0)
+
+    def remaining_s(self, now_s: float) -> dict[ShardKey, float]:
+        """Return the time that each running shard still takes at its rate; infinite if it has finished nothing."""
+        remaining = {}
+        for shard, (_, done) in self._running.items():
+            elapsed_s = now_s - self._since_s[shard]
+            if elapsed_s >= _RATE_S:
+                remaining[shard] = self.remaining_urls(shard) * elapsed_s / done if done else math.inf
+        return remaining
 
     def urls_per_s(self, now_s: float) -> dict[str, float]:
         """Return the URLs per second of each node while it had a shard, by id."""

@@ -1,10 +1,14 @@
-"""``fetch --cluster``: a task for each shard of a list, repeated elsewhere when it fails, and the merge of all."""
+"""``fetch --cluster``: a task for each shard of a list, repeated elsewhere when it fails, and the merge of all.
+
+A shard for which free CPUs would wait long is divided, if the nodes share the folder of the crawl.
+"""
 
 import json
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +17,7 @@ from httpdyno.cluster import node as node_code
 from httpdyno.cluster.command_line import last_value, parse_cluster, refuse_options, take_options
 from httpdyno.cluster.connection import Connection, connect
 from httpdyno.cluster.crawl_progress import CrawlProgress
-from httpdyno.cluster.placement import Placement, Verdict, numbered
+from httpdyno.cluster.placement import FEW_URLS, Placement, ShardKey, Verdict, numbered
 from httpdyno.cluster.screen import show_line
 from httpdyno.errors import Interrupted, NothingMeasured, StorageFull, UsageError
 from httpdyno.lab.interruption import Interruption
@@ -23,12 +27,16 @@ _REFUSED: Final = {
     "--shard": "it fetches all shards; leave it out",
     "--shard-seed": "the list is split already; leave it out",
     "--resume": "the same command continues the crawl; leave it out",
+    "--divide": "a slow shard is divided when CPUs are free; leave it out",
     "--report": "the merge writes report.json into the folder of --into; leave it out",
     "--progress": "the figures of all nodes are one line; leave it out",
 }
 _SCREEN_S: Final = 1.0
 _LINE_S: Final = 60.0
 """Interval of the progress line on a terminal, and in a file."""
+_STOPPED: Final = 128 + signal.SIGTERM
+_ANSWER_S: Final = 10.0
+"""Longest wait for an answer of a node about its folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +63,41 @@ class _Crawl:
     placement: Placement
     progress: CrawlProgress
     words: Sequence[str]
+    lists: Path
     into: Path
+    of: int
     is_quiet: bool
-    tasks: dict[Any, int] = field(default_factory=dict)
+    tasks: dict[Any, ShardKey] = field(default_factory=dict)
+    pids: dict[ShardKey, int] = field(default_factory=dict)
+    stopped: dict[ShardKey, int] = field(default_factory=dict)
+    """Number of parts of each shard that is stopped to be divided, or that could not be."""
+    rests: dict[int, int] = field(default_factory=dict)
+    """Number of parts of the rest of each divided shard."""
+
+    def name(self, shard: ShardKey) -> str:
+        """Return the name of the folder of a shard."""
+        of = self.rests[shard.number] if shard.part else self.of
+        return f"shard-{shard.part or shard.number:05}-of-{of:05}"
+
+    def rest(self, number: int) -> Path:
+        """Return the folder of the rest of a shard: a list of its own, and the crawl of it."""
+        return self.into / f"rest-of-{self.name(ShardKey(number))}"
+
+    def folder(self, shard: ShardKey) -> Path:
+        """Return the folder of a shard that is done."""
+        return (self.rest(shard.number) if shard.part else self.into) / self.name(shard)
+
+    def part(self, shard: ShardKey) -> Path:
+        """Return the folder of a shard that is not done."""
+        folder = self.folder(shard)
+        return folder.with_name(f".{folder.name}.part")
+
+    def command(self, shard: ShardKey) -> list[str]:
+        """Return the words of the command for a shard."""
+        of = self.rests[shard.number] if shard.part else self.of
+        lists, into = (self.rest(shard.number),) * 2 if shard.part else (self.lists, self.into)
+        folders = ["--from", str(lists), "--into", str(into)]
+        return ["fetch", *self.words, *folders, "--shard", f"{shard.part or shard.number}/{of}"]
 
 
 def fetch_on_cluster(words: Sequence[str]) -> int:
@@ -73,16 +113,19 @@ def fetch_on_cluster(words: Sequence[str]) -> int:
     is_quiet = any(word in ("-q", "--quiet") for word in others)
     others = [word for word in others if word not in ("-q", "--quiet")]
     shards = read_shards(Path(lists))
-    engine_words = [*others, "--from", str(Path(lists).absolute()), "--into", str(Path(into).absolute())]
+    urls = {ShardKey(number): urls for number, urls in shards.urls.items()}
     with Interruption() as interruption, connect(cluster, interruption, shards.manifest) as connection:
         crawl = _Crawl(
             connection,
-            Placement(shards.urls, connection.cpus()),
-            CrawlProgress(shards.urls, connection.names),
-            engine_words,
+            Placement(urls, connection.cpus()),
+            CrawlProgress(urls, connection.names),
+            others,
+            Path(lists).absolute(),
             Path(into).absolute(),
+            len(urls),
             is_quiet,
         )
+        _add_rests(crawl)
         _fetch_all(crawl, interruption)
         _print_summary(crawl)
     _require_all(crawl)
@@ -108,6 +151,21 @@ def read_shards(lists: Path) -> ListShards:
     return ListShards(manifest.absolute(), urls)
 
 
+def _add_rests(crawl: _Crawl) -> None:
+    """Add what an earlier command has divided."""
+    for shard in list(crawl.placement.urls):
+        _add_rest(crawl, shard)
+
+
+def _add_rest(crawl: _Crawl, shard: ShardKey) -> None:
+    """Add the rest of a shard that is done, if it was divided."""
+    manifest = crawl.folder(shard) / "manifest.json"
+    if manifest.is_file() and json.loads(manifest.read_bytes()).get("rest"):
+        rest = read_shards(crawl.rest(shard.number)).urls
+        crawl.rests[shard.number] = len(rest)
+        crawl.placement.divide(shard, rest)
+
+
 def _fetch_all(crawl: _Crawl, interruption: Interruption) -> None:
     """Run tasks until each shard is done or given up; raise ``UsageError`` if the engine refuses the command."""
     ray = crawl.connection.ray
@@ -117,6 +175,7 @@ def _fetch_all(crawl: _Crawl, interruption: Interruption) -> None:
             raise Interrupted("interrupted; the same command continues the crawl")
         crawl.placement.use_nodes(crawl.connection.cpus())
         _start_tasks(crawl)
+        _stop_straggler(crawl)
         if not crawl.tasks:
             raise NothingMeasured(
                 "--cluster: no node with a CPU for tasks is left; the same command continues the crawl"
@@ -132,14 +191,47 @@ def _fetch_all(crawl: _Crawl, interruption: Interruption) -> None:
 
 def _start_tasks(crawl: _Crawl) -> None:
     """Start a task for each free slot."""
-    of = len(crawl.placement.urls)
     while (chosen := crawl.placement.next()) is not None:
         shard, node = chosen
-        words = ["fetch", *crawl.words, "--shard", f"{shard}/{of}"]
-        part = str(crawl.into / f".shard-{shard:05}-of-{of:05}.part")
-        run = crawl.connection.on_node(node_code.run_shard, node)
-        crawl.tasks[run.remote(words, crawl.connection.folder, part)] = shard
+        _run_shard(crawl, shard)
         crawl.progress.begin(shard, node, time.monotonic())
+
+
+def _run_shard(crawl: _Crawl, shard: ShardKey, *words: str) -> None:
+    """Start a command for a shard on its node."""
+    run = crawl.connection.on_node(node_code.run_shard, crawl.placement.running[shard])
+    task = run.remote([*crawl.command(shard), *words], crawl.connection.folder, str(crawl.part(shard)))
+    crawl.tasks[task] = shard
+
+
+def _stop_straggler(crawl: _Crawl) -> None:
+    """Stop the shard for which free CPUs would wait longest, if that is long; it is divided when it has ended."""
+    remaining_s = crawl.progress.remaining_s(time.monotonic())
+    shard = crawl.placement.straggler(remaining_s, crawl.stopped)
+    if shard is None or shard not in crawl.pids:
+        return
+    free, node = crawl.placement.free(), crawl.placement.running[shard]
+    urls = crawl.progress.remaining_urls(shard)
+    parts = min(1 + sum(free.values()), urls // FEW_URLS)
+    crawl.stopped[shard] = 0
+    if parts < 2 or not _all_have(crawl, crawl.part(shard), free):
+        return
+    crawl.stopped[shard] = parts
+    stop = crawl.connection.on_node(node_code.stop, node, cpus=0)
+    stop.remote(crawl.pids[shard], str(crawl.into))
+    if not crawl.is_quiet:
+        name = crawl.connection.names[node]
+        show_line(f"shard {shard} on {name}: its other {urls:,} URLs are divided into {parts} shards", is_kept=True)
+
+
+def _all_have(crawl: _Crawl, part: Path, nodes: Iterable[str]) -> bool:
+    """Return whether this machine and these nodes have a folder, so that they share the crawl."""
+    ray = crawl.connection.ray
+    asked = [crawl.connection.on_node(node_code.has_folder, node, cpus=0).remote(str(part)) for node in nodes]
+    try:
+        return part.is_dir() and all(ray.get(asked, timeout=_ANSWER_S))
+    except ray.exceptions.RayError:
+        return False
 
 
 def _take_report(crawl: _Crawl, task: Any) -> None:  # noqa: ANN401
@@ -149,6 +241,7 @@ def _take_report(crawl: _Crawl, task: Any) -> None:  # noqa: ANN401
     try:
         report = ray.get(next(task))
         if "exit_code" not in report:
+            crawl.pids[shard] = report["pid"]
             crawl.progress.update(shard, report["done"])
             return
         exit_code, line = report["exit_code"], report["line"]
@@ -157,6 +250,12 @@ def _take_report(crawl: _Crawl, task: Any) -> None:  # noqa: ANN401
     except (ray.exceptions.RayError, StopIteration):
         line = "the node or its worker was lost"
     del crawl.tasks[task]
+    crawl.pids.pop(shard, None)
+    if (parts := crawl.stopped.get(shard)) and exit_code == _STOPPED:
+        _run_shard(crawl, shard, "--divide", str(parts))
+        return
+    if parts and exit_code == 0:
+        _add_rest(crawl, shard)
     node = crawl.connection.names[crawl.placement.running[shard]]
     verdict = crawl.placement.end(shard, exit_code, line)
     crawl.progress.end(shard, time.monotonic(), is_done=verdict is Verdict.DONE)
@@ -170,7 +269,7 @@ def _take_report(crawl: _Crawl, task: Any) -> None:  # noqa: ANN401
 
 def _require_all(crawl: _Crawl) -> None:
     """Raise an error that names the shards that are not done, or are in another machine's folder."""
-    placement, of = crawl.placement, len(crawl.placement.urls)
+    placement = crawl.placement
     if placement.given_up:
         last = placement.failures[placement.given_up[-1]][-1]
         kind = StorageFull if last.exit_code == StorageFull.exit_code else NothingMeasured
@@ -178,7 +277,7 @@ def _require_all(crawl: _Crawl) -> None:
             f"{numbered(placement.given_up)} failed {len(placement.failures[placement.given_up[-1]])} times,"
             f" last on {crawl.connection.names[last.node]}: {last.line}; the same command continues the crawl"
         )
-    missing = [shard for shard in placement.done if not (crawl.into / f"shard-{shard:05}-of-{of:05}").is_dir()]
+    missing = [shard for shard in placement.done if not crawl.folder(shard).is_dir()]
     if missing:
         raise NothingMeasured(
             f"{numbered(missing)}: done in {crawl.into} on other nodes, which do not share it; copy the folders here,"

@@ -1,19 +1,34 @@
-"""``load --cluster``: one generator a node, a segment of one schedule each, one start, and the merge of the reports."""
+"""``load --cluster``: one generator a node, a segment of one schedule each, one start, and the merge of the reports.
+
+With ``--find``, a process of the engine chooses the steps, and each is sent in this way.
+"""
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 from httpdyno.cluster import node as node_code
 from httpdyno.cluster.command_line import parse_cluster, refuse_options
 from httpdyno.cluster.connection import Connection, connect
-from httpdyno.cluster.load_plan import REFUSED, SILENT_S, LoadWords, RunningSeconds, read_words, start_lead_s
+from httpdyno.cluster.load_plan import (
+    NEXT_LEAD_S,
+    REFUSED,
+    SILENT_S,
+    START_LEAD_S,
+    LoadWords,
+    RunningSeconds,
+    read_words,
+    start_lead_s,
+    step_words,
+)
 from httpdyno.cluster.screen import show_line
 from httpdyno.errors import EngineFailed, Interrupted, NothingMeasured, UsageError
 from httpdyno.lab.interruption import Interruption
@@ -28,11 +43,16 @@ _REPORT: Final = "load-000000.json"
 
 def load_on_cluster(words: Sequence[str]) -> int:
     """Send one load from all nodes and merge the reports; return the exit code of ``httpdyno load-merge``."""
-    refuse_options(words, REFUSED)
     plan = read_words(words)
+    # A search has no reports of generators to keep.
+    refused = {"--no-store"} if plan.search is not None else set()
+    refuse_options(words, {name: why for name, why in REFUSED.items() if name not in refused})
     cluster = parse_cluster(plan.cluster)
     engine = find_engine()
     _check(engine, plan)
+    if plan.search is not None:
+        with Interruption() as interruption, connect(cluster, interruption) as connection:
+            return _search(connection, engine, plan, interruption)
     with tempfile.TemporaryDirectory(prefix="httpdyno-") as scratch:
         folder = Path(plan.out or scratch)
         with Interruption() as interruption, connect(cluster, interruption) as connection:
@@ -48,7 +68,8 @@ def load_on_cluster(words: Sequence[str]) -> int:
 
 def _check(engine: Path, plan: LoadWords) -> None:
     """Have the engine read its options before a cluster is started or joined."""
-    argv = ["httpdyno", "load", *plan.engine, "--segment", "1/2", "--dry-run"]
+    words = [*plan.engine, "--segment", "1/2"] if plan.search is None else plan.search
+    argv = ["httpdyno", "load", *words, "--dry-run"]
     tried = subprocess.run(
         argv,
         executable=engine,
@@ -64,19 +85,103 @@ def _check(engine: Path, plan: LoadWords) -> None:
 
 def _send(connection: Connection, engine: Path, plan: LoadWords, interruption: Interruption) -> dict[str, bytes]:
     """Run the generators; return their reports by node, in the order of the segments."""
-    ray, count = connection.ray, len(connection.cpus())
+    with _generators(connection, engine, interruption) as generators:
+        return generators.send(plan.engine, start_lead_s(plan.engine), is_quiet=plan.is_quiet)
+
+
+def _search(connection: Connection, engine: Path, plan: LoadWords, interruption: Interruption) -> int:
+    """Send the steps that a process of ``--find`` proposes, from all nodes; return its exit code."""
+    assert plan.search is not None
+    with (
+        _generators(connection, engine, interruption) as generators,
+        tempfile.TemporaryDirectory(prefix="httpdyno-") as scratch,
+        _proposing(engine, plan.search) as search,
+    ):
+        lead_s = START_LEAD_S
+        for line in search.steps:
+            words = [*plan.engine, *step_words(json.loads(line))]
+            reports = generators.send(words, start_lead_s(words, lead_s), is_quiet=True)
+            lead_s = NEXT_LEAD_S
+            files = [Path(scratch) / name for name in reports]
+            for file, report in zip(files, reports.values(), strict=True):
+                file.write_bytes(report)
+            with suppress(BrokenPipeError):
+                print(json.dumps([str(file) for file in files]), file=search.reports, flush=True)
+        return search.process.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """The process that chooses the steps of a search.
+
+    Attributes
+    ----------
+    process : subprocess.Popen
+        It prints the result.
+    steps : text file
+        A step a line, until the search has ended.
+    reports : text file
+        For each step a line with the files of its reports.
+    """
+
+    process: "subprocess.Popen[bytes]"
+    steps: TextIO
+    reports: TextIO
+
+
+@contextmanager
+def _proposing(engine: Path, words: Sequence[str]) -> Iterator[_Search]:
+    """Start the process; it ends, with what it has found until then, when the reports end."""
+    (steps, its_steps), (its_reports, reports) = os.pipe(), os.pipe()
+    argv = ["httpdyno", "load", *words, "--find-steps", f"{its_steps}:{its_reports}"]
+    with ExitStack() as own:
+        opened = own.enter_context(os.fdopen(steps)), own.enter_context(os.fdopen(reports, "w"))
+        try:
+            # Descriptor 2 is closed to Ray's messages, and this one is not.
+            process = subprocess.Popen(
+                argv, executable=engine, stdin=subprocess.DEVNULL, stderr=sys.stderr, pass_fds=(its_steps, its_reports)
+            )
+        finally:
+            os.close(its_steps)
+            os.close(its_reports)
+        try:
+            yield _Search(process, *opened)
+        finally:
+            with suppress(BrokenPipeError):
+                opened[1].close()
+            process.wait()
+
+
+@dataclass(frozen=True, slots=True)
+class _Generators:
+    """A place on each node, and the clock of this machine."""
+
+    connection: Connection
+    places: list[tuple[str, Any]]
+    clock: str
+    interruption: Interruption
+
+    def send(self, words: Sequence[str], lead_s: float, *, is_quiet: bool) -> dict[str, bytes]:
+        """Send one load; return the reports by node, in the order of the segments."""
+        ray, tasks, start = self.connection.ray, {}, time.time() + lead_s
+        for number, (name, strategy) in enumerate(self.places, 1):
+            own = ["--segment", f"{number}/{len(self.places)}", "--start-at", f"{start:.6f}", "--clock", self.clock]
+            run = ray.remote(num_cpus=1, max_retries=0)(node_code.run_segment).options(scheduling_strategy=strategy)
+            tasks[run.remote(["load", *words, *own], self.connection.folder)] = (number, name)
+        return _collect(ray, tasks, self.interruption, is_quiet=is_quiet)
+
+
+@contextmanager
+def _generators(connection: Connection, engine: Path, interruption: Interruption) -> Iterator[_Generators]:
+    """Reserve a CPU on each of the nodes, and serve the clock."""
+    count = len(connection.cpus())
     if count < 2:
         raise UsageError(
             "needs two nodes or more; leave it out to load from this machine", option="--cluster", joint=" "
         )
-    with _places(connection, count, interruption) as places, _clock(engine, ray.util.get_node_ip_address()) as clock:
-        start = time.time() + start_lead_s(plan.engine)
-        tasks = {}
-        for number, (name, strategy) in enumerate(places, 1):
-            own = ["--segment", f"{number}/{count}", "--start-at", f"{start:.6f}", "--clock", clock]
-            run = ray.remote(num_cpus=1, max_retries=0)(node_code.run_segment).options(scheduling_strategy=strategy)
-            tasks[run.remote(["load", *plan.engine, *own], connection.folder)] = (number, name)
-        return _collect(ray, tasks, interruption, is_quiet=plan.is_quiet)
+    address = connection.ray.util.get_node_ip_address()
+    with _places(connection, count, interruption) as places, _clock(engine, address) as clock:
+        yield _Generators(connection, places, clock, interruption)
 
 
 @contextmanager

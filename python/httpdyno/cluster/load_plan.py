@@ -10,6 +10,8 @@ from httpdyno.errors import UsageError
 
 START_LEAD_S: Final = 10.0
 """Time between the commands and the start, in which generators begin and open connections."""
+NEXT_LEAD_S: Final = 5.0
+"""The same for further steps of a search, whose nodes are ready."""
 SILENT_S: Final = 30.0
 """Seconds of a load after which a generator that reports nothing is given up."""
 _ONE: Final = "it needs one generator; leave it out"
@@ -18,7 +20,6 @@ REFUSED: Final = {
     "--segment": "the nodes have the segments; leave it out",
     "--start-at": "all generators start as soon as they are ready; leave it out",
     "--clock": "the clock of this machine is the reference; leave it out",
-    "--find": _ONE,
     "--until": _ONE,
     "--repeat": _ONE,
     "--samples": _FILES,
@@ -30,6 +31,15 @@ REFUSED: Final = {
     "--as": "write the options of httpdyno load",
     "--progress": "the figures of all generators are one line; leave it out",
 }
+_OF_SEARCH: Final = {
+    "--find": None,
+    "--find-for": None,
+    "--find-from": None,
+    "--connections": "c",
+    "--arrivals": None,
+    "--seed": None,
+}
+"""Options that the process of a search reads, and not the generators of its steps."""
 _TAKEN: Final = {"--cluster": None, "--fail-if": None, "--format": None, "--report": None, "--out": None}
 
 
@@ -45,6 +55,8 @@ class LoadWords:
         Words of each generator.
     merge : list of str
         Words of ``load-merge``.
+    search : list of str or None
+        Words of the process that chooses the steps of ``--find``; None: there is one load.
     out : str or None
         Folder that keeps the reports of the generators; None: they are removed.
     is_quiet : bool
@@ -54,6 +66,7 @@ class LoadWords:
     cluster: str
     engine: list[str]
     merge: list[str]
+    search: list[str] | None
     out: str | None
     is_quiet: bool
 
@@ -72,23 +85,36 @@ def read_words(words: Sequence[str]) -> LoadWords:
     bound = last_value(take_options(words, {"--clock-bound": None})[1], "--clock-bound")
     merge += [] if bound is None else ["--clock-bound", bound]
     quiet = {"-q", "--quiet"}
+    of_generators, of_search = take_options(others, _OF_SEARCH)
+    search = None
+    if (objective := last_value(of_search, "--find")) is not None:
+        search, _ = take_options(words, {"--cluster": None})
+        others = [*(word for word in of_generators if word != "--no-store"), "--count-for", objective]
     return LoadWords(
         last_value(values, "--cluster") or "",
         [word for word in others if word not in quiet],
         merge,
+        search,
         last_value(values, "--out"),
         not quiet.isdisjoint(others),
     )
 
 
-def start_lead_s(words: Sequence[str]) -> float:
+def step_words(step: Mapping[str, Any]) -> list[str]:
+    """Return the words of a step of a search for each generator."""
+    words = ["--rate", step["rate"], "--duration", step["duration"], "--warm-up", step["warm_up"]]
+    words += ["--connections", str(step["connections"]), "--arrivals", step["arrivals"]]
+    return words if step["seed"] is None else [*words, "--seed", str(step["seed"])]
+
+
+def start_lead_s(words: Sequence[str], lead_s: float = START_LEAD_S) -> float:
     """Return the seconds until the start; with ``--connections-rate``, connections take a time of their own."""
     _, values = take_options(words, {"--connections-rate": None, "--connections": "c"})
     rate = re.fullmatch(r"([0-9.]+)(?:/s)?", last_value(values, "--connections-rate") or "")
     count = last_value(values, "--connections") or "64"
     if rate is None or not count.isdigit() or float(rate[1]) == 0:
-        return START_LEAD_S
-    return START_LEAD_S + int(count) / float(rate[1])
+        return lead_s
+    return lead_s + int(count) / float(rate[1])
 
 
 @dataclass(slots=True)

@@ -81,8 +81,8 @@ def run_shard(words: Sequence[str], folder: str, part: str) -> Iterator[dict[str
     Yields
     ------
     dict
-        ``done`` and ``errors``, URLs since the start, about once a second; at the end ``exit_code`` and ``line``, the
-        last message.
+        ``pid`` of the engine, ``done`` and ``errors``, URLs since the start, about once a second; at the end
+        ``exit_code`` and ``line``, the last message.
     """
     _wait_for_lock(Path(part))
     read, write = os.pipe()
@@ -97,12 +97,26 @@ def run_shard(words: Sequence[str], folder: str, part: str) -> Iterator[dict[str
                 if time.monotonic() - reported >= REPORT_S:
                     reported = time.monotonic()
                     now = json.loads(line)
-                    yield {"done": now["done"], "errors": now["errors"]}
+                    yield {"pid": process.pid, "done": now["done"], "errors": now["errors"]}
             process.wait()
         finally:
             process.kill()
             process.wait()
         yield {"exit_code": process.returncode, "line": _last_line(messages)}
+
+
+def stop(pid: int, folder: str) -> None:
+    """Ask the engine that fetches into a folder to end; it keeps what is finished. It may have ended already."""
+    try:
+        if folder.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+            os.kill(pid, signal.SIGTERM)
+    except OSError:
+        pass
+
+
+def has_folder(folder: str) -> bool:
+    """Return whether this node has a folder."""
+    return Path(folder).is_dir()
 
 
 def _start(words: Sequence[str], folder: str, messages: Any, **options: Any) -> "subprocess.Popen[bytes]":  # noqa: ANN401

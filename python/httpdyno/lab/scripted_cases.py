@@ -27,8 +27,6 @@ from httpdyno.lab.machine_use import Snapshot, take_snapshot, use_between
 from httpdyno.model import CaseOutcome, CaseResult, Cases, Condition, Outcome, Trial, TrialPlan, Workload
 
 TRIES: Final = 3
-_MEASUREMENTS: Final = 3
-"""Processes until the peak of memory is known, if a case bounds it: a short one may end before its first sample."""
 SIDE_BY_SIDE: Final = 8
 """Processes at a time at most: nearly all wait for a timeout, and each has a room of its own."""
 _BUSY: Final = 0.7
@@ -308,16 +306,11 @@ class _Series:
 
     async def _run(self, process: Process) -> tuple[Observation, int]:
         """Run a process; return what it shows, and the number of its trial."""
-        bounded = any(rule.peak_mib for file in process.files for rule in file.outcome)
-        for _ in range(_MEASUREMENTS if bounded else 1):
-            # Tries of a shared process depend on each other.
-            observation, busy = await self.rooms.run(process.stimulus.attempts[0], rank=not self.process.is_shared)
-            self.trials.append(observation.trial)
-            self.busy.append(busy)
-            place = len(self.trials) - 1
-            if observation.trial.counters.peak_memory_bytes is not None:
-                break
-        return observation, place
+        # Tries of a shared process depend on each other.
+        observation, busy = await self.rooms.run(process.stimulus.attempts[0], rank=not self.process.is_shared)
+        self.trials.append(observation.trial)
+        self.busy.append(busy)
+        return observation, len(self.trials) - 1
 
     def _keep(self, file: CaseFile, number: int, result: CaseResult, observation: Observation, place: int) -> None:
         tried = self.tried[file.id]

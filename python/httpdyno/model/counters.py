@@ -181,7 +181,9 @@ class Counters:
     wall_ns: int | None = measured("from exec to the end, on the monotonic clock", "subject.")
     cpu_user_ns: int | None = measured("CPU time of the subject in user mode", "subject.")
     cpu_system_ns: int | None = measured("CPU time of the subject in the kernel", "subject.")
-    peak_memory_bytes: int | None = measured("highest reading of the subject's memory", "subject.")
+    peak_memory_bytes: int | None = measured(
+        "highest reading of the subject's memory, or largest resident set of one process", "subject."
+    )
     memory: tuple[MemoryPoint, ...] | None = measured("memory over time", "subject.")
     accounting: str | None = measured("source of the CPU time: `cgroup-v2`, `cgroup-v1`, `rusage`", "subject.")
     memory_limit_bytes: int | None = measured("requested memory limit", "subject.")

@@ -10,9 +10,7 @@ from datetime import UTC, datetime
 from importlib.util import find_spec
 
 from client.fetch import USER_AGENT, Fetcher, Settings
-from client.mutation import choose_mutation, uses_too_much_memory
-
-STAY_S = 1.0
+from client.mutation import choose_mutation
 
 
 class SettingError(ValueError):
@@ -61,21 +59,13 @@ async def fetch_row(fetcher: Fetcher, url: str) -> str:
     started, began = datetime.now(UTC), time.perf_counter()
     try:
         answer = await fetcher.fetch(url)
-        await _stay_for_a_sample()
         code, length = f"{answer.status:03}", answer.length
     except Exception as error:
         code, length = type(error).__name__, 0
-        # The error keeps what was read.
-        await _stay_for_a_sample()
         if os.environ.get("DEBUG"):
             print(f"{url}: {error!r}", file=sys.stderr)
     duration_ms = (time.perf_counter() - began) * 1000
     return f"{url},{code},{started.isoformat(timespec='microseconds')},{duration_ms:.3f},{length}"
-
-
-async def _stay_for_a_sample() -> None:
-    if uses_too_much_memory():
-        await asyncio.sleep(STAY_S)
 
 
 async def fetch_all(settings: Settings) -> None:

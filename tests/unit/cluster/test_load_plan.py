@@ -3,7 +3,7 @@
 import pytest
 
 from httpdyno.cluster.command_line import refuse_options
-from httpdyno.cluster.load_plan import REFUSED, START_LEAD_S, RunningSeconds, read_words, start_lead_s
+from httpdyno.cluster.load_plan import REFUSED, START_LEAD_S, RunningSeconds, read_words, start_lead_s, step_words
 from httpdyno.errors import UsageError
 
 
@@ -16,7 +16,21 @@ def test_limits_and_formats_go_to_the_merge() -> None:
     limits = ["--fail-if", "p99 > 5ms", "--fail-if", "errors > 1%"]
     assert plan.merge == [*limits, "--format", "json", "--report", "r", "--clock-bound", "5ms"]
     assert (plan.out, plan.is_quiet) == ("o", True)
+    assert plan.search is None
     assert not read_words(["http://a/"]).is_quiet
+
+
+def test_the_steps_of_a_search_are_chosen_in_one_place() -> None:
+    words = ["http://a/", "-k", "--cluster", "auto", "--find", "p99 < 5ms", "--find-for=60s", "-c50", "--seed", "3"]
+    plan = read_words([*words, "--no-store", "--timeout", "2s", "-q"])
+    assert plan.engine == ["http://a/", "-k", "--timeout", "2s", "--count-for", "p99 < 5ms"]
+    assert plan.search == [word for word in [*words, "--no-store", "--timeout", "2s", "-q"] if word not in words[2:4]]
+    step = {"rate": "1.500", "duration": "2s", "warm_up": "0s", "connections": 7, "arrivals": "poisson", "seed": 5}
+    assert step_words(step) == [
+        *("--rate", "1.500", "--duration", "2s", "--warm-up", "0s", "--connections", "7", "--arrivals", "poisson"),
+        *("--seed", "5"),
+    ]
+    assert step_words({**step, "seed": None})[-2:] == ["--arrivals", "poisson"]
 
 
 @pytest.mark.parametrize("words", [["--urls", "-"], ["--format", "ndjson"], ["--format=ndjson"]])

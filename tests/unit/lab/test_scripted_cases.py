@@ -1,7 +1,6 @@
 """Scripted cases in shared processes: late outcomes count alone, and a process that ends early is divided."""
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Lock
 from time import sleep
@@ -64,14 +63,12 @@ class Client(CaseRunner):
         output = "".join(f"{url},{code},2026-11-21T10:00:00Z,{took_ms},0\n" for url, code, took_ms in rows)
         plan = TrialPlan(0, 0, 0, SUBJECT, Condition("contract", "plain", Workload(())))
         trial = trial_not_run(plan, outcome, None)
-        peak = behaviour.peaks.pop(0) if behaviour.peaks else None
-        trial = replace(trial, counters=replace(trial.counters, peak_memory_bytes=peak))
         return Observation(attempt, trial, output, exit_code=exit_code)
 
 
 def client_of(behave: Any) -> Client:
     build: Any = SimpleNamespace(subject=SUBJECT, version="1")
-    engine: Any = SimpleNamespace(behave=behave, processes=[], peaks=[])
+    engine: Any = SimpleNamespace(behave=behave, processes=[])
     return Client(engine, build, Pinning(), Interruption())
 
 
@@ -126,14 +123,6 @@ def test_a_case_that_ends_the_process_early_does_not_send_all_others_alone() -> 
     assert len(client.processes) < 30
     trials = list(try_scripted(client_of(behave), cases(200), side_by_side=1))
     assert Counter(result.case for result in results_of(trials)).most_common(1)[0][1] == 1
-
-
-def test_a_case_about_memory_is_repeated_until_the_peak_is_known() -> None:
-    client = client_of(lambda urls, _: ([(url, "Failed", 1) for url in urls], Outcome.OK, 0))
-    client.engine.peaks = [None, 2**20, 2**20]  # type: ignore[attr-defined]  # of the double
-    files = [read_case("deadlines/case-0", f"alone = true\n{TEXT}peak_mib = {{ max = 8 }}\n")]
-    assert tried(client, files, tries=2) == {"case-0": ("pass", "pass")}
-    assert len(client.processes) == 3
 
 
 def test_a_client_that_never_answers_is_known_after_two_cases_alone() -> None:

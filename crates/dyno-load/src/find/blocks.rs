@@ -1,11 +1,13 @@
 //! Requests of a step, counted per block of 50 ms of their intended time.
 
+use serde::{Deserialize, Serialize};
+
 use super::{BLOCK_NS, BLOCK_S, Objective};
 
 /// Counts of a step: in each block the requests, those beyond each limit, and the sum of the response times.
 ///
 /// A request is beyond a limit of time if it failed or took longer, and beyond `errors` if it failed.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepCounts {
     limits_ns: Vec<Option<u64>>,
     /// Requests per block.
@@ -76,6 +78,13 @@ impl StepCounts {
         self.slow_in_service += other.slow_in_service;
     }
 
+    /// Adds the counts of another generator; of blocks that one of the two has not ended, nothing is kept.
+    pub(crate) fn merge_generator(&mut self, other: &Self) {
+        let blocks = self.requests.len().min(other.requests.len());
+        self.merge(other);
+        self.truncate(blocks as u64 * BLOCK_NS);
+    }
+
     /// Keeps the blocks whose requests have all ended or are beyond their limits: those that ended by `end_ns`.
     pub fn truncate(&mut self, end_ns: u64) {
         let blocks = usize::try_from(end_ns / BLOCK_NS).unwrap_or(usize::MAX);
@@ -135,6 +144,12 @@ mod tests {
         assert_eq!(twice.over, [vec![1, 0, 2, 0, 0], vec![0, 0, 2, 0, 0]]);
         assert_eq!((twice.total(), twice.over()), (5, vec![3, 2]));
         assert!((twice.largest_mean_ns() - 10_000_002.0 / 3.0).abs() < 1e-6);
+        let mut both = twice.clone();
+        both.merge_generator(&counts);
+        assert_eq!(
+            (both.requests, both.over),
+            (vec![5, 0, 4], vec![vec![2, 0, 4], vec![0, 0, 4]])
+        );
         twice.truncate(99_000_000);
         assert_eq!((twice.total(), twice.over()), (3, vec![1, 0]));
     }

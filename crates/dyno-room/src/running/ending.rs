@@ -8,8 +8,11 @@ use crate::cpu_time::CpuTime;
 use crate::error::Result;
 use crate::init_process::Counted;
 use crate::machine_window::MachineSnapshot;
-use crate::protocol::{Cause, Instants, PeerEnd, Request};
+use crate::protocol::{Cause, Instants, PeerEnd, Request, ResidentPeak};
 use crate::room::Room;
+
+/// Memory that a process may use, in addition to that of the room's first process, before its exec.
+const BEFORE_EXEC_BYTES: u64 = 4 << 20;
 
 impl Running {
     pub(super) fn account(
@@ -59,7 +62,7 @@ impl Running {
             ended_at_ns: Some(end.at.unix_ns),
             wall_ns: end.at.monotonic_ns.saturating_sub(started.monotonic_ns),
             cpu: self.room.group.cpu_time().unwrap_or(counted.subject),
-            peak_memory_bytes: memory.iter().map(|&(_, bytes)| bytes).max(),
+            peak_memory_bytes: peak_memory(memory, counted.peak),
             memory: memory.clone(),
             cpu_series: samples.cpu.clone(),
             out_of_memory: self.room.group.out_of_memory(),
@@ -149,6 +152,15 @@ impl Running {
     }
 }
 
+/// Return the peak memory of a tree: its largest sample, or the peak of one process that no sample saw.
+fn peak_memory(samples: &[(u64, u64)], resident: ResidentPeak) -> Option<u64> {
+    let largest = samples.iter().map(|&(_, bytes)| bytes).max();
+    let is_subjects_own = resident.subject > resident.init + BEFORE_EXEC_BYTES;
+    let of_one =
+        Some(resident.subject).filter(|&bytes| is_subjects_own || largest.is_none() && bytes > 0);
+    largest.max(of_one)
+}
+
 fn reason(outcome: Outcome, signal: Option<i32>, out_of_memory: bool) -> Option<String> {
     match (outcome, signal) {
         (Outcome::Deadline, _) => Some("the subject did not end before the deadline".to_owned()),
@@ -168,4 +180,34 @@ pub(super) fn text(argv: &[OsString]) -> Vec<String> {
     argv.iter()
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::peak_memory;
+    use crate::protocol::ResidentPeak;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn the_peak_is_that_of_the_samples_or_of_a_process_between_them() {
+        let peak = |samples: &[u64], subject, init| {
+            let samples: Vec<_> = samples.iter().map(|mib| (0, mib * MIB)).collect();
+            let resident = ResidentPeak {
+                subject: subject * MIB,
+                init: init * MIB,
+            };
+            peak_memory(&samples, resident).map(|bytes| bytes / MIB)
+        };
+        // Several processes have more together than the largest has.
+        assert_eq!(peak(&[20, 90, 30], 40, 10), Some(90));
+        // A short peak between two samples.
+        assert_eq!(peak(&[2, 3], 500, 10), Some(500));
+        // A copy of the first process, until its exec.
+        assert_eq!(peak(&[2, 3], 11, 10), Some(3));
+        // No sample: at most as much as the first process.
+        assert_eq!(peak(&[], 11, 10), Some(11));
+        // No subject.
+        assert_eq!(peak(&[], 0, 10), None);
+    }
 }

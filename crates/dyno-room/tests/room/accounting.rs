@@ -22,6 +22,10 @@ pub const TESTS: &[(&str, Test)] = &[
     ),
     ("memory_is_sampled", memory_is_sampled),
     (
+        "a_short_peak_of_memory_is_seen",
+        a_short_peak_of_memory_is_seen,
+    ),
+    (
         "cpu_time_is_sampled_over_the_trial",
         cpu_time_is_sampled_over_the_trial,
     ),
@@ -84,6 +88,16 @@ fn children_reaped_by_the_kernel_count_in_control_groups(stage: &Stage) -> Resul
             ended.report["subject"]["accounting"] != "rusage",
         )
     })
+}
+
+/// The memory is released before the second sample, often before the first.
+fn a_short_peak_of_memory_is_seen(stage: &Stage) -> Result<(), Failed> {
+    let ended = stage.run(&[], &stage.subject(&["hold", "256", "0"]))?;
+    let peak = ended.report["subject"]["peak_memory_bytes"].as_u64();
+    holds(
+        &format!("peak {peak:?}"),
+        peak.is_some_and(|peak| (256 * MEBIBYTE..320 * MEBIBYTE).contains(&peak)),
+    )
 }
 
 fn memory_is_sampled(stage: &Stage) -> Result<(), Failed> {

@@ -11,6 +11,7 @@ use super::environment::is_on;
 use crate::quantity;
 use crate::servers::Servers;
 use crate::shards::choice::{self, Choice};
+use crate::shards::number_of_shards;
 use crate::usage::{HELP, needs_python};
 
 /// Maximum number of URLs in flight: more than the ports available to one server.
@@ -218,6 +219,9 @@ pub struct Arguments {
     /// Read the file of the shard in this folder of httpdyno split, not standard input
     #[arg(long, value_name = "FOLDER")]
     pub from: Option<PathBuf>,
+    /// Fetch nothing more of a shard that was begun: what is finished is done, and its other URLs become N shards in a folder of their own
+    #[arg(long, value_name = "N", value_parser = number_of_shards)]
+    pub divide: Option<u32>,
     /// Seed of the hash that chooses a shard, the same for all shards [default: 0]
     #[arg(long, value_name = "N")]
     pub shard_seed: Option<u64>,
@@ -333,6 +337,12 @@ impl Arguments {
             return Err(format!(
                 "{option}: needs a shard; add --shard I/N, such as --shard 1/16"
             ));
+        }
+        if self.divide.is_some() && (self.into.is_none() || self.from.is_none()) {
+            return Err(
+                "--divide: needs the shard's list and folder; add --from LISTS and --into FOLDER"
+                    .to_owned(),
+            );
         }
         let chosen = [
             (

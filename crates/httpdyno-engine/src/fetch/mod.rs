@@ -33,10 +33,17 @@ const NOT_SUPPORTED: u8 = 127;
 pub fn run(mut arguments: Arguments) -> Result<u8> {
     arguments.check().map_err(UsageError::new)?;
     arguments.split_bucket().map_err(UsageError::new)?;
-    let Some(shard) = shard::begin(&mut arguments)? else {
+    let Some(mut shard) = shard::begin(&mut arguments)? else {
         return Ok(0);
     };
     let arguments = &arguments;
+    if let Some((folder, of)) = shard
+        .folder
+        .take_if(|_| arguments.divide.is_some())
+        .zip(arguments.divide)
+    {
+        return folder.divide(of, arguments.save.as_deref(), arguments.quiet);
+    }
     let options = match options(arguments) {
         Ok(options) => options,
         Err(line) => {

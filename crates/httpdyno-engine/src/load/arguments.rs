@@ -10,6 +10,7 @@ use dyno_load::{Check, Goal, PerSecond, Pick, Segment, Stages};
 use dyno_room::CpuSet;
 
 use super::body::{TypedField, form_field};
+use super::find_nodes::Descriptors;
 use super::limit::Limit;
 use super::prometheus::{ScrapeAddress, scrape_address};
 use super::replay::ReplayOptions;
@@ -233,6 +234,12 @@ pub struct Arguments {
     /// Write the report here, without table and run; - is standard output
     #[arg(long, value_name = "FILE", hide = true, conflicts_with_all = ["repeat", "fail_if", "format"])]
     pub report: Option<PathBuf>,
+    /// Propose the steps of --find to OUT, and read the names of their generators' reports from IN: open file descriptors (JSON lines)
+    #[arg(long, value_name = "OUT:IN", hide = true, requires = "find", value_parser = Descriptors::parse)]
+    pub find_steps: Option<Descriptors>,
+    /// Count the requests of a step of --find for this objective, in the report of a segment
+    #[arg(long, value_name = "OBJECTIVE", hide = true, conflicts_with = "find", value_parser = Objective::parse)]
+    pub count_for: Option<Objective>,
     /// An open file descriptor to write progress to (JSON lines)
     #[arg(long, value_name = "DESCRIPTOR", hide = true)]
     pub progress: Option<u32>,
@@ -247,6 +254,11 @@ impl Arguments {
     /// Whether connections use HTTP/2.
     pub fn http2(&self) -> bool {
         self.http2 || self.http_version == Some(HttpVersion::Two)
+    }
+
+    /// The objective for which requests are counted.
+    pub fn objective(&self) -> Option<&Objective> {
+        self.find.as_ref().or(self.count_for.as_ref())
     }
 
     /// Parses the limits of `--fail-if`.

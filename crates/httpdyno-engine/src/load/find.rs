@@ -12,6 +12,7 @@ use dyno_load::{
 };
 
 use super::arguments::Arguments;
+use super::find_nodes::Generators;
 use super::server_cpu::ServerProcesses;
 use crate::table::{Cell, Column, Kind, Table, general, general_grouped, thousands};
 
@@ -59,10 +60,16 @@ pub fn search(
         budget.unwrap_or(BUDGET_S),
         budget.is_some(),
     );
+    let bound = arguments.start.clock_bound;
+    let mut generators = arguments
+        .find_steps
+        .map(|descriptors| Generators::open(descriptors, bound))
+        .transpose()?;
     let processes = ServerProcesses::of(plan);
     let mut steps: Vec<FindStepRecord> = Vec::new();
     let mut reports: Vec<Report> = Vec::new();
     let mut number = 0;
+    let mut was_ended = false;
     while let Next::Step(step) = search.next() {
         number += 1;
         let budget_s = search.budget_s();
@@ -75,13 +82,24 @@ pub fn search(
         let own = step_plan(arguments, objective, plan, &step, number)?;
         let connections = own.connections * own.streams;
         show(Progress::Begin(&name, of_step, &own));
-        let mut report = run_step(own, objective, stop, show)?;
-        let took_s = step_began.elapsed().as_secs_f64();
+        let (ran, took_s) = match &mut generators {
+            None => {
+                let ran = run_step(own, objective, stop, show)?;
+                (Some(ran), step_began.elapsed().as_secs_f64())
+            }
+            // Without the time in which generators are started.
+            Some(generators) => (generators.run(&own)?, planned_s(&own)),
+        };
+        let Some(mut report) = ran else {
+            was_ended = true;
+            break;
+        };
         let server_cpu = cpu_before
             .zip(processes.cpu_s())
             .map(|(before, after)| (after - before) / took_s);
         let counts = report.blocks.take().unwrap_or_default();
-        let limited_by = limited_by(&report, &counts, objective, connections, step.rate);
+        let limited_by = limited_by(&report, &counts, objective, connections, step.rate)
+            .map(|why| named(&report, &why));
         let has_no_answer = report.requests == 0 && reports.is_empty();
         if !step.is_recovery {
             let record = step_record(
@@ -116,7 +134,7 @@ pub fn search(
             )));
         }
     }
-    let was_stopped = stop.load(Ordering::Relaxed);
+    let was_stopped = was_ended || stop.load(Ordering::Relaxed);
     let found = found(&search, objective, steps, began.elapsed().as_secs_f64());
     let rate = found.found_per_s.unwrap_or(0.0);
     let distance = |report: &Report| {
@@ -132,6 +150,12 @@ pub fn search(
     report.interrupted = was_stopped;
     report.found = (report.requests > 0).then_some(found);
     Ok(report)
+}
+
+/// Warm-up and length of a step, in seconds.
+#[expect(clippy::cast_precision_loss, reason = "a time")]
+fn planned_s(plan: &Plan) -> f64 {
+    plan.warm_up.as_secs_f64() + plan.termination.duration_ns.unwrap_or_default() as f64 / 1e9
 }
 
 /// The plan of a step: its rate, its length, and connections that do not limit it.
@@ -211,6 +235,15 @@ fn run_step(
         observer: &mut observer,
     };
     super::measure(plan, &own_stop, Some(watch))
+}
+
+/// Why a generator limited a step, with its name if there are several.
+fn named(report: &Report, why: &str) -> String {
+    let mut nodes = report.nodes.iter().flatten();
+    let limited = nodes.find(|node| node.verdict == Some(dyno_load::Verdict::GeneratorLimited));
+    limited.map_or(why.to_owned(), |node| {
+        format!("segment {} on {}: {why}", node.segment, node.host)
+    })
 }
 
 /// Why the generator, not the server, set the figures of a step.

@@ -66,8 +66,8 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
         return merge_seconds::run(&arguments.reports).map(|()| 0);
     }
     let format = format(arguments.format).map_err(UsageError::new)?;
-    let merged = match merged(arguments) {
-        Ok(merged) => merged,
+    let merged = match merged(&arguments.reports, arguments.clock_bound) {
+        Ok((target, report)) => Trial::new(0, target, report),
         Err(reason) => return Ok(print_and_return(&reason, USAGE)),
     };
     let is_open_loop = merged.report.plan.rate_per_s.is_some();
@@ -95,20 +95,20 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     Ok(judge(&trials, &limits))
 }
 
-/// Reads and adds up the reports.
-fn merged(arguments: &Arguments) -> Result<Trial, String> {
-    let paths = arguments.reports.iter();
+/// Reads and adds up the reports; returns the target with the number of generators, too.
+pub(super) fn merged(paths: &[PathBuf], clock_bound: Duration) -> Result<(String, Report), String> {
+    let paths = paths.iter();
     let reports: Result<Vec<_>, String> = paths.map(|path| read(path)).collect();
     let reports = reports?;
     let generators = reports.len();
     let target = reports.first().map(|(_, record)| record.target.clone());
-    let most_ns = i64::try_from(arguments.clock_bound.as_nanos()).unwrap_or(i64::MAX);
+    let most_ns = i64::try_from(clock_bound.as_nanos()).unwrap_or(i64::MAX);
     let report = dyno_load::merge(reports, most_ns)?;
     let target = format!(
         "{} from {generators} generators",
         target.unwrap_or_default()
     );
-    Ok(Trial::new(0, target, report))
+    Ok((target, report))
 }
 
 /// Reads the part of a report that a merge needs, with the name of its file.

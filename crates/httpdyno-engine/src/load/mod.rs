@@ -7,6 +7,7 @@ mod command;
 pub mod display;
 mod dry_run;
 mod find;
+mod find_nodes;
 mod intervals;
 mod keep;
 mod limit;

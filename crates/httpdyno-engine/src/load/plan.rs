@@ -135,7 +135,7 @@ pub fn plan(arguments: &Arguments) -> Result<Plan> {
         ramp: arguments.ramp,
         warm_up: arguments.warm_up,
         until: arguments.until,
-        objective: arguments.find.clone(),
+        objective: arguments.objective().cloned(),
         termination,
         timeout: arguments.timeout,
         cpus: cpus(arguments)?,

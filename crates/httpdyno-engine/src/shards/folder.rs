@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use dyno_fetch::{Lines, LinesDigest, ListReader, Report, Selected, Shard, Share};
+use dyno_fetch::{Finished, Lines, LinesDigest, ListReader, Report, ResumeError, Shard, Share};
 
 use super::choice::Choice;
 use super::manifest::{
@@ -14,8 +14,11 @@ use super::manifest::{
     is_unfinished, report_name,
 };
 use super::rows::{Failed, Figures};
-use super::{locked, shard_name, sync_folder};
+use super::split::split_rest;
+use super::{locked, rest_name, shard_name, sync_folder};
 use crate::messages::{UsageError, print_message, system_message};
+use crate::stop::received_signal;
+use crate::table::thousands;
 
 /// The journal of a shard.
 const JOURNAL: &str = "journal";
@@ -103,6 +106,14 @@ impl Source {
             Some((_, split, _)) => split.division.clone(),
             None => Division::new(self.shard.seed, self.shard.of, read.clone()),
         }
+    }
+}
+
+fn as_mistake(error: ResumeError) -> anyhow::Error {
+    if error.is_mistake() {
+        UsageError::new(error).into()
+    } else {
+        error.into()
     }
 }
 
@@ -264,17 +275,83 @@ impl ShardFolder {
         let Some(selected) = &report.shard else {
             bail!("the crawl has no shard");
         };
-        let named = || self.part.display().to_string();
-        let rows = self.checked_rows(selected)?;
-        let files = self.files(save).with_context(named)?;
         let division = self.source.division(&selected.list);
-        let fetched = Fetched::new(
-            division,
-            self.source.shard.number,
-            selected.lines.clone(),
-            rows,
-            files,
-        );
+        let done = self.publish_lines(division, &selected.lines, None, save)?;
+        if !is_quiet {
+            print_message(done);
+        }
+        Ok(())
+    }
+
+    /// Publishes the finished lines of an ended crawl, and splits the other ones into shards in a folder of their own.
+    ///
+    /// Returns the exit status.
+    pub fn divide(self, of: u32, save: Option<&Path>, is_quiet: bool) -> Result<u8> {
+        let Some((folder, split, shard)) = &self.source.split else {
+            bail!("the list of the crawl is not split");
+        };
+        let Paths { rows, journal, .. } = self.paths();
+        let mut finished = Finished::open(&journal, &rows).map_err(as_mistake)?;
+        let path = folder.join(&shard.file);
+        let named = || path.display().to_string();
+        let mut list = ListReader::new(File::open(&path).with_context(named)?);
+        let (mut number, mut lines) = (0, LinesDigest::default());
+        let rest_lines = || {
+            while let Some(line) = list.next_line().with_context(named)? {
+                number += 1;
+                if !finished.has(number, &line).map_err(as_mistake)? {
+                    return Ok(Some(line));
+                }
+                lines.add(&line);
+            }
+            Ok(None)
+        };
+        let Shard {
+            number,
+            of: shards,
+            seed,
+        } = self.source.shard;
+        let rest_folder = self.done.with_file_name(rest_name(number, shards));
+        // The hash of this seed has put all lines into this shard.
+        let seed = seed.wrapping_add(1);
+        let Some(rest) = split_rest(rest_lines, &rest_folder, of, seed)? else {
+            return Ok(128 + received_signal().unwrap_or_default());
+        };
+        let (urls, division) = (rest.list.urls, split.division.clone());
+        if urls == 0 {
+            fs::remove_dir_all(&rest_folder).with_context(|| rest_folder.display().to_string())?;
+        }
+        let rest = Some(rest).filter(|_| urls > 0);
+        let lines = lines.lines();
+        let mut line = self.publish_lines(division, &lines, rest, save)?;
+        if urls > 0 {
+            line = format!(
+                "shard {number} of {shards}: {} URLs are done, the other {} are split into {of} {}: {}",
+                thousands(lines.urls),
+                thousands(urls),
+                if of == 1 { "shard" } else { "shards" },
+                rest_folder.display()
+            );
+        }
+        if !is_quiet {
+            print_message(line);
+        }
+        Ok(0)
+    }
+
+    /// Publishes these lines; returns the message that says so.
+    fn publish_lines(
+        self,
+        division: Division,
+        lines: &Lines,
+        rest: Option<Division>,
+        save: Option<&Path>,
+    ) -> Result<String> {
+        let named = || self.part.display().to_string();
+        let rows = self.checked_rows(lines)?;
+        let files = self.files(save).with_context(named)?;
+        let number = self.source.shard.number;
+        let fetched = Fetched::new(division, number, lines.clone(), rows, files, rest);
         let publish = || -> io::Result<()> {
             manifest::write(&self.part.join(SHARD_FILE), &fetched)?;
             rustix::fs::syncfs(File::open(&self.part)?)?;
@@ -284,19 +361,15 @@ impl ShardFolder {
         publish().with_context(named)?;
         // From here on the manifest says what is done.
         fs::remove_file(self.done.join(JOURNAL)).ok();
-        if !is_quiet {
-            print_message(format_args!(
-                "shard {} of {} is done: {}",
-                self.source.shard.number,
-                self.source.shard.of,
-                self.done.display()
-            ));
-        }
-        Ok(())
+        Ok(format!(
+            "shard {number} of {} is done: {}",
+            self.source.shard.of,
+            self.done.display()
+        ))
     }
 
     /// The rows, once each line of the shard has one.
-    fn checked_rows(&self, selected: &Selected) -> Result<Rows> {
+    fn checked_rows(&self, lines: &Lines) -> Result<Rows> {
         let path = self.part.join(&self.rows.stored.file);
         let mut figures = Figures::default();
         let file = File::open(&path).with_context(|| path.display().to_string())?;
@@ -312,7 +385,6 @@ impl ShardFolder {
                 self.part.display()
             ))),
         };
-        let lines = &selected.lines;
         if (figures.rows, figures.fingerprint) != (lines.urls, lines.fingerprint) {
             bail!(UsageError::new(format_args!(
                 "{}: has {} rows for {} URLs of the list, which has changed since the shard was begun; give the same list, or remove {} to fetch the shard again",

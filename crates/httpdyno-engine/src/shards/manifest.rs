@@ -100,6 +100,9 @@ pub struct Fetched {
     pub rows: Rows,
     /// The other files of the folder.
     pub files: Vec<Stored>,
+    /// How the other URLs of a divided shard were split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Division>,
 }
 
 /// The file of rows.
@@ -182,6 +185,7 @@ impl Fetched {
         lines: Lines,
         rows: Rows,
         files: Vec<Stored>,
+        rest: Option<Division>,
     ) -> Self {
         Self {
             schema: SHARD_SCHEMA.to_owned(),
@@ -190,6 +194,7 @@ impl Fetched {
             lines,
             rows,
             files,
+            rest,
         }
     }
 

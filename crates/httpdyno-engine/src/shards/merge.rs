@@ -10,7 +10,8 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyno_fetch::{COLUMN_NAMES, Fingerprint};
 
-use super::manifest::{self, Fetched, Form, Rows, Stored, examine, is_report};
+use super::REST;
+use super::manifest::{self, Division, Fetched, Form, Rows, Stored, examine, is_report};
 use super::rows::{Failed, Figures};
 use super::total::{Sums, Total};
 use crate::messages::{UsageError, print_message, system_message};
@@ -61,24 +62,44 @@ struct Found {
     fetched: Fetched,
 }
 
+impl Found {
+    /// Number and folder of a divided shard, and how its other URLs were split.
+    fn divided(&self) -> Option<(u32, PathBuf, Division)> {
+        let rest = self.fetched.rest.clone()?;
+        Some((self.fetched.number, self.folder.clone(), rest))
+    }
+}
+
 /// The shards in the folders.
 #[derive(Debug, Default)]
 struct Survey {
     done: Vec<Found>,
     /// Folders of shards that are not done, by number.
     begun: BTreeMap<u32, PathBuf>,
+    /// Folders with the other URLs of divided shards, by number.
+    rests: BTreeMap<u32, Vec<PathBuf>>,
     problems: Vec<String>,
 }
 
 /// Checks and merges the shards.
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let mut survey = survey(&arguments.folders)?;
+    if survey.done.is_empty() && survey.begun.is_empty() && survey.problems.is_empty() {
+        let folder = arguments.folders[0].display();
+        bail!(UsageError::new(format_args!(
+            "{folder}: has no shards; fetch them: httpdyno fetch --shard 1/16 --into {folder} < urls.txt"
+        )));
+    }
     let report = arguments
         .report
         .clone()
         .unwrap_or_else(|| arguments.folders[0].join(REPORT_FILE));
     check_destinations(arguments, &report)?;
-    survey.check_together();
+    let first = survey
+        .done
+        .first()
+        .map(|first| (first.folder.clone(), first.fetched.division.clone()));
+    survey.check_together(first)?;
     let stop = stop_at_signals()?;
     let mut merge = Merge::new(arguments.output.as_deref(), &survey.done)?;
     for found in &survey.done {
@@ -172,13 +193,6 @@ fn survey(folders: &[PathBuf]) -> Result<Survey> {
         }
     }
     survey.done.sort_by_key(|found| found.fetched.number);
-    if survey.done.is_empty() && survey.begun.is_empty() && survey.problems.is_empty() {
-        bail!(UsageError::new(format_args!(
-            "{}: has no shards; fetch them: httpdyno fetch --shard 1/16 --into {} < urls.txt",
-            folders[0].display(),
-            folders[0].display()
-        )));
-    }
     Ok(survey)
 }
 
@@ -190,6 +204,10 @@ impl Survey {
             .and_then(|name| name.strip_suffix(".part"));
         if let Some(number) = hidden.and_then(number_in) {
             self.begun.insert(number, folder);
+            return;
+        }
+        if let Some(number) = name.strip_prefix(REST).and_then(number_in) {
+            self.rests.entry(number).or_default().push(folder);
             return;
         }
         let is_shard = folder.join(manifest::SHARD_FILE).exists() || number_in(&name).is_some();
@@ -205,18 +223,19 @@ impl Survey {
         }
     }
 
-    /// Checks that all shards are there, each once, and of one list.
-    fn check_together(&mut self) {
-        let Some(first) = self.done.first() else {
+    /// Checks that all shards of this list are there, each once, with what was left of divided ones. The folder is that of a shard of the
+    /// list; without one, none is done.
+    fn check_together(&mut self, first: Option<(PathBuf, Division)>) -> Result<()> {
+        let Some((folder, division)) = first else {
             for (number, folder) in &self.begun {
                 self.problems.push(unfinished(*number, folder));
             }
-            return;
+            return Ok(());
         };
-        let (mut found, of) = (BTreeMap::new(), first.fetched.division.of);
+        let (mut found, of) = (BTreeMap::new(), division.of);
         for shard in &self.done {
-            if !shard.fetched.division.is_same(&first.fetched.division) {
-                self.problems.push(difference(first, shard));
+            if !shard.fetched.division.is_same(&division) {
+                self.problems.push(difference(&folder, &division, shard));
             } else if let Some(earlier) = found.insert(shard.fetched.number, &shard.folder) {
                 self.problems.push(format!(
                     "{}: shard {} of {of} is in {}, too; move one of the two away",
@@ -234,6 +253,37 @@ impl Survey {
                 ),
             });
         }
+        let divided: Vec<_> = self.done.iter().filter_map(Found::divided).collect();
+        for (number, folder, rest) in divided {
+            self.add_rest(number, folder, rest)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the shards of what was left of a divided shard.
+    fn add_rest(&mut self, number: u32, folder: PathBuf, rest: Division) -> Result<()> {
+        let Some(folders) = self.rests.get(&number) else {
+            self.problems.push(format!(
+                "{}: {} URLs of the divided shard are missing; copy {REST}{} next to it",
+                folder.display(),
+                thousands(rest.list.urls),
+                folder.file_name().unwrap_or_default().to_string_lossy()
+            ));
+            return Ok(());
+        };
+        let mut inner = survey(folders)?;
+        inner.check_together(Some((folder, rest)))?;
+        let at = folders[0].display();
+        let named = inner.problems.into_iter().map(|problem| {
+            if problem.starts_with("shard ") {
+                format!("{at}: {problem} --from {at} --into {at}")
+            } else {
+                problem
+            }
+        });
+        self.problems.extend(named);
+        self.done.append(&mut inner.done);
+        Ok(())
     }
 }
 
@@ -254,14 +304,14 @@ fn number_in(name: &str) -> Option<u32> {
 }
 
 /// Says in what two shards differ.
-fn difference(first: &Found, other: &Found) -> String {
-    let (a, b) = (&first.fetched.division, &other.fetched.division);
+fn difference(first: &Path, a: &Division, other: &Found) -> String {
+    let b = &other.fetched.division;
     let what = if a.list != b.list {
         format!(
             "is of another list ({} URLs, SHA-256 {:.12}) than {} ({} URLs, SHA-256 {:.12})",
             thousands(b.list.urls),
             b.list.sha256,
-            first.folder.display(),
+            first.display(),
             thousands(a.list.urls),
             a.list.sha256
         )
@@ -269,21 +319,21 @@ fn difference(first: &Found, other: &Found) -> String {
         format!(
             "is one of {} shards, {} one of {}",
             b.of,
-            first.folder.display(),
+            first.display(),
             a.of
         )
     } else if a.seed != b.seed {
         format!(
             "has the seed {}, {} the seed {}",
             b.seed,
-            first.folder.display(),
+            first.display(),
             a.seed
         )
     } else {
         format!(
             "was chosen by another rule ({}) than {} ({})",
             b.rule,
-            first.folder.display(),
+            first.display(),
             a.rule
         )
     };

@@ -22,6 +22,9 @@ use rustix::io::Errno;
 /// Most shards of a list: ten billion URLs in shards of 100,000.
 pub const MOST_SHARDS: u32 = 100_000;
 
+/// First part of the names of folders of [`rest_name`].
+const REST: &str = "rest-of-";
+
 /// Parses a number of shards.
 pub fn number_of_shards(text: &str) -> Result<u32, String> {
     let number = text.parse().ok();
@@ -33,6 +36,11 @@ pub fn number_of_shards(text: &str) -> Result<u32, String> {
 /// The common part of the names of a shard's file and folder.
 fn shard_name(number: u32, of: u32) -> String {
     format!("shard-{number:05}-of-{of:05}")
+}
+
+/// The folder, next to that of a divided shard, with the list of its other URLs and their shards.
+fn rest_name(number: u32, of: u32) -> String {
+    format!("{REST}{}", shard_name(number, of))
 }
 
 /// Locks a folder for this process. `None`: another process has it. A file system without locks grants it.

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use dyno_fetch::{Fingerprint, Lines, LinesDigest, ListReader, shard_of};
+use dyno_fetch::{Fingerprint, LinesDigest, ListReader, shard_of};
 
 use super::manifest::{self, Division, SPLIT_FILE, Split, SplitShard};
 use super::{MOST_SHARDS, locked, number_of_shards, shard_name, sync_folder};
@@ -82,16 +82,16 @@ pub fn run(arguments: &Arguments) -> Result<u8> {
     };
     // What a killed command left.
     empty(&part).with_context(named)?;
-    let written = write(arguments, &part, of).and_then(|list| {
-        if list.is_some() {
+    let written = write(arguments, &part, of).and_then(|split| {
+        if split.is_some() {
             publish(&part, &folder).with_context(named)?;
         }
-        Ok(list)
+        Ok(split)
     });
     if !matches!(written, Ok(Some(_))) {
         fs::remove_dir_all(&part).ok();
     }
-    let Some(list) = written? else {
+    let Some(Division { list, .. }) = written? else {
         return Ok(128 + received_signal().unwrap_or_default());
     };
     print_message(format_args!(
@@ -231,18 +231,62 @@ struct ShardLines {
     digest: LinesDigest,
 }
 
-/// Writes the files and the manifest; returns the list, or `None` after a signal.
-fn write(arguments: &Arguments, folder: &Path, of: u32) -> Result<Option<Lines>> {
-    let stop = stop_at_signals()?;
+/// Writes the files and the manifest of the list; `None` after a signal.
+fn write(arguments: &Arguments, folder: &Path, of: u32) -> Result<Option<Division>> {
     let mut lines = open(&arguments.list)?;
+    let next = || next(&mut lines, &arguments.list);
+    let Some(division) = write_shards(next, folder, of, arguments.seed)? else {
+        return Ok(None);
+    };
+    if division.list.urls == 0 {
+        bail!(UsageError::new(format_args!(
+            "{}: has no URLs; write one a line",
+            arguments.list.display()
+        )));
+    }
+    Ok(Some(division))
+}
+
+/// Writes the lines of the rest of a shard to a new folder; `None` after a signal.
+pub fn split_rest(
+    lines: impl FnMut() -> Result<Option<Vec<u8>>>,
+    folder: &Path,
+    of: u32,
+    seed: u64,
+) -> Result<Option<Division>> {
+    let part = hidden(folder);
+    let named = || folder.display().to_string();
+    fs::create_dir_all(&part).with_context(named)?;
+    // What a killed command left.
+    empty(&part).with_context(named)?;
+    let division = write_shards(lines, &part, of, seed)?;
+    if division.is_some() {
+        if folder.exists() {
+            fs::remove_dir_all(folder).with_context(named)?;
+        }
+        publish(&part, folder).with_context(named)?;
+    } else {
+        fs::remove_dir_all(&part).ok();
+    }
+    Ok(division)
+}
+
+/// Writes the files and the manifest of the lines that `next` returns; `None` after a signal.
+fn write_shards(
+    mut next: impl FnMut() -> Result<Option<Vec<u8>>>,
+    folder: &Path,
+    of: u32,
+    seed: u64,
+) -> Result<Option<Division>> {
+    let stop = stop_at_signals()?;
     let mut parts: Vec<ShardLines> = (0..of).map(|_| ShardLines::default()).collect();
     let (mut list, mut waiting_bytes) = (LinesDigest::default(), 0);
-    while let Some(line) = next(&mut lines, &arguments.list)? {
+    while let Some(line) = next()? {
         if stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
         list.add(&line);
-        let shard = &mut parts[shard_of(&line, of, arguments.seed) as usize - 1];
+        let shard = &mut parts[shard_of(&line, of, seed) as usize - 1];
         shard.digest.add(&line);
         shard.waiting.extend_from_slice(&line);
         shard.waiting.push(b'\n');
@@ -254,12 +298,6 @@ fn write(arguments: &Arguments, folder: &Path, of: u32) -> Result<Option<Lines>>
     }
     append(folder, &mut parts)?;
     let list = list.lines();
-    if list.urls == 0 {
-        bail!(UsageError::new(format_args!(
-            "{}: has no URLs; write one a line",
-            arguments.list.display()
-        )));
-    }
     let mut sum = Fingerprint::default();
     let shards = (1..).zip(&parts).map(|(number, shard)| {
         let lines = shard.digest.lines();
@@ -272,10 +310,11 @@ fn write(arguments: &Arguments, folder: &Path, of: u32) -> Result<Option<Lines>>
     });
     let shards = shards.collect();
     assert_eq!(sum, list.fingerprint, "every line is in one shard");
-    let split = Split::new(Division::new(arguments.seed, of, list.clone()), shards);
+    let division = Division::new(seed, of, list);
+    let split = Split::new(division.clone(), shards);
     manifest::write(&folder.join(SPLIT_FILE), &split)
         .with_context(|| folder.display().to_string())?;
-    Ok(Some(list))
+    Ok(Some(division))
 }
 
 fn file_name(number: u32, of: u32) -> String {

@@ -22,15 +22,3 @@ def choose_mutation(url: str) -> None:
 def wrong(name: str) -> bool:
     """Return whether the client has this defect."""
     return _CURRENT.get() == name
-
-
-def uses_too_much_memory() -> bool:
-    """Return whether the defect is memory: the engine samples it, and a short peak may come between two samples."""
-    return _CURRENT.get() in {
-        "holds-a-number-a-byte",
-        "keeps-a-buffer-a-frame",
-        "reserves-announced-size",
-        "unbounded-header-blocks",
-        "unbounded-heads",
-        "unbounded-lines",
-    }
