@@ -97,7 +97,10 @@ def _answer(client: PlannedClient, rate: str, plan: ScalePlan, load: Load, machi
     elif plan.ceiling is not None:
         text += "no number of machines is enough."
     for limit, reached in list(plan.reached.items())[:1]:
-        text += f" From {reached} on, the {limit.value} is the limit, at {range_text(plan.ceilings[limit])} a second."
+        verb = "are" if limit is SharedLimit.NAMES else "is"
+        text += (
+            f" From {reached} on, the {limit.value} {verb} the limit, at {range_text(plan.ceilings[limit])} a second."
+        )
     return text
 
 

@@ -11,11 +11,13 @@ use super::without_credentials;
 use crate::load::arguments::Arguments;
 
 /// Options that do not change the measurement, by the parser's names.
-const NOT_MEASURED: [&str; 15] = [
+const NOT_MEASURED: [&str; 17] = [
     "clock",
     "clock_bound",
+    "count_for",
     "dry_run",
     "fail_if",
+    "find_steps",
     "format",
     "hdr_log",
     "no_store",
