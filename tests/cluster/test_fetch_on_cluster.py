@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -71,6 +73,7 @@ def test_each_url_has_one_row_when_a_node_is_killed(
     assert fetch.returncode == 0, err
     assert out == ""
     assert "the node or its worker was lost; it starts again" in err
+    assert "was lost; other nodes fetch its shards" in err
     assert f"{SHARDS} shards, each URL once: {len(urls):,} URLs, {len(urls):,} answered, 0 failed" in err
     rows = rows_of(tmp_path / "rows.csv")
     assert Counter(row[0] for row in rows) == Counter(urls)
@@ -116,7 +119,32 @@ def test_the_same_command_requests_nothing_again(cluster: Any, run: Start, origi
     (tmp_path / "urls.txt").write_text(f"{urls[0]}\n", encoding="utf-8")
     run("split", "urls.txt", "--shards", "1", "-o", "others")
     others = ["--from", "others", "--into", "crawl"]
-    assert "crawl" in run("fetch", "--cluster", cluster.address, *others, code=1).stderr
+    refused = run("fetch", "--cluster", cluster.address, *others, code=2)
+    assert f"has a crawl in {SHARDS} shards, and --shard has 1; name another folder" in refused.stderr
+    refused = run("fetch", "--cluster", cluster.address, *words, "-o", "missing/rows.csv", code=2)
+    assert refused.stderr == "httpdyno: -o missing/rows.csv: is no file in an existing folder; name one\n"
+
+
+def test_an_interrupted_crawl_has_the_reports_of_all_starts(
+    cluster: Any, run: Start, start: Start, origin: str, tmp_path: Path
+) -> None:
+    urls, words = split(run, origin, tmp_path)
+    words = ["fetch", "--cluster", cluster.address, *words]
+    fetch = start(*words, "--per-host-interval", "2s")
+    deadline = time.monotonic() + PATIENCE_S
+    while begun_rows(tmp_path / "crawl") < 100:
+        assert fetch.poll() is None, fetch.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    fetch.send_signal(signal.SIGINT)
+    _, err = fetch.communicate(timeout=PATIENCE_S)
+    assert fetch.returncode == 128 + signal.SIGINT, err
+    assert "interrupted; the same command continues the crawl" in err
+    run(*words, "-o", "rows.csv")
+    assert Counter(row[0] for row in rows_of(tmp_path / "rows.csv")) == Counter(urls)
+    report = json.loads((tmp_path / "crawl" / "report.json").read_text(encoding="utf-8"))
+    assert report["starts"] > SHARDS
+    assert report["starts_without_report"] == 0
 
 
 def test_a_cluster_that_cannot_be_used_is_refused_in_one_line(
@@ -146,3 +174,28 @@ def test_nodes_of_this_machine_are_started_and_ended(run: Start, origin: str, tm
     counts = [int(line.split("shards done, ")[1].split(" URLs")[0].replace(",", "")) for line in lines]
     assert sum(counts) == len(urls)
     assert processes_of(tmp_path) == []
+
+
+@pytest.mark.parametrize("signalled", [signal.SIGTERM, signal.SIGKILL], ids=["TERM", "KILL"])
+def test_a_signal_to_all_of_a_command_leaves_no_node_and_no_folder(
+    start: Start, run: Start, origin: str, tmp_path: Path, signalled: signal.Signals
+) -> None:
+    _, words = split(run, origin, tmp_path, shards=2)
+    variables = {"RAY_TMPDIR": "", "RAY_AUTH_MODE": "", "RAY_AUTH_TOKEN": "", "TMPDIR": str(tmp_path)}
+    slow = ["--per-host-interval", "2s"]
+    before = set(Path("/tmp").glob("dyno-*"))
+    fetch = start("fetch", "--cluster", "local:2", *words, *slow, **variables)
+    deadline = time.monotonic() + PATIENCE_S
+    while begun_rows(tmp_path / "crawl") < 100:
+        assert fetch.poll() is None, fetch.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(fetch.pid, signalled)
+    _, err = fetch.communicate(timeout=PATIENCE_S)
+    assert fetch.returncode == (-signal.SIGKILL if signalled is signal.SIGKILL else 128 + signal.SIGTERM), err
+    while (left := processes_of(tmp_path)) or set(Path("/tmp").glob("dyno-*")) - before:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.05)
+    reports = [path.stat().st_size for path in tmp_path.glob("crawl/.shard-*/report-*.json")]
+    assert len(reports) == 2
+    assert signalled is signal.SIGKILL or all(reports)

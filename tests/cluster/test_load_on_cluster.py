@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -67,6 +68,7 @@ def test_a_search_sends_its_steps_from_all_nodes(cluster: Any, run: Start, limit
 
 def test_an_interrupted_search_prints_what_it_has_found(cluster: Any, start: Start, limited_server: str) -> None:
     words = [f"{limited_server}/plain", "--find", "errors < 5%", "--no-store", "--format", "json"]
+    before = set(Path(tempfile.gettempdir()).glob("httpdyno-*"))
     search = start("load", "--cluster", cluster.address, *words)
     while "step 2: " not in (line := search.stderr.readline()):
         assert line, search.communicate()
@@ -75,6 +77,7 @@ def test_an_interrupted_search_prints_what_it_has_found(cluster: Any, start: Sta
     assert search.returncode == 128 + signal.SIGINT, err
     assert json.loads(out)[0]["requests"] > 0
     assert err.splitlines()[-1].startswith("httpdyno: interrupted")
+    assert set(Path(tempfile.gettempdir()).glob("httpdyno-*")) == before
 
 
 def test_a_lost_generator_is_named(cluster: Any, start: Start, origin: str) -> None:

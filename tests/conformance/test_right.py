@@ -9,17 +9,10 @@ from httpdyno.judge.scripted.case_file import read_cases
 from httpdyno.lab.engine import Engine
 
 pytestmark = pytest.mark.slow
-NOT_BY_PYTHON = dict.fromkeys(
-    ("tls/extension-not-offered", "tls/must-staple", "tls/stapled-outdated", "tls/stapled-revoked"), "lenient"
-)
-"""Cases that the client cannot pass, with their outcome: OpenSSL ignores an extension that was not offered, and
-Python's ``ssl`` asks for no stapled response."""
 
 
 def test_the_reference_client_passes_every_case(engine: Engine, tmp_path: Path) -> None:
     files = read_cases()
-    found = outcomes_of(
-        runner_of(engine, tmp_path), [Trial(case, "", NOT_BY_PYTHON.get(case, "pass")) for case in files], files
-    )
+    found = outcomes_of(runner_of(engine, tmp_path), [Trial(case, "", "pass") for case in files], files)
     wrong = [f"{trial.case}: {outcome}" for trial, outcome in found.items() if not is_as_expected(trial, outcome)]
     assert not wrong, "\n".join(wrong)

@@ -280,6 +280,33 @@ def test_odd_answers_have_the_same_note_in_a_load_and_its_report(here: Command) 
     assert here("report", "latest").out == load.out
 
 
+def test_a_load_by_a_proxy_that_waits_for_content_has_the_notes_of_its_report(here: Command) -> None:
+    class Proxy(BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(ConnectionError):
+                head = self.request.recv(65536)
+                assert head.startswith(b"POST http://server.test/ HTTP/1.1\r\n")
+                self.request.recv(65536)
+                status = b"407 Proxy Authentication Required" if next(numbers) % 2 else b"200 OK"
+                self.request.sendall(b"HTTP/1.1 %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok" % status)
+
+    numbers = itertools.count()
+    with ThreadingTCPServer(("127.0.0.1", 0), Proxy) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        proxy = f"http://127.0.0.1:{server.server_address[1]}"
+        upload = ("--method", "POST", "--body", "hello", "--expect-continue")
+        load = here("load", *PATIENT, "http://server.test/", "--proxy", proxy, *upload, "-c", "1", "-n", "2")
+        server.shutdown()
+        thread.join()
+    assert load.code == 0, load.err
+    out = " ".join(load.out.split())
+    assert "VALID: 50 % of the requests failed: 1 x status 407" in out
+    assert "Expect: 100-continue: 2 of 2 requests waited a second without an answer" in out
+    assert f"proxy: {proxy} (from --proxy); figures are those of proxy and server together; status 407: it wants" in out
+    assert here("report", "latest").out == load.out
+
+
 @pytest.mark.parametrize("options", [["-n", "300"], ["-d", "1500ms"], ["--rate", "300", "-d", "1500ms"]], ids=" ".join)
 def test_the_engine_judges_by_the_rules_of_the_page(
     here: Command, origin: str, tmp_path: Path, options: list[str]

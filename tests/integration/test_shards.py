@@ -282,6 +282,9 @@ def test_what_is_left_of_a_shard_is_split_again(
     )
     valid(folder / "manifest.json", "fetch-shard.schema.json")
     assert run("fetch", *first, "--divide", "3").stderr == ""
+    assert run("fetch", *first[:-1]).stderr == (
+        f"httpdyno: crawl/{folder.name}: this shard is done; its other URLs are in crawl/{rest.name}\n"
+    )
     fetched_once = sum(site.paths.values())
     missing = run("merge", "crawl", code=1).stderr.splitlines()
     at = f"crawl/{rest.name}"
@@ -427,7 +430,9 @@ def run_lines(run: Run, fault: Callable[[], object], whole: Path, crawled: Path)
         (["fetch", "--into", "x"], "--into: needs a shard; add --shard I/N"),
         (["fetch", "--from", "lists"], "--from: needs a shard; add --shard I/N"),
         (["fetch", "--shard", "1/4", "--from", "lists"], "has 3 shards, and --shard has 4; write --shard 1/3"),
-        (["fetch", "--shard", "1/3", "--from", "crawl"], "--from crawl: No such file or directory; name a folder that"),
+        (["fetch", "--shard", "4/4", "--from", "lists"], "and --shard has 4; write --shard 1/3 to 3/3"),
+        (["fetch", "--shard", "1/4", "--into", "crawl"], "--into crawl: has a crawl in 3 shards, and --shard has 4"),
+        (["fetch", "--shard", "1/3", "--from", "crawl"], "--from crawl: split.json: No such file or directory; name"),
         (["fetch", "--shard", "1/3", "--from", "lists", "--shard-seed", "1"], "--shard-seed conflicts with --from"),
         (["fetch", "--shard", "1/3", "--into", "x", "-o", "rows"], "--output conflicts with --into: rows go to"),
         (["fetch", "--shard", "1/3", "--into", "x", "--resume", "y"], "--resume conflicts with --into"),
@@ -454,7 +459,13 @@ def run_lines(run: Run, fault: Callable[[], object], whole: Path, crawled: Path)
         (["split", "-", "--shards", "2"], "--output: is missing, and standard input has no name"),
         (["merge"], "merge: name the folder of the shards: httpdyno merge crawl"),
         (["merge", "none"], "none: No such file or directory; name a folder of fetch --into"),
-        (["merge", "lists"], "lists: has no shards; fetch them"),
+        (["merge", "lists"], "lists: has no shards; it is a list of httpdyno split; name the folder of fetch --into"),
+        (["merge", "."], ".: has no shards; fetch them: httpdyno fetch --shard 1/16 --from lists --into ."),
+        (
+            ["merge", "crawl", "-o", "crawl/shard-00001-of-00003/rows.csv"],
+            "--output crawl/shard-00001-of-00003/rows.csv: is in the folder of a shard",
+        ),
+        (["merge", "crawl", "--report", "lists/../crawl/shard-00002-of-00003/r"], "r: is in the folder of a shard"),
         (["merge", "crawl", "-o", "no/rows"], "--output no/rows: is no file in an existing folder; name one"),
         (["merge", "crawl", "--report", "lists"], "--report lists: is no file in an existing folder; name one"),
     ],
@@ -500,6 +511,12 @@ def test_a_shard_may_be_empty(run: Run, tmp_path: Path, names: list[str]) -> Non
     assert rows_in(tmp_path / "rows.csv") == (["url"] if names else []) + ["no url"]
 
 
+def test_a_list_without_urls_has_no_shards(run: Run, tmp_path: Path) -> None:
+    ended = run("fetch", "--shard", "1/3", "--into", "crawl", "--quiet", text="# nothing\n", code=2)
+    assert ended.stderr == "httpdyno: standard input: has no URLs; give the whole list: < urls.txt\n"
+    assert list((tmp_path / "crawl").iterdir()) == []
+
+
 def test_killed_commands_leave_nothing_that_is_taken_for_whole(
     run: Run, variables: dict[str, str], tmp_path: Path
 ) -> None:
@@ -533,6 +550,10 @@ def test_a_list_that_changes_before_the_end_is_not_published(run: Run, site: Sit
     run("fetch", "-o", str(part / "rows.csv"), "--resume", str(part / "journal"), "--no-sync", "-q", text=listed(urls))
     ended = run(*argv, text=listed(urls[:5]), code=2)
     assert "has 10 rows for 5 URLs of the list, which has changed since the shard was begun" in ended.stderr
+    reports = sorted(part.glob("report-*.json"))
+    ended = run(*argv, text=listed([urls[1], urls[0]]), code=2)
+    assert ended.stderr.startswith("httpdyno: shard 1 of 1 was begun with other lines; begin it again as before, with")
+    assert sorted(part.glob("report-*.json")) == reports, "a command that is refused is no start"
     assert not (tmp_path / "crawl" / "shard-00001-of-00001").exists()
     run(*argv, text=listed(urls))
     run("merge", "crawl")

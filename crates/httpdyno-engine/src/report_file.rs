@@ -1,6 +1,6 @@
 //! The file of a report: opened before the run, written after it.
 
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -25,6 +25,14 @@ impl ReportFile {
             file: opened.with_context(|| named(path))?,
             path: path.to_owned(),
         })
+    }
+
+    /// Removes the file again, if it has no content: nothing ran.
+    pub fn discard(&self) {
+        let is_empty = |data: Metadata| data.is_file() && data.len() == 0;
+        if self.file.metadata().is_ok_and(is_empty) {
+            fs::remove_file(&self.path).ok();
+        }
     }
 
     /// Replaces the content with the report and a line end.

@@ -1,16 +1,13 @@
 """A connection to a Ray cluster, or a cluster of several nodes on this machine for the time of a command."""
 
-import atexit
 import contextlib
 import logging
 import os
-import secrets
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +15,7 @@ from typing import Any, Final
 
 from httpdyno.cluster import node as node_code
 from httpdyno.cluster.command_line import ClusterName
+from httpdyno.cluster.local_nodes import local_nodes
 from httpdyno.cluster.node_check import (
     AUTHENTICATION,
     NodeFacts,
@@ -43,10 +41,6 @@ try:
 except ray.exceptions.AuthenticationError:
     sys.exit({_TOKEN_REFUSED})
 """
-_STORE_BYTES: Final = 80 * 1024 * 1024
-"""Object store of a local node; only small messages pass through it."""
-_LONGEST_FOLDER: Final = 24
-"""Longest path for Ray's sockets, whose names are limited to 107 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +92,28 @@ def connect(cluster: ClusterName, interruption: Interruption, manifest: Path | N
         stack.enter_context(_without_messages())
         with interruption.at_once("the cluster was connected"):
             address = cluster.text
-            if cluster.local_nodes:
-                address = stack.enter_context(_local_nodes(cluster))
+            # They start while Ray is imported.
+            started = stack.enter_context(local_nodes(cluster.local_nodes)) if cluster.local_nodes else None
             ray = _import_ray()
+            if started is not None:
+                address = started()
             stack.callback(ray.shutdown)
             _init(ray, address, cluster)
             # Ray handles SIGTERM by an exit of its own.
             stack.enter_context(interruption)
             connection = _checked(ray, folder, None if manifest is None else str(manifest.absolute()))
         yield connection
+
+
+def await_ends(ray: Any, tasks: Iterable[Any], most_s: float) -> None:  # noqa: ANN401
+    """Wait until tasks have ended, and discard what they still report; not longer than ``most_s``."""
+    left, deadline_s = set(tasks), time.monotonic() + most_s
+    while left and (left_s := deadline_s - time.monotonic()) > 0:
+        for task in ray.wait(list(left), num_returns=1, timeout=left_s)[0]:
+            try:
+                ray.get(next(task))
+            except (ray.exceptions.RayError, StopIteration):
+                left.remove(task)
 
 
 def _quieten() -> None:
@@ -146,49 +153,6 @@ def _import_ray() -> Any:  # noqa: ANN401
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     ray.cloudpickle.register_pickle_by_value(node_code)
     return ray
-
-
-@contextmanager
-def _local_nodes(cluster: ClusterName) -> Iterator[str]:
-    """Start nodes that only this machine reaches, with a token of their own; yield their address."""
-    folder = tempfile.mkdtemp(prefix="dyno-", dir=_short_folder())
-    # Registered before Ray registers the end of its processes, and so called after it.
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ |= {
-        "RAY_TMPDIR": folder,
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": secrets.token_hex(32),
-        # Without it, Ray replaces the loopback address by one that other machines reach.
-        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    }
-    os.environ.pop("RAY_ADDRESS", None)
-    _import_ray()
-    from ray.cluster_utils import Cluster
-
-    nodes = Cluster()
-    try:
-        for _ in range(cluster.local_nodes):
-            nodes.add_node(
-                num_cpus=1,
-                node_ip_address="127.0.0.1",
-                include_dashboard=False,
-                object_store_memory=_STORE_BYTES,
-            )
-    except BaseException as error:
-        nodes.shutdown()
-        if isinstance(error, HttpdynoError) or not isinstance(error, Exception):
-            raise
-        raise UsageError(f"{cluster.text}: Ray cannot start a node here: {error}", option=_OPTION) from error
-    try:
-        yield nodes.address
-    finally:
-        nodes.shutdown()
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _short_folder() -> str:
-    folder = tempfile.gettempdir()
-    return folder if len(folder) <= _LONGEST_FOLDER else "/tmp"
 
 
 def _init(ray: Any, address: str, cluster: ClusterName) -> None:  # noqa: ANN401

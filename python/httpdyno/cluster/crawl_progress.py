@@ -48,15 +48,14 @@ class CrawlProgress:
         self._running[shard] = (node, done)
         self._by_node[node] += done - known
 
-    def end(self, shard: ShardKey, now_s: float, *, is_done: bool) -> None:
-        """Note the end of an attempt; if the shard is done, all its URLs are."""
+    def end(self, shard: ShardKey, now_s: float, done: int | None, *, is_done: bool) -> None:
+        """Note the end of an attempt, and the URLs that it has finished; None: it is lost, or had nothing to fetch."""
+        if done is not None:
+            self.update(shard, done)
+        node, known = self._running.pop(shard)
         if is_done:
             self._done.add(shard)
-            node, known = self._running[shard]
-            # The last figures are up to a second old. URLs of an earlier attempt were finished there.
-            self.update(shard, max(known, self.urls[shard] - self._before[shard]))
-            self._shards_by_node[node] += 1
-        node, known = self._running.pop(shard)
+            self._shards_by_node[node] += done is not None
         self._before[shard] += known
         if all(other != node for other, _ in self._running.values()):
             self._busy_s[node] = self._busy_s.get(node, 0.0) + now_s - self._busy_since_s.pop(node)
@@ -96,7 +95,8 @@ class CrawlProgress:
         total = sum(self.urls.values())
         finished = self.finished_urls()
         share = f"{finished * 100 // total} %" if total else "100 %"
-        rates = self.urls_per_s(now_s)
+        running = {node for node, _ in self._running.values()}
+        rates = {node: rate for node, rate in self.urls_per_s(now_s).items() if node in running}
         text = f"{finished:,} of {total:,} URLs ({share}), {len(self._done):,} of {len(self.urls):,} shards"
         if not rates:
             return text

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from httpdyno.cluster import node as node_code
 from httpdyno.cluster.command_line import last_value, parse_cluster, refuse_options, take_options
-from httpdyno.cluster.connection import Connection, connect
+from httpdyno.cluster.connection import Connection, await_ends, connect
 from httpdyno.cluster.crawl_progress import CrawlProgress
 from httpdyno.cluster.placement import FEW_URLS, Placement, ShardKey, Verdict, numbered
 from httpdyno.cluster.screen import show_line
@@ -36,7 +36,7 @@ _LINE_S: Final = 60.0
 """Interval of the progress line on a terminal, and in a file."""
 _STOPPED: Final = 128 + signal.SIGTERM
 _ANSWER_S: Final = 10.0
-"""Longest wait for an answer of a node about its folders."""
+"""Longest wait for an answer of a node about its folders, and for the end of a stopped fetch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,8 @@ def fetch_on_cluster(words: Sequence[str]) -> int:
         )
     is_quiet = any(word in ("-q", "--quiet") for word in others)
     others = [word for word in others if word not in ("-q", "--quiet")]
+    if output is not None and (Path(output).is_dir() or not Path(output).absolute().parent.is_dir()):
+        raise UsageError("is no file in an existing folder; name one", option=f"-o {output}")
     shards = read_shards(Path(lists))
     urls = {ShardKey(number): urls for number, urls in shards.urls.items()}
     with Interruption() as interruption, connect(cluster, interruption, shards.manifest) as connection:
@@ -126,7 +128,10 @@ def fetch_on_cluster(words: Sequence[str]) -> int:
             is_quiet,
         )
         _add_rests(crawl)
-        _fetch_all(crawl, interruption)
+        try:
+            _fetch_all(crawl, interruption)
+        finally:
+            _stop_all(crawl)
         _print_summary(crawl)
     _require_all(crawl)
     merge = ["httpdyno", "merge", into, *([] if output is None else ["-o", output])]
@@ -173,7 +178,7 @@ def _fetch_all(crawl: _Crawl, interruption: Interruption) -> None:
     while not crawl.placement.is_ended:
         if interruption.requested:
             raise Interrupted("interrupted; the same command continues the crawl")
-        crawl.placement.use_nodes(crawl.connection.cpus())
+        _use_nodes(crawl)
         _start_tasks(crawl)
         _stop_straggler(crawl)
         if not crawl.tasks:
@@ -187,6 +192,25 @@ def _fetch_all(crawl: _Crawl, interruption: Interruption) -> None:
         if not crawl.is_quiet and time.monotonic() - shown_s >= interval_s:
             shown_s = time.monotonic()
             show_line(crawl.progress.line(shown_s))
+
+
+def _use_nodes(crawl: _Crawl) -> None:
+    """Use the nodes that are alive, and name those that were lost."""
+    before, nodes = crawl.placement.slots, crawl.connection.cpus()
+    for node in before.keys() - nodes:
+        text = f"{crawl.connection.names[node]} was lost; other nodes fetch its shards"
+        show_line(text, is_kept=True)
+    crawl.placement.use_nodes(nodes)
+
+
+def _stop_all(crawl: _Crawl) -> None:
+    """Have the running fetches write their reports and end, so that their figures are in that of the merge."""
+    ray, nodes = crawl.connection.ray, crawl.connection.cpus()
+    for shard, pid in crawl.pids.items():
+        if (node := crawl.placement.running[shard]) in nodes:
+            into = crawl.folder(shard).parent
+            crawl.connection.on_node(node_code.stop, node, cpus=0).remote(pid, str(into))
+    await_ends(ray, [task for task, shard in crawl.tasks.items() if shard in crawl.pids], _ANSWER_S)
 
 
 def _start_tasks(crawl: _Crawl) -> None:
@@ -237,14 +261,14 @@ def _all_have(crawl: _Crawl, part: Path, nodes: Iterable[str]) -> bool:
 def _take_report(crawl: _Crawl, task: Any) -> None:  # noqa: ANN401
     """Take the next report of a task; at its end, note what follows."""
     ray, shard = crawl.connection.ray, crawl.tasks[task]
-    exit_code, line = None, ""
+    exit_code, line, done = None, "", None
     try:
         report = ray.get(next(task))
         if "exit_code" not in report:
             crawl.pids[shard] = report["pid"]
             crawl.progress.update(shard, report["done"])
             return
-        exit_code, line = report["exit_code"], report["line"]
+        exit_code, line, done = report["exit_code"], report["line"], report["done"]
     except ray.exceptions.RayTaskError as error:
         line = " ".join(str(error.cause).split())
     except (ray.exceptions.RayError, StopIteration):
@@ -258,7 +282,7 @@ def _take_report(crawl: _Crawl, task: Any) -> None:  # noqa: ANN401
         _add_rest(crawl, shard)
     node = crawl.connection.names[crawl.placement.running[shard]]
     verdict = crawl.placement.end(shard, exit_code, line)
-    crawl.progress.end(shard, time.monotonic(), is_done=verdict is Verdict.DONE)
+    crawl.progress.end(shard, time.monotonic(), done, is_done=verdict is Verdict.DONE)
     if verdict is Verdict.MISTAKE:
         raise UsageError(line)
     if verdict is not Verdict.DONE:

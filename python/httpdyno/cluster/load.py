@@ -17,7 +17,7 @@ from typing import Any, Final, TextIO
 
 from httpdyno.cluster import node as node_code
 from httpdyno.cluster.command_line import parse_cluster, refuse_options
-from httpdyno.cluster.connection import Connection, connect
+from httpdyno.cluster.connection import Connection, await_ends, connect
 from httpdyno.cluster.load_plan import (
     NEXT_LEAD_S,
     REFUSED,
@@ -38,6 +38,8 @@ _PLACES_S: Final = 60.0
 """Longest wait for a free CPU on each node."""
 _LAST_S: Final = 120.0
 """Longest time between the ends of the first and the last generator."""
+_STOP_S: Final = 5.0
+"""Longest wait for the end of generators that are stopped early."""
 _REPORT: Final = "load-000000.json"
 
 
@@ -154,7 +156,7 @@ def _proposing(engine: Path, words: Sequence[str]) -> Iterator[_Search]:
 
 @dataclass(frozen=True, slots=True)
 class _Generators:
-    """A place on each node, and the clock of this machine."""
+    """A place on each node, as its id and Ray's strategy, and the clock of this machine."""
 
     connection: Connection
     places: list[tuple[str, Any]]
@@ -164,11 +166,22 @@ class _Generators:
     def send(self, words: Sequence[str], lead_s: float, *, is_quiet: bool) -> dict[str, bytes]:
         """Send one load; return the reports by node, in the order of the segments."""
         ray, tasks, start = self.connection.ray, {}, time.time() + lead_s
-        for number, (name, strategy) in enumerate(self.places, 1):
+        pids: dict[int, int] = {}
+        for number, (node, strategy) in enumerate(self.places, 1):
             own = ["--segment", f"{number}/{len(self.places)}", "--start-at", f"{start:.6f}", "--clock", self.clock]
             run = ray.remote(num_cpus=1, max_retries=0)(node_code.run_segment).options(scheduling_strategy=strategy)
-            tasks[run.remote(["load", *words, *own], self.connection.folder)] = (number, name)
-        return _collect(ray, tasks, self.interruption, is_quiet=is_quiet)
+            tasks[run.remote(["load", *words, *own], self.connection.folder)] = (
+                number,
+                self.connection.names[node],
+            )
+        try:
+            return _collect(ray, tasks, pids, self.interruption, is_quiet=is_quiet)
+        finally:
+            # A task removes its files at the end of its generator; a killed one would leave them.
+            for number, _ in tasks.values():
+                if (pid := pids.get(number)) and (node := self.places[number - 1][0]) in self.connection.cpus():
+                    self.connection.on_node(node_code.stop, node, cpus=0).remote(pid, self.clock)
+            await_ends(ray, tasks, _STOP_S)
 
 
 @contextmanager
@@ -180,13 +193,13 @@ def _generators(connection: Connection, engine: Path, interruption: Interruption
             "needs two nodes or more; leave it out to load from this machine", option="--cluster", joint=" "
         )
     address = connection.ray.util.get_node_ip_address()
-    with _places(connection, count, interruption) as places, _clock(engine, address) as clock:
+    with _places(count, interruption) as places, _clock(engine, address) as clock:
         yield _Generators(connection, places, clock, interruption)
 
 
 @contextmanager
-def _places(connection: Connection, count: int, interruption: Interruption) -> Iterator[list[tuple[str, Any]]]:
-    """Reserve a CPU on each of the nodes; yield the name and the strategy of each."""
+def _places(count: int, interruption: Interruption) -> Iterator[list[tuple[str, Any]]]:
+    """Reserve a CPU on each of the nodes; yield the id and the strategy of each."""
     from ray.util import placement_group, placement_group_table, remove_placement_group
     from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
@@ -198,10 +211,7 @@ def _places(connection: Connection, count: int, interruption: Interruption) -> I
             raise UsageError(f"no free CPU on each of {count} nodes within {_PLACES_S:.0f} s", option="--cluster")
         nodes = placement_group_table(group)["bundles_to_node_id"]
         yield [
-            (
-                connection.names[nodes[place]],
-                PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=place),
-            )
+            (nodes[place], PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=place))
             for place in range(count)
         ]
     finally:
@@ -228,25 +238,18 @@ def _clock(engine: Path, address: str) -> Iterator[str]:
 def _collect(
     ray: Any,  # noqa: ANN401
     tasks: dict[Any, tuple[int, str]],
+    pids: dict[int, int],
     interruption: Interruption,
     *,
     is_quiet: bool,
 ) -> dict[str, bytes]:
-    """Take seconds and reports; raise ``NothingMeasured`` with the name of a generator that is lost, late or stuck."""
+    """Take processes, seconds and reports; raise ``NothingMeasured`` if a generator is lost, late or stuck."""
     seconds, reports = RunningSeconds(len(tasks)), {}
     first_end_s = None
     while tasks:
         if interruption.requested:
             raise Interrupted("interrupted; the load of all generators was ended")
-        names = dict(tasks.values())
-        if (silent := seconds.silent(names)) is not None:
-            raise NothingMeasured(
-                f"{_named((silent, names[silent]))} reported nothing for {SILENT_S:.0f} s, so that the load was a lower"
-                " one; repeat it"
-            )
-        if first_end_s is not None and time.monotonic() - first_end_s > _LAST_S:
-            stuck = _named(next(iter(tasks.values())))
-            raise NothingMeasured(f"{stuck} did not end within {_LAST_S:.0f} s after the first one; repeat the load")
+        _require_progress(seconds, dict(tasks.values()), first_end_s)
         for task in ray.wait(list(tasks), num_returns=1, timeout=node_code.REPORT_S)[0]:
             generator = tasks[task]
             try:
@@ -255,6 +258,9 @@ def _collect(
                 raise NothingMeasured(
                     f"{_named(generator)} was lost, so that the load was a lower one; repeat it"
                 ) from error
+            if "pid" in found:
+                pids[generator[0]] = found["pid"]
+                continue
             if "second" in found:
                 line = seconds.add(generator[0], json.loads(found["second"]))
                 if line is not None and not is_quiet and sys.stderr.isatty():
@@ -268,6 +274,18 @@ def _collect(
             reports[generator] = found["report"]
             del tasks[task]
     return {name: report for (_, name), report in sorted(reports.items())}
+
+
+def _require_progress(seconds: RunningSeconds, names: dict[int, str], first_end_s: float | None) -> None:
+    """Raise ``NothingMeasured`` with the name of a generator that is silent, or that does not end with the others."""
+    if (silent := seconds.silent(names)) is not None:
+        raise NothingMeasured(
+            f"{_named((silent, names[silent]))} reported nothing for {SILENT_S:.0f} s, so that the load was a lower"
+            " one; repeat it"
+        )
+    if first_end_s is not None and time.monotonic() - first_end_s > _LAST_S:
+        stuck = _named(next(iter(names.items())))
+        raise NothingMeasured(f"{stuck} did not end within {_LAST_S:.0f} s after the first one; repeat the load")
 
 
 def _named(generator: tuple[int, str]) -> str:

@@ -82,7 +82,7 @@ def run_shard(words: Sequence[str], folder: str, part: str) -> Iterator[dict[str
     ------
     dict
         ``pid`` of the engine, ``done`` and ``errors``, URLs since the start, about once a second; at the end
-        ``exit_code`` and ``line``, the last message.
+        ``exit_code``, ``line``, the last message, and ``done``; None: it had nothing to fetch.
     """
     _wait_for_lock(Path(part))
     read, write = os.pipe()
@@ -92,23 +92,24 @@ def run_shard(words: Sequence[str], folder: str, part: str) -> Iterator[dict[str
         finally:
             os.close(write)
         try:
-            reported = 0.0
+            reported, now = 0.0, None
             for line in figures:
+                now = json.loads(line)
                 if time.monotonic() - reported >= REPORT_S:
                     reported = time.monotonic()
-                    now = json.loads(line)
                     yield {"pid": process.pid, "done": now["done"], "errors": now["errors"]}
             process.wait()
         finally:
             process.kill()
             process.wait()
-        yield {"exit_code": process.returncode, "line": _last_line(messages)}
+        done = None if now is None else now["done"]
+        yield {"exit_code": process.returncode, "line": _last_line(messages), "done": done}
 
 
-def stop(pid: int, folder: str) -> None:
-    """Ask the engine that fetches into a folder to end; it keeps what is finished. It may have ended already."""
+def stop(pid: int, word: str) -> None:
+    """Ask an engine with this word in its command to end; it keeps what is finished. It may have ended already."""
     try:
-        if folder.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
+        if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
             os.kill(pid, signal.SIGTERM)
     except OSError:
         pass
@@ -178,13 +179,14 @@ def run_segment(words: Sequence[str], folder: str) -> Iterator[dict[str, Any]]:
     Yields
     ------
     dict
-        ``second``, the text of each second; at the end ``exit_code``, ``line`` (the last message) and ``report`` (the
-        content of its file; None: there is none).
+        ``pid`` of the engine; ``second``, the text of each second; at the end ``exit_code``, ``line`` (the last
+        message) and ``report`` (the content of its file; None: there is none).
     """
     with tempfile.TemporaryFile() as messages, tempfile.TemporaryDirectory(prefix="httpdyno-") as runs:
         output = ["--format", "ndjson", "--quiet", "--out", runs]
         process = _start([*words, *output], folder, messages, stdout=subprocess.PIPE)
         try:
+            yield {"pid": process.pid}
             assert process.stdout is not None
             for line in process.stdout:
                 if json.loads(line)["type"] == "interval":

@@ -15,12 +15,13 @@ def test_urls_are_counted_once_over_attempts() -> None:
     progress.update(Key(2), 10)
     assert progress.line(2.0) == "50 of 150 URLs (33 %), 0 of 2 shards, URLs/s: left 20, right 5"
     # The node is lost, and the other one continues its shard.
-    progress.end(Key(1), 2.0, is_done=False)
-    progress.end(Key(2), 4.0, is_done=True)
+    progress.end(Key(1), 2.0, None, is_done=False)
+    progress.end(Key(2), 4.0, 50, is_done=True)
     progress.begin(Key(1), "b", 4.0)
     progress.update(Key(1), 20)
     assert progress.finished_urls() == 110
-    progress.end(Key(1), 8.0, is_done=True)
+    assert progress.line(8.0) == "110 of 150 URLs (73 %), 1 of 2 shards, URLs/s: right 9"
+    progress.end(Key(1), 8.0, 60, is_done=True)
     assert progress.finished_urls() == 150
     assert progress.summary(100.0) == [
         "left: 0 shards done, 40 URLs, 20 URLs/s",
@@ -40,7 +41,7 @@ def test_many_nodes_are_a_range() -> None:
 def test_an_empty_list_has_a_line() -> None:
     progress = CrawlProgress({Key(1): 0}, {"a": "left"})
     progress.begin(Key(1), "a", 0.0)
-    progress.end(Key(1), 0.0, is_done=True)
+    progress.end(Key(1), 0.0, 0, is_done=True)
     assert progress.line(0.0) == "0 of 0 URLs (100 %), 1 of 1 shards"
 
 
@@ -48,9 +49,17 @@ def test_the_remaining_time_follows_from_the_rate_of_this_attempt() -> None:
     progress = CrawlProgress({Key(1): 1000, Key(2): 1000}, {"a": "left", "b": "right"})
     progress.begin(Key(1), "a", 0.0)
     progress.update(Key(1), 400)
-    progress.end(Key(1), 5.0, is_done=False)
+    progress.end(Key(1), 5.0, 400, is_done=False)
     progress.begin(Key(1), "b", 10.0)
     progress.begin(Key(2), "a", 10.0)
     progress.update(Key(1), 100)
     assert progress.remaining_s(19.0) == {}, "too early to tell"
     assert progress.remaining_s(30.0) == {Key(1): 100.0, Key(2): math.inf}
+
+
+def test_a_shard_that_was_done_before_adds_nothing_to_its_node() -> None:
+    progress = CrawlProgress({Key(1): 100}, {"a": "left"})
+    progress.begin(Key(1), "a", 0.0)
+    progress.end(Key(1), 2.0, None, is_done=True)
+    assert progress.line(2.0) == "100 of 100 URLs (100 %), 1 of 1 shards"
+    assert progress.summary(2.0) == ["left: 0 shards done, 0 URLs, 0 URLs/s"]

@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Context, Result};
 use dyno_client::Failure;
 use dyno_client::resolve::{NameServer, explain};
-use dyno_fetch::{End, Error, Options, Report, RowFormat};
+use dyno_fetch::{End, Error, Options, Report, ResumeError, RowFormat};
 use rustix::termios::tcgetwinsize;
 
 pub use arguments::Arguments;
@@ -90,7 +90,18 @@ pub fn run(mut arguments: Arguments) -> Result<u8> {
         ..options
     };
     let ended = dyno_fetch::run(options, input, output).map_err(|error| match error {
-        error if error.is_mistake() => UsageError::new(error).into(),
+        error if error.is_mistake() => {
+            if let Some(file) = &report {
+                file.discard();
+            }
+            match (&error, &shard.folder) {
+                (Error::Resume(ResumeError::AnotherList { .. }), Some(folder)) => {
+                    folder.another_list()
+                }
+                _ => UsageError::new(error),
+            }
+            .into()
+        }
         Error::Output(error) => anyhow::Error::from(error).context(output::name(arguments)),
         error => anyhow::Error::from(error),
     });

@@ -51,9 +51,12 @@ pub fn begin(arguments: &mut Arguments) -> Result<Option<ShardOfList>> {
     };
     let folder = match ShardFolder::begin(source, into, form)? {
         Begun::Open(folder) => folder,
-        Begun::Done(path) => {
+        Begun::Done(path, rest) => {
             if !arguments.quiet {
-                print_message(format_args!("{}: this shard is done", path.display()));
+                let rest = rest.map_or_else(String::new, |rest| {
+                    format!("; its other URLs are in {}", rest.display())
+                });
+                print_message(format_args!("{}: this shard is done{rest}", path.display()));
             }
             return Ok(None);
         }

@@ -234,9 +234,13 @@ fn judge(trials: &[Trial], limits: &[Limit]) -> u8 {
     let report = &trials[0].report;
     let stopped = |node: &&NodeRecord| node.interrupted || node.requests == 0;
     let stopped: Vec<&NodeRecord> = report.nodes.iter().flatten().filter(stopped).collect();
+    if report.requests == 0 {
+        print_message(format_args!("no answer came: {}", trials[0].fates()));
+        return NOTHING_MEASURED;
+    }
     for node in &stopped {
         let why = if node.requests == 0 {
-            "had no answer".to_owned()
+            format!("had no answer ({})", trials[0].fates())
         } else {
             format!("was stopped after {:.1} s", node.elapsed_s)
         };

@@ -731,7 +731,7 @@ fn notes(trials: &[Trial]) -> Vec<String> {
     ] {
         for trial in trials {
             if let Some(note) = note(trial) {
-                add(key, format!("{}: {note}", trial.verdict()));
+                add(key, trial.after_verdict(&note));
             }
         }
     }

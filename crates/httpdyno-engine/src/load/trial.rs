@@ -215,7 +215,15 @@ impl Trial {
                 format!("{}{had} {description}", thousands(*count))
             })
             .collect();
-        (!parts.is_empty()).then(|| format!("{}: {}", self.verdict(), parts.join(", ")))
+        (!parts.is_empty()).then(|| self.after_verdict(&parts.join(", ")))
+    }
+
+    /// A remark on the load, after its verdict: that of a load which is not valid has reasons of its own.
+    pub fn after_verdict(&self, note: &str) -> String {
+        match self.verdict() {
+            valid @ "VALID" => format!("{valid}: {note}"),
+            _ => note.to_owned(),
+        }
     }
 
     /// Describes the proxies, and the cure if one wants credentials.

@@ -49,6 +49,17 @@ pub fn parse(text: &str) -> Result<Choice, String> {
 }
 
 impl Choice {
+    /// The value of `--shard` for a list of this number of shards.
+    pub fn within(self, of: u32) -> String {
+        match self {
+            Self::Number(number, _) if number <= of => format!("{number}/{of}"),
+            Self::Number(..) if of == 1 => "1/1".to_owned(),
+            Self::Number(..) => format!("1/{of} to {of}/{of}"),
+            Self::Slurm(_) => format!("slurm/{of}"),
+            Self::Kubernetes(_) => format!("kubernetes/{of}"),
+        }
+    }
+
     /// Returns the number of the shard, from 1, and the number of shards. `variable` reads the environment; the error is
     /// the line to print.
     pub fn resolve(self, variable: impl Fn(&str) -> Option<String>) -> Result<(u32, u32), String> {

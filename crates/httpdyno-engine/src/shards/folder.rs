@@ -15,7 +15,7 @@ use super::manifest::{
 };
 use super::rows::{Failed, Figures};
 use super::split::split_rest;
-use super::{locked, rest_name, shard_name, sync_folder};
+use super::{locked, rest_name, shard_in, shard_name, sync_folder};
 use crate::messages::{UsageError, print_message, system_message};
 use crate::stop::received_signal;
 use crate::table::thousands;
@@ -56,9 +56,11 @@ impl Source {
             ))
         })?;
         if split.division.of != of {
+            let has = split.division.of;
             bail!(wrong(format!(
-                "has {} shards, and --shard has {of}; write --shard {number}/{}",
-                split.division.of, split.division.of
+                "has {has} {}, and --shard has {of}; write --shard {}",
+                if has == 1 { "shard" } else { "shards" },
+                choice.within(has)
             )));
         }
         let file = split.shards[number as usize - 1].clone();
@@ -107,6 +109,20 @@ impl Source {
             None => Division::new(self.shard.seed, self.shard.of, read.clone()),
         }
     }
+}
+
+/// The number of shards of which a folder has one or is beginning one, if it is not this number.
+fn other_number(into: &Path, of: u32) -> io::Result<Option<u32>> {
+    let entries = match fs::read_dir(into) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        entries => entries?,
+    };
+    for entry in entries {
+        if let Some((_, found)) = shard_in(&entry?.file_name().to_string_lossy()) {
+            return Ok(Some(found).filter(|found| *found != of));
+        }
+    }
+    Ok(None)
 }
 
 fn as_mistake(error: ResumeError) -> anyhow::Error {
@@ -163,8 +179,8 @@ pub struct ShardFolder {
 pub enum Begun {
     /// It is to be fetched.
     Open(Box<ShardFolder>),
-    /// An earlier command has fetched it, into this folder.
-    Done(PathBuf),
+    /// An earlier command has fetched it, into this folder; with the folder of its other URLs if it was divided.
+    Done(PathBuf, Option<PathBuf>),
 }
 
 /// The paths that a crawl writes to.
@@ -185,12 +201,19 @@ impl ShardFolder {
         let name = shard_name(source.shard.number, source.shard.of);
         let (part, done) = (into.join(format!(".{name}.part")), into.join(name));
         if done.join(SHARD_FILE).exists() {
-            return Ok(Begun::Done(Self::checked(&source, done)?));
+            return Self::checked(&source, done);
         }
         if into.exists() && !into.is_dir() {
             bail!(UsageError::new(format_args!(
                 "--into {}: is not a folder; name one",
                 into.display()
+            )));
+        }
+        if let Some(other) = other_number(into, source.shard.of).with_context(named)? {
+            bail!(UsageError::new(format_args!(
+                "--into {}: has a crawl in {other} shards, and --shard has {}; name another folder, or split the list into {other}",
+                into.display(),
+                source.shard.of
             )));
         }
         fs::create_dir_all(&part).with_context(named)?;
@@ -204,7 +227,7 @@ impl ShardFolder {
         };
         // Another command may have finished it in between; then the lock is one of its folder.
         if done.join(SHARD_FILE).exists() {
-            return Ok(Begun::Done(Self::checked(&source, done)?));
+            return Self::checked(&source, done);
         }
         let rows = Rows {
             stored: Stored {
@@ -237,7 +260,7 @@ impl ShardFolder {
     }
 
     /// Checks that a finished shard is one of the list that was given now.
-    fn checked(source: &Source, done: PathBuf) -> Result<PathBuf> {
+    fn checked(source: &Source, done: PathBuf) -> Result<Begun> {
         let wrong = |why: &str| UsageError::new(format_args!("{}: {why}", done.display()));
         let fetched = Fetched::read(&done).map_err(|why| wrong(&why))?;
         let list = match &source.split {
@@ -251,7 +274,9 @@ impl ShardFolder {
                 "this shard was fetched from another list, or with another seed; name another folder with --into"
             ));
         }
-        Ok(done)
+        let rest = rest_name(source.shard.number, source.shard.of);
+        let rest = fetched.rest.map(|_| done.with_file_name(rest));
+        Ok(Begun::Done(done, rest))
     }
 
     /// Where the crawl writes. Each start has a report of its own, so that none is lost.
@@ -265,6 +290,16 @@ impl ShardFolder {
         }
     }
 
+    /// Says how to continue a shard whose journal is of another list.
+    pub fn another_list(&self) -> UsageError {
+        UsageError::new(format_args!(
+            "shard {} of {} was begun with other lines; begin it again as before, with the same --from or the same list on standard input, or remove {}",
+            self.source.shard.number,
+            self.source.shard.of,
+            self.part.display()
+        ))
+    }
+
     /// Returns the place of a file or folder that the user named.
     pub fn place(&self, name: &Path) -> PathBuf {
         self.part.join(name)
@@ -275,6 +310,12 @@ impl ShardFolder {
         let Some(selected) = &report.shard else {
             bail!("the crawl has no shard");
         };
+        if self.source.split.is_none() && selected.list.urls == 0 {
+            fs::remove_dir_all(&self.part).with_context(|| self.part.display().to_string())?;
+            bail!(UsageError::new(
+                "standard input: has no URLs; give the whole list: < urls.txt"
+            ));
+        }
         let division = self.source.division(&selected.list);
         let done = self.publish_lines(division, &selected.lines, None, save)?;
         if !is_quiet {

@@ -220,7 +220,8 @@ fn read<T: DeserializeOwned>(path: &Path, schema: &str) -> Result<T, String> {
     }
     let mut text = Vec::new();
     let opened = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut text));
-    opened.map_err(|error| system_message(&error))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    opened.map_err(|error| format!("{name}: {}", system_message(&error)))?;
     let header: Header =
         serde_json::from_slice(&text).map_err(|error| damaged(&error.to_string()))?;
     if header.schema != schema {

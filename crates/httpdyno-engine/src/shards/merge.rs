@@ -10,10 +10,12 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use dyno_fetch::{COLUMN_NAMES, Fingerprint};
 
-use super::REST;
-use super::manifest::{self, Division, Fetched, Form, Rows, Stored, examine, is_report};
+use super::manifest::{
+    self, Division, Fetched, Form, Rows, SPLIT_FILE, Stored, examine, is_report,
+};
 use super::rows::{Failed, Figures};
 use super::total::{Sums, Total};
+use super::{REST, shard_in};
 use crate::messages::{UsageError, print_message, system_message};
 use crate::stop::{received_signal, stop_at_signals};
 use crate::table::thousands;
@@ -85,16 +87,25 @@ struct Survey {
 pub fn run(arguments: &Arguments) -> Result<u8> {
     let mut survey = survey(&arguments.folders)?;
     if survey.done.is_empty() && survey.begun.is_empty() && survey.problems.is_empty() {
-        let folder = arguments.folders[0].display();
+        let folder = &arguments.folders[0];
+        let cure = if folder.join(SPLIT_FILE).exists() {
+            "it is a list of httpdyno split; name the folder of fetch --into".to_owned()
+        } else {
+            format!(
+                "fetch them: httpdyno fetch --shard 1/16 --from lists --into {}",
+                folder.display()
+            )
+        };
         bail!(UsageError::new(format_args!(
-            "{folder}: has no shards; fetch them: httpdyno fetch --shard 1/16 --into {folder} < urls.txt"
+            "{}: has no shards; {cure}",
+            folder.display()
         )));
     }
     let report = arguments
         .report
         .clone()
         .unwrap_or_else(|| arguments.folders[0].join(REPORT_FILE));
-    check_destinations(arguments, &report)?;
+    check_destinations(arguments, &report, &survey.done)?;
     let first = survey
         .done
         .first()
@@ -146,7 +157,7 @@ fn print_problems(problems: &[String]) {
 }
 
 /// Refuses destinations that cannot be written, before all rows are read.
-fn check_destinations(arguments: &Arguments, report: &Path) -> Result<()> {
+fn check_destinations(arguments: &Arguments, report: &Path, shards: &[Found]) -> Result<()> {
     let named = [
         ("--output", arguments.output.as_deref()),
         ("--report", Some(report)),
@@ -156,10 +167,21 @@ fn check_destinations(arguments: &Arguments, report: &Path) -> Result<()> {
         let parent = path
             .parent()
             .filter(|parent| !parent.as_os_str().is_empty());
-        let has_folder = parent.unwrap_or(Path::new(".")).is_dir();
+        let parent = parent.unwrap_or(Path::new("."));
+        let has_folder = parent.is_dir();
         if path.is_dir() || path.file_name().is_none() || !has_folder {
             bail!(UsageError::new(format_args!(
                 "{option} {}: is no file in an existing folder; name one",
+                path.display()
+            )));
+        }
+        let parent = fs::canonicalize(parent).with_context(|| parent.display().to_string())?;
+        let within = |shard: &Found| {
+            fs::canonicalize(&shard.folder).is_ok_and(|own| parent.starts_with(own))
+        };
+        if shards.iter().any(within) {
+            bail!(UsageError::new(format_args!(
+                "{option} {}: is in the folder of a shard, which merge does not change; name a file in another one",
                 path.display()
             )));
         }
@@ -199,18 +221,15 @@ fn survey(folders: &[PathBuf]) -> Result<Survey> {
 impl Survey {
     fn add(&mut self, folder: PathBuf) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        let hidden = name
-            .strip_prefix('.')
-            .and_then(|name| name.strip_suffix(".part"));
-        if let Some(number) = hidden.and_then(number_in) {
+        if let Some((number, _)) = shard_in(&name).filter(|_| name.starts_with('.')) {
             self.begun.insert(number, folder);
             return;
         }
-        if let Some(number) = name.strip_prefix(REST).and_then(number_in) {
+        if let Some((number, _)) = name.strip_prefix(REST).and_then(shard_in) {
             self.rests.entry(number).or_default().push(folder);
             return;
         }
-        let is_shard = folder.join(manifest::SHARD_FILE).exists() || number_in(&name).is_some();
+        let is_shard = folder.join(manifest::SHARD_FILE).exists() || shard_in(&name).is_some();
         if !is_shard {
             return;
         }
@@ -292,15 +311,6 @@ fn unfinished(number: u32, folder: &Path) -> String {
         "{}: shard {number} is not done; give its command again, which continues it",
         folder.display()
     )
-}
-
-/// The number in the name of a shard's folder.
-fn number_in(name: &str) -> Option<u32> {
-    name.strip_prefix("shard-")?
-        .split_once("-of-")?
-        .0
-        .parse()
-        .ok()
 }
 
 /// Says in what two shards differ.

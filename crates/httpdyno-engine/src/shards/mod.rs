@@ -38,6 +38,15 @@ fn shard_name(number: u32, of: u32) -> String {
     format!("shard-{number:05}-of-{of:05}")
 }
 
+/// The number of a shard and the number of shards in the name of its folder, done or not.
+fn shard_in(name: &str) -> Option<(u32, u32)> {
+    let name = name
+        .strip_prefix('.')
+        .map_or(Some(name), |name| name.strip_suffix(".part"))?;
+    let (number, of) = name.strip_prefix("shard-")?.split_once("-of-")?;
+    Some((number.parse().ok()?, of.parse().ok()?))
+}
+
 /// The folder, next to that of a divided shard, with the list of its other URLs and their shards.
 fn rest_name(number: u32, of: u32) -> String {
     format!("{REST}{}", shard_name(number, of))

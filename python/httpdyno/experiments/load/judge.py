@@ -168,6 +168,14 @@ class LoadSummary(FigureRecord):
     tolerated: Annotated[
         tuple[Count, ...] | None, Recorded("answers that were not well-formed but accepted, by the name of the oddity")
     ] = None
+    expect_continued: Annotated[int | None, Recorded("requests with `Expect: 100-continue` that were answered 100")] = (
+        None
+    )
+    expect_answered: Annotated[
+        int | None, Recorded("those that were answered before their content, which was not sent")
+    ] = None
+    expect_silent: Annotated[int | None, Recorded("those that waited a second without an answer")] = None
+    proxy: Annotated[str | None, Recorded("the proxies, and where they were set")] = None
     stages: Annotated[tuple[LoadStage, ...] | None, Recorded("stage by stage")] = None
     replay: Annotated[str | None, Recorded("the replayed recording: JSON text, as the report has it")] = None
     find_objective: Annotated[str | None, Recorded("the objective of a search: `p99 < 50 ms, errors < 0.1 %`")] = None

@@ -406,18 +406,44 @@ _MOST_FAILED_PERCENT: Final = 1.0
 def load_notes(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Describe trials that are not valid, many failed requests, and ends of data, one line each."""
     known = [(trial, load) for trial in trials if (load := trial.get(LoadSummary)) is not None]
-    failed = [f"{_verdict(trial)}: {note}" for trial, load in known if (note := _failure_note(load))]
-    data = [f"{_verdict(trial)}: {note}" for trial, load in known if (note := _data_note(load))]
+    failed = [_after_verdict(trial, note) for trial, load in known if (note := _failure_note(load))]
+    data = [_after_verdict(trial, note) for trial, load in known if (note := _data_note(load))]
     wrong = _wrong_answers([load for _, load in known], len(trials))
     warm_ups = [note for _, load in known if (note := _warm_up_note(load))]
     untils = [note for _, load in known if (note := _until_note(load))]
     replays = [note for _, load in known if (note := _replay_note(load))]
-    odd = [f"{_verdict(trial)}: {note}" for trial, load in known if (note := _tolerated_note(load))]
+    odd = [_after_verdict(trial, note) for trial, load in known if (note := _tolerated_note(load))]
+    silent = [note for _, load in known if (note := _expect_note(load))]
+    proxies = [note for _, load in known if (note := _proxy_note(load))]
     before, after = (
         [note for kind in kinds for note in _together(kind, len(trials))]
-        for kinds in ((failed, data), (warm_ups, untils, replays, odd))
+        for kinds in ((failed, data), (warm_ups, untils, replays, odd, silent, proxies))
     )
     return *trial_notes(trials), *before, *wrong, *after
+
+
+def _after_verdict(trial: Trial, note: str) -> str:
+    """Put a remark after the verdict; that of a load which is not valid has reasons of its own."""
+    verdict = _verdict(trial)
+    return f"{verdict}: {note}" if verdict == Validity.VALID.value else note
+
+
+def _expect_note(load: LoadSummary) -> str | None:
+    if not load.expect_silent:
+        return None
+    requests = (load.expect_continued or 0) + (load.expect_answered or 0) + load.expect_silent
+    return (
+        f"Expect: 100-continue: {load.expect_silent:,} of {requests:,} requests waited a second without an answer;"
+        " their times include it"
+    )
+
+
+def _proxy_note(load: LoadSummary) -> str | None:
+    if load.proxy is None:
+        return None
+    wants_credentials = any(status.name == "407" for status in load.statuses)
+    cure = "; status 407: it wants credentials, --proxy http://user:password@host:port" if wants_credentials else ""
+    return f"proxy: {load.proxy}; figures are those of proxy and server together{cure}"
 
 
 def _data_note(load: LoadSummary) -> str | None:
@@ -658,6 +684,9 @@ def _outcomes(loads: Sequence[LoadSummary]) -> Table:
         f"open at the end, the oldest for {oldest}": sum(load.censored for load in loads),
         "sent again: the connection was closed as they were sent": sum(load.resent or 0 for load in loads),
         "due, but never sent: no connection was free": sum(load.unsent or 0 for load in loads),
+        "answered 100 before the body": sum(load.expect_continued or 0 for load in loads),
+        "answered before the body, which was not sent": sum(load.expect_answered or 0 for load in loads),
+        "no answer 100 within a second; the body was sent": sum(load.expect_silent or 0 for load in loads),
         "full TLS handshakes": sum(load.tls_full or 0 for load in loads),
         "resumed TLS handshakes": sum(load.tls_resumed or 0 for load in loads),
         **{

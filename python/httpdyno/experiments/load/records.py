@@ -220,6 +220,8 @@ def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
         **_until(report.get("until")),
         **_warm_up(report.get("warm_up")),
         "tolerated": None if (odd := report.get("tolerated")) is None else _most_frequent_first(odd),
+        **_expect(report.get("expect_continue")),
+        "proxy": plan.get("proxy"),
         "stages": report.get("stages"),
         "wrong_examples": None if checks is None else [_example(one) for one in checks.get("examples", ())],
         "replay": json.dumps(replay, ensure_ascii=False, separators=(",", ":"))
@@ -234,6 +236,11 @@ def _figures(report: Mapping[str, Any]) -> dict[str, Any]:
             for figure in fields(LoadTimes)
         },
     }
+
+
+def _expect(record: Mapping[str, int] | None) -> dict[str, int | None]:
+    names = {"expect_continued": "continued", "expect_answered": "answered", "expect_silent": "silent"}
+    return {field: None if record is None else record[name] for field, name in names.items()}
 
 
 def _label(values: Mapping[str, Any]) -> dict[str, Any]:

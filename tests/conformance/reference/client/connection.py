@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-import functools
 import re
 import socket
-import ssl
 import struct
 import time
 from collections.abc import Awaitable
@@ -18,11 +16,11 @@ from .address import Address
 from .errors import FetchError, LookupFailed, Untrusted
 from .incoming import Incoming, Parser
 from .mutation import wrong
+from .tls import READ_BYTES, Tls
 
 if TYPE_CHECKING:
     from .http2 import Http2Session
 
-READ_BYTES = 64 * 1024
 POOL = 10
 """Connections of a client that closes those in use."""
 HIDDEN_LIMIT_S = 4.0
@@ -30,14 +28,6 @@ OPEN_S = 3.5
 RESOLUTION_DELAY_S = 0.05
 STAGGER_S = 0.25
 """Time that an address gets before the next one is tried as well (RFC 8305)."""
-_RSA, _KEY_USAGE = bytes.fromhex("2a864886f70d010101"), bytes.fromhex("0603551d0f")
-"""Identifiers of rsaEncryption and keyUsage in DER."""
-_OF_ENTERPRISES = bytes.fromhex("2b06010401")
-"""First bytes of the identifiers of extensions that no standard knows."""
-_CERTIFICATE_REQUEST = 13
-"""Type of the message of TLS."""
-_NO_CHECK_TIME = 0x200000
-"""X509_V_FLAG_NO_CHECK_TIME of OpenSSL."""
 Result = TypeVar("Result")
 
 
@@ -90,10 +80,9 @@ class Connection:
         self.keep_until: float | None = None
         """When the server closes the connection, by the clock of `time.monotonic`; None: unknown."""
         self._peer = peer
-        self._tls: ssl.SSLObject | None = None
-        self._from_peer, self._to_peer = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls: Tls | None = None
 
-    async def start_tls(self, context: ssl.SSLContext, name: str) -> None:
+    async def start_tls(self, tls: Tls) -> None:
         """Shake hands.
 
         Raises
@@ -101,44 +90,24 @@ class Connection:
         Untrusted, FetchError
             If the certificate is refused, or the handshake fails.
         """
-        self._tls = context.wrap_bio(self._from_peer, self._to_peer, server_hostname=name)
-        while True:
-            try:
-                self._tls.do_handshake()
-                break
-            except ssl.SSLWantReadError:
+        self._tls = tls
+        try:
+            while not tls.shake_hands():
                 await self._flush()
                 await self._read_from_peer()
-            except ssl.SSLCertVerificationError as error:
-                await self._flush()
-                raise Untrusted(str(error)) from error
-            except ssl.SSLError as error:
-                if wrong("leaves-failed-handshakes-open"):
-                    await asyncio.sleep(OPEN_S)
-                raise FetchError(str(error)) from error
+        except Untrusted:
+            await self._flush()
+            raise
+        except FetchError:
+            if wrong("leaves-failed-handshakes-open"):
+                await asyncio.sleep(OPEN_S)
+            raise
         await self._flush()
-        self._check_handshake(self._tls, context)
-        if self._tls.selected_alpn_protocol() == "h2":
+        if tls.protocol == "h2":
             # It needs the package hpack, which the tests have; without HTTP/2 the client needs none.
             from .http2 import Http2Session
 
             self.http2 = Http2Session()
-
-    def _check_handshake(self, tls: ssl.SSLObject, context: ssl.SSLContext) -> None:
-        """Refuse, as a client with a mistake does, what a right client accepts."""
-        certificate = tls.getpeercert(binary_form=True) or b""
-        if (_RSA in certificate and wrong("refuses-rsa-keys")) or (
-            _KEY_USAGE not in certificate and wrong("requires-key-usage")
-        ):
-            raise Untrusted("another certificate")
-        if wrong("refuses-unknown-extensions") and _OF_ENTERPRISES in certificate:
-            raise Untrusted("an unknown extension")
-        if getattr(tls, "asked_for_certificate", False):
-            raise FetchError("no certificate to send")
-        if wrong("knows-no-intermediates"):
-            _require_direct_issuer(tls, context)
-        if wrong("requires-alpn") and tls.selected_alpn_protocol() is None:
-            raise FetchError("no ALPN")
 
     async def send(self, data: bytes) -> None:
         """Send bytes; a peer that does not read them any more may have answered."""
@@ -168,7 +137,7 @@ class Connection:
 
     async def _flush(self) -> None:
         async with self._writing:
-            if data := self._to_peer.read():
+            if self._tls and (data := self._tls.take_outgoing()):
                 with contextlib.suppress(ConnectionError):
                     await asyncio.get_running_loop().sock_sendall(self._peer, data)
 
@@ -184,26 +153,22 @@ class Connection:
         if self._tls is None:
             self.incoming.data += data
             self.incoming.end = self.incoming.end or (None if data else "clean")
-        elif data:
-            self._from_peer.write(data)
         else:
-            self._from_peer.write_eof()
+            self._tls.add_incoming(data)
 
     def _decrypt(self) -> None:
         if self._tls is None:
             return
         try:
-            while data := self._tls.read(READ_BYTES):
+            while data := self._tls.read():
                 self.incoming.data += data
                 if wrong("segments-are-lines") or wrong("first-segment-is-content"):
                     return
-            self.incoming.end = "clean"
-        except ssl.SSLWantReadError:
-            pass
-        except ssl.SSLZeroReturnError:
-            self.incoming.end = "clean"
-        except ssl.SSLError:
+        except EOFError:
             self.incoming.end = "cut"
+            return
+        if data is not None:
+            self.incoming.end = "clean"
 
     def is_idle(self) -> bool:
         """Return whether no byte and no end came since the last answer."""
@@ -263,42 +228,6 @@ def _keeps_surplus() -> bool:
             "leaves-trailers-unread",
         )
     )
-
-
-def _require_direct_issuer(tls: ssl.SSLObject, context: ssl.SSLContext) -> None:
-    certificate = tls.getpeercert() or {}
-    if certificate.get("issuer") not in [known["subject"] for known in context.get_ca_certs()]:
-        raise Untrusted("an intermediate authority")
-
-
-@functools.cache
-def context_of(defect: str, version: str) -> ssl.SSLContext:
-    """Return the settings of TLS."""
-    context = ssl.create_default_context()
-    # Python forgives a missing close_notify, unless this option is off.
-    context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
-    # OpenSSL reads the common name where there is no alternative name, unless this is off (RFC 9525, section 2).
-    context.hostname_checks_common_name = False
-    context.set_alpn_protocols(["h2" if version == "2" else "http/1.1"])
-    if defect == "does-not-compare-names":
-        context.check_hostname = False
-    elif defect == "knows-tls-1-2-only":
-        context.maximum_version = ssl.TLSVersion.TLSv1_2
-    elif defect == "knows-tls-1-3-only":
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
-    elif defect == "ignores-validity":
-        context.verify_flags |= _NO_CHECK_TIME
-    elif defect == "trusts-every-certificate":
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    elif defect == "refuses-certificate-requests":
-        context._msg_callback = _note_certificate_request  # type: ignore[attr-defined]
-    return context
-
-
-def _note_certificate_request(tls: ssl.SSLObject, *message: object) -> None:
-    """Note on a connection that the server asks for a certificate; ``message`` ends with type and bytes."""
-    if message[-2] == _CERTIFICATE_REQUEST:
-        tls.asked_for_certificate = True  # type: ignore[attr-defined]
 
 
 class Pool:
@@ -398,17 +327,12 @@ class Pool:
         peer = await deadline.limit(_first_that_accepts(addresses, address.port), "no-timeout-for-connects")
         connection = self._open(peer, address)
         if address.scheme == "https":
-            defects = (
-                *("does-not-compare-names", "ignores-validity", "trusts-every-certificate"),
-                *("knows-tls-1-2-only", "knows-tls-1-3-only", "refuses-certificate-requests"),
-            )
-            defect = next((name for name in defects if wrong(name)), "")
             name = "server.test" if wrong("sends-another-server-name") else address.lookup_name.strip("[]")
             if not wrong("keeps-the-final-dot"):
                 name = name.removesuffix(".")
             if wrong("refuses-ip-addresses") and name.replace(".", "").isdigit():
                 raise Untrusted("an IP address")
-            shaking = connection.start_tls(context_of(defect, self._version), name)
+            shaking = connection.start_tls(Tls(name, self._version))
             try:
                 await deadline.limit(shaking, "no-timeout-for-handshakes")
             except BaseException:
